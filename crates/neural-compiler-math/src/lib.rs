@@ -1,1 +1,132 @@
-//! Elementary functions.
+//! Elementary functions for f32 and f64 within 1 ULP, with the same bits at every SIMD level.
+//!
+//! In: numbers or slices of numbers. Out: function values; the largest error of each is in docs/accuracy.md.
+//! Each function is written once as a branch-free kernel and compiled for every [`Level`]; see `dispatch.rs`.
+//! No operation depends on the platform's mathematical library: besides + - * / and bit operations the kernels
+//! use only operations IEEE 754 fixes to the last bit (fused multiply-add, square root, rounding to integer).
+
+mod arithmetic;
+mod bits;
+mod coefficients;
+pub mod dd;
+mod dispatch;
+mod division;
+mod erf;
+mod exp;
+mod hyperbolic;
+mod inverse_trig;
+mod log;
+mod pow;
+mod root;
+mod rounding;
+mod trig;
+
+pub use dispatch::{Arg, Binary, Level, Unary};
+
+macro_rules! functions {
+    ($type:ident, $all:ident, $($(#[$doc:meta])* $upper:ident = $name:literal: $kernel:path;)*) => {
+        $($(#[$doc])* pub static $upper: $type = $type::new::<$kernel>($name);)*
+        #[doc = concat!("All functions of type [`", stringify!($type), "`].")]
+        pub static $all: &[&$type] = &[$(&$upper),*];
+    };
+}
+
+functions! { Unary, UNARY,
+    /// Sine.
+    SIN = "sin": trig::Sin;
+    /// Cosine.
+    COS = "cos": trig::Cos;
+    /// Tangent.
+    TAN = "tan": trig::Tan;
+    /// Inverse sine.
+    ASIN = "asin": inverse_trig::Asin;
+    /// Inverse cosine.
+    ACOS = "acos": inverse_trig::Acos;
+    /// Inverse tangent.
+    ATAN = "atan": inverse_trig::Atan;
+    /// Hyperbolic sine.
+    SINH = "sinh": hyperbolic::Sinh;
+    /// Hyperbolic cosine.
+    COSH = "cosh": hyperbolic::Cosh;
+    /// Hyperbolic tangent.
+    TANH = "tanh": hyperbolic::Tanh;
+    /// e^x.
+    EXP = "exp": exp::Exp;
+    /// 2^x.
+    EXP2 = "exp2": exp::Exp2;
+    /// e^x - 1.
+    EXPM1 = "expm1": exp::Expm1;
+    /// Natural logarithm.
+    LOG = "log": log::Log;
+    /// Logarithm to base 2.
+    LOG2 = "log2": log::Log2;
+    /// Logarithm to base 10.
+    LOG10 = "log10": log::Log10;
+    /// log(1 + x).
+    LOG1P = "log1p": log::Log1p;
+    /// Square root.
+    SQRT = "sqrt": root::Sqrt;
+    /// Cube root.
+    CBRT = "cbrt": root::Cbrt;
+    /// x * x.
+    SQUARE = "square": root::Square;
+    /// Largest integer not above x.
+    FLOOR = "floor": rounding::Floor;
+    /// Smallest integer not below x.
+    CEILING = "ceiling": rounding::Ceiling;
+    /// Nearest integer, ties to even.
+    ROUND = "round": rounding::Round;
+    /// Integer part.
+    TRUNCATE = "truncate": rounding::Truncate;
+    /// -1, 0 or 1; zeros and NaN stay.
+    SIGN = "sign": rounding::Sign;
+    /// Absolute value.
+    ABS = "abs": rounding::Abs;
+    /// Opposite.
+    NEG = "neg": rounding::Neg;
+    /// 1/(1 + e^-x).
+    SIGMOID = "sigmoid": exp::Sigmoid;
+    /// log(1 + e^x).
+    SOFTPLUS = "softplus": exp::Softplus;
+    /// max(0, x).
+    RELU = "relu": rounding::Relu;
+    /// Error function.
+    ERF = "erf": erf::Erf;
+}
+
+functions! { Binary, BINARY,
+    /// a + b.
+    ADD = "add": arithmetic::Add;
+    /// a - b.
+    SUB = "sub": arithmetic::Sub;
+    /// a * b.
+    MUL = "mul": arithmetic::Mul;
+    /// a / b.
+    DIV = "div": arithmetic::Div;
+    /// Angle of the point (second argument, first argument): atan2(y, x).
+    ATAN2 = "atan2": inverse_trig::Atan2;
+    /// a^b.
+    POW = "pow": pow::Pow;
+    /// log(a)/log(b).
+    LOG_BASE = "log_base": log::LogBase;
+    /// a - b floor(a/b), with the sign of b.
+    MODULO = "modulo": division::Modulo;
+    /// a - b truncate(a/b), with the sign of a.
+    REMAINDER = "remainder": division::Remainder;
+    /// truncate(a/b).
+    QUOTIENT = "quotient": division::Quotient;
+    /// The smaller one; NaN wins, -0 < +0.
+    MIN = "min": arithmetic::Min;
+    /// The larger one; NaN wins, -0 < +0.
+    MAX = "max": arithmetic::Max;
+    /// 1 if a = b, else 0.
+    EQ = "eq": arithmetic::Eq;
+    /// 1 if a < b, else 0.
+    LT = "lt": arithmetic::Lt;
+    /// 1 if a > b, else 0.
+    GT = "gt": arithmetic::Gt;
+    /// 1 if a <= b, else 0.
+    LE = "le": arithmetic::Le;
+    /// 1 if a >= b, else 0.
+    GE = "ge": arithmetic::Ge;
+}

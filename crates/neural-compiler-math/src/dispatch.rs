@@ -1,0 +1,511 @@
+//! Levels, function tables and the loops: from one kernel to scalar and slice entry points at every SIMD level.
+//!
+//! In: a kernel type that implements [`Map1`] or [`Map2`] for f32 and f64. Out: a [`Unary`] or [`Binary`] with
+//! function pointers compiled for each [`Level`]. The same kernel code is inlined into each entry point and no
+//! operation in it depends on the level, so the bits agree; every NaN result is the one canonical quiet NaN.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// A set of CPU instructions the loops are compiled for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub enum Level {
+    /// What every CPU of the target has (SSE2 on x86-64).
+    Baseline,
+    /// AVX2 and FMA.
+    Avx2,
+    /// AVX-512 F, VL, DQ, BW and CD.
+    Avx512,
+}
+
+impl Level {
+    /// The highest level this CPU has; detected once.
+    #[inline]
+    pub fn best() -> Level {
+        static CACHE: AtomicU8 = AtomicU8::new(u8::MAX);
+        match CACHE.load(Ordering::Relaxed) {
+            0 => Level::Baseline,
+            1 => Level::Avx2,
+            2 => Level::Avx512,
+            _ => {
+                let level = Level::detect();
+                CACHE.store(level as u8, Ordering::Relaxed);
+                level
+            }
+        }
+    }
+
+    /// All levels this CPU has, lowest first.
+    pub fn available() -> &'static [Level] {
+        &[Level::Baseline, Level::Avx2, Level::Avx512][..=Level::best() as usize]
+    }
+
+    #[cold]
+    fn detect() -> Level {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if !(is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")) {
+                return Level::Baseline;
+            }
+            if is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512cd")
+            {
+                return Level::Avx512;
+            }
+            return Level::Avx2;
+        }
+        #[allow(unreachable_code)]
+        Level::Baseline
+    }
+}
+
+/// An argument of a binary slice function.
+#[derive(Clone, Copy, Debug)]
+pub enum Arg<'a, T> {
+    /// One value per element.
+    Slice(&'a [T]),
+    /// The same value for every element.
+    Splat(T),
+}
+
+/// The element types.
+pub(crate) trait Real: Copy + PartialEq + 'static {
+    const ZERO: Self;
+    const NAN: Self;
+}
+
+impl Real for f32 {
+    const ZERO: f32 = 0.0;
+    const NAN: f32 = f32::NAN;
+}
+
+impl Real for f64 {
+    const ZERO: f64 = 0.0;
+    const NAN: f64 = f64::NAN;
+}
+
+/// A function of one argument.
+pub(crate) trait Map1<T> {
+    /// A few instructions and no rare arguments: the loop runs straight over memory.
+    const CHEAP: bool = false;
+    /// Branch-free path, right wherever `rare` is false.
+    fn fast(x: T) -> T;
+    /// Whether the slow path must decide.
+    #[inline(always)]
+    fn rare(_: T) -> bool {
+        false
+    }
+    /// Scalar path for the rare arguments.
+    #[inline(always)]
+    fn slow(x: T) -> T {
+        x
+    }
+}
+
+/// A function of two arguments.
+pub(crate) trait Map2<T> {
+    /// See [`Map1::CHEAP`].
+    const CHEAP: bool = false;
+    /// Branch-free path, right wherever `rare` is false.
+    fn fast(a: T, b: T) -> T;
+    /// Whether the slow path must decide.
+    #[inline(always)]
+    fn rare(_: T, _: T) -> bool {
+        false
+    }
+    /// Scalar path for the rare arguments.
+    #[inline(always)]
+    fn slow(a: T, _: T) -> T {
+        a
+    }
+}
+
+/// The one NaN of all results: its sign and payload would otherwise depend on operand order.
+#[inline(always)]
+#[allow(clippy::eq_op)]
+fn canonical<T: Real>(y: T) -> T {
+    if y != y { T::NAN } else { y }
+}
+
+/// Elements a loop handles before it looks for rare arguments.
+const CHUNK: usize = 64;
+/// Tails are padded to a multiple of this, so no scalar remainder loop runs.
+const PAD: usize = 16;
+
+#[inline(always)]
+fn scalar1<T: Real, K: Map1<T>>(x: T) -> T {
+    canonical(if K::rare(x) { K::slow(x) } else { K::fast(x) })
+}
+
+#[inline(always)]
+fn slice1<T: Real, K: Map1<T>>(x: &[T], out: &mut [T]) {
+    if K::CHEAP {
+        for (o, &v) in out.iter_mut().zip(x) {
+            *o = canonical(K::fast(v));
+        }
+        return;
+    }
+    let mut input = [T::ZERO; CHUNK];
+    let mut result = [T::ZERO; CHUNK];
+    for (xs, os) in x.chunks(CHUNK).zip(out.chunks_mut(CHUNK)) {
+        let n = xs.len();
+        input[..n].copy_from_slice(xs);
+        let padded = n.next_multiple_of(PAD).min(CHUNK);
+        let mut any = 0u64;
+        for (o, &v) in result[..padded].iter_mut().zip(&input[..padded]) {
+            any |= K::rare(v) as u64;
+            *o = canonical(K::fast(v));
+        }
+        if any != 0 {
+            for (o, &v) in result[..n].iter_mut().zip(&input[..n]) {
+                if K::rare(v) {
+                    *o = canonical(K::slow(v));
+                }
+            }
+        }
+        os.copy_from_slice(&result[..n]);
+    }
+}
+
+#[inline(always)]
+fn scalar2<T: Real, K: Map2<T>>(a: T, b: T) -> T {
+    canonical(if K::rare(a, b) {
+        K::slow(a, b)
+    } else {
+        K::fast(a, b)
+    })
+}
+
+#[inline(always)]
+fn slice2<T: Real, K: Map2<T>>(a: Arg<'_, T>, b: Arg<'_, T>, out: &mut [T]) {
+    if K::CHEAP {
+        match (a, b) {
+            (Arg::Slice(a), Arg::Slice(b)) => {
+                for ((o, &p), &q) in out.iter_mut().zip(a).zip(b) {
+                    *o = canonical(K::fast(p, q));
+                }
+            }
+            (Arg::Slice(a), Arg::Splat(q)) => {
+                for (o, &p) in out.iter_mut().zip(a) {
+                    *o = canonical(K::fast(p, q));
+                }
+            }
+            (Arg::Splat(p), Arg::Slice(b)) => {
+                for (o, &q) in out.iter_mut().zip(b) {
+                    *o = canonical(K::fast(p, q));
+                }
+            }
+            (Arg::Splat(p), Arg::Splat(q)) => out.fill(canonical(K::fast(p, q))),
+        }
+        return;
+    }
+    if let (Arg::Splat(p), Arg::Splat(q)) = (a, b) {
+        out.fill(scalar2::<T, K>(p, q));
+        return;
+    }
+    let mut left = [T::ZERO; CHUNK];
+    let mut right = [T::ZERO; CHUNK];
+    let mut result = [T::ZERO; CHUNK];
+    if let Arg::Splat(p) = a {
+        left = [p; CHUNK];
+    }
+    if let Arg::Splat(q) = b {
+        right = [q; CHUNK];
+    }
+    let mut start = 0;
+    for os in out.chunks_mut(CHUNK) {
+        let n = os.len();
+        if let Arg::Slice(a) = a {
+            left[..n].copy_from_slice(&a[start..start + n]);
+        }
+        if let Arg::Slice(b) = b {
+            right[..n].copy_from_slice(&b[start..start + n]);
+        }
+        let padded = n.next_multiple_of(PAD).min(CHUNK);
+        let mut any = 0u64;
+        for ((o, &p), &q) in result[..padded]
+            .iter_mut()
+            .zip(&left[..padded])
+            .zip(&right[..padded])
+        {
+            any |= K::rare(p, q) as u64;
+            *o = canonical(K::fast(p, q));
+        }
+        if any != 0 {
+            for ((o, &p), &q) in result[..n].iter_mut().zip(&left[..n]).zip(&right[..n]) {
+                if K::rare(p, q) {
+                    *o = canonical(K::slow(p, q));
+                }
+            }
+        }
+        os.copy_from_slice(&result[..n]);
+        start += n;
+    }
+}
+
+/// The entry points of one level: generic over the kernel, compiled with that level's instructions.
+macro_rules! entry_points {
+    ($module:ident, $(#[$attr:meta])*) => {
+        mod $module {
+            use super::{Arg, Map1, Map2, Real};
+
+            /// # Safety
+            /// The CPU must have the level's instructions.
+            $(#[$attr])*
+            pub(super) unsafe fn scalar1<T: Real, K: Map1<T>>(x: T) -> T {
+                super::scalar1::<T, K>(x)
+            }
+
+            /// # Safety
+            /// The CPU must have the level's instructions.
+            $(#[$attr])*
+            pub(super) unsafe fn slice1<T: Real, K: Map1<T>>(x: &[T], out: &mut [T]) {
+                super::slice1::<T, K>(x, out)
+            }
+
+            /// # Safety
+            /// The CPU must have the level's instructions.
+            $(#[$attr])*
+            pub(super) unsafe fn scalar2<T: Real, K: Map2<T>>(a: T, b: T) -> T {
+                super::scalar2::<T, K>(a, b)
+            }
+
+            /// # Safety
+            /// The CPU must have the level's instructions.
+            $(#[$attr])*
+            pub(super) unsafe fn slice2<T: Real, K: Map2<T>>(a: Arg<'_, T>, b: Arg<'_, T>, out: &mut [T]) {
+                super::slice2::<T, K>(a, b, out)
+            }
+        }
+    };
+}
+
+entry_points!(baseline,);
+#[cfg(target_arch = "x86_64")]
+entry_points!(avx2, #[target_feature(enable = "avx2,fma")]);
+#[cfg(target_arch = "x86_64")]
+entry_points!(avx512, #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx512cd,avx2,fma")]);
+#[cfg(not(target_arch = "x86_64"))]
+use {baseline as avx2, baseline as avx512};
+
+type Scalar1<T> = unsafe fn(T) -> T;
+type Slice1<T> = unsafe fn(&[T], &mut [T]);
+type Scalar2<T> = unsafe fn(T, T) -> T;
+type Slice2<T> = unsafe fn(Arg<'_, T>, Arg<'_, T>, &mut [T]);
+
+/// A function of one argument, for f32 and f64, one value or a slice at a time.
+pub struct Unary {
+    /// Its name, as in the source language.
+    pub name: &'static str,
+    f32: [Scalar1<f32>; 3],
+    f64: [Scalar1<f64>; 3],
+    f32_slice: [Slice1<f32>; 3],
+    f64_slice: [Slice1<f64>; 3],
+}
+
+impl Unary {
+    pub(crate) const fn new<K: Map1<f32> + Map1<f64>>(name: &'static str) -> Unary {
+        Unary {
+            name,
+            f32: [
+                baseline::scalar1::<f32, K>,
+                avx2::scalar1::<f32, K>,
+                avx512::scalar1::<f32, K>,
+            ],
+            f64: [
+                baseline::scalar1::<f64, K>,
+                avx2::scalar1::<f64, K>,
+                avx512::scalar1::<f64, K>,
+            ],
+            f32_slice: [
+                baseline::slice1::<f32, K>,
+                avx2::slice1::<f32, K>,
+                avx512::slice1::<f32, K>,
+            ],
+            f64_slice: [
+                baseline::slice1::<f64, K>,
+                avx2::slice1::<f64, K>,
+                avx512::slice1::<f64, K>,
+            ],
+        }
+    }
+
+    /// The function at one f32.
+    #[inline]
+    pub fn f32(&self, x: f32) -> f32 {
+        // SAFETY: best() names a level this CPU has.
+        unsafe { self.f32[Level::best() as usize](x) }
+    }
+
+    /// The function at one f64.
+    #[inline]
+    pub fn f64(&self, x: f64) -> f64 {
+        // SAFETY: best() names a level this CPU has.
+        unsafe { self.f64[Level::best() as usize](x) }
+    }
+
+    /// `out[i] = f(x[i])` with the instructions of `level` (of the best level, if this CPU lacks it).
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    pub fn f32_slice(&self, level: Level, x: &[f32], out: &mut [f32]) {
+        assert_eq!(
+            x.len(),
+            out.len(),
+            "{}: slices of unequal length",
+            self.name
+        );
+        // SAFETY: the level is one this CPU has.
+        unsafe { self.f32_slice[level.min(Level::best()) as usize](x, out) }
+    }
+
+    /// `out[i] = f(x[i])` with the instructions of `level` (of the best level, if this CPU lacks it).
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    pub fn f64_slice(&self, level: Level, x: &[f64], out: &mut [f64]) {
+        assert_eq!(
+            x.len(),
+            out.len(),
+            "{}: slices of unequal length",
+            self.name
+        );
+        // SAFETY: the level is one this CPU has.
+        unsafe { self.f64_slice[level.min(Level::best()) as usize](x, out) }
+    }
+}
+
+impl std::fmt::Debug for Unary {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Unary({})", self.name)
+    }
+}
+
+/// A function of two arguments, for f32 and f64, one pair or slices at a time.
+pub struct Binary {
+    /// Its name, as in the source language.
+    pub name: &'static str,
+    f32: [Scalar2<f32>; 3],
+    f64: [Scalar2<f64>; 3],
+    f32_slice: [Slice2<f32>; 3],
+    f64_slice: [Slice2<f64>; 3],
+}
+
+impl Binary {
+    pub(crate) const fn new<K: Map2<f32> + Map2<f64>>(name: &'static str) -> Binary {
+        Binary {
+            name,
+            f32: [
+                baseline::scalar2::<f32, K>,
+                avx2::scalar2::<f32, K>,
+                avx512::scalar2::<f32, K>,
+            ],
+            f64: [
+                baseline::scalar2::<f64, K>,
+                avx2::scalar2::<f64, K>,
+                avx512::scalar2::<f64, K>,
+            ],
+            f32_slice: [
+                baseline::slice2::<f32, K>,
+                avx2::slice2::<f32, K>,
+                avx512::slice2::<f32, K>,
+            ],
+            f64_slice: [
+                baseline::slice2::<f64, K>,
+                avx2::slice2::<f64, K>,
+                avx512::slice2::<f64, K>,
+            ],
+        }
+    }
+
+    /// The function at one pair of f32.
+    #[inline]
+    pub fn f32(&self, a: f32, b: f32) -> f32 {
+        // SAFETY: best() names a level this CPU has.
+        unsafe { self.f32[Level::best() as usize](a, b) }
+    }
+
+    /// The function at one pair of f64.
+    #[inline]
+    pub fn f64(&self, a: f64, b: f64) -> f64 {
+        // SAFETY: best() names a level this CPU has.
+        unsafe { self.f64[Level::best() as usize](a, b) }
+    }
+
+    /// `out[i] = f(a[i], b[i])` with the instructions of `level` (of the best level, if this CPU lacks it).
+    ///
+    /// # Panics
+    /// If the length of a slice differs from that of `out`.
+    pub fn f32_slice(&self, level: Level, a: Arg<'_, f32>, b: Arg<'_, f32>, out: &mut [f32]) {
+        check_lengths(self.name, &a, &b, out.len());
+        // SAFETY: the level is one this CPU has.
+        unsafe { self.f32_slice[level.min(Level::best()) as usize](a, b, out) }
+    }
+
+    /// `out[i] = f(a[i], b[i])` with the instructions of `level` (of the best level, if this CPU lacks it).
+    ///
+    /// # Panics
+    /// If the length of a slice differs from that of `out`.
+    pub fn f64_slice(&self, level: Level, a: Arg<'_, f64>, b: Arg<'_, f64>, out: &mut [f64]) {
+        check_lengths(self.name, &a, &b, out.len());
+        // SAFETY: the level is one this CPU has.
+        unsafe { self.f64_slice[level.min(Level::best()) as usize](a, b, out) }
+    }
+}
+
+impl std::fmt::Debug for Binary {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Binary({})", self.name)
+    }
+}
+
+fn check_lengths<T>(name: &str, a: &Arg<'_, T>, b: &Arg<'_, T>, n: usize) {
+    for arg in [a, b] {
+        if let Arg::Slice(s) = arg {
+            assert_eq!(s.len(), n, "{name}: slices of unequal length");
+        }
+    }
+}
+
+/// Implements a two-argument f32 kernel by the f64 path and one rounding.
+macro_rules! f32_by_f64_2 {
+    ($kernel:ident) => {
+        impl $crate::dispatch::Map2<f32> for $kernel {
+            #[inline(always)]
+            fn fast(a: f32, b: f32) -> f32 {
+                <Self as $crate::dispatch::Map2<f64>>::fast(a as f64, b as f64) as f32
+            }
+            #[inline(always)]
+            fn rare(a: f32, b: f32) -> bool {
+                <Self as $crate::dispatch::Map2<f64>>::rare(a as f64, b as f64)
+            }
+            #[inline(always)]
+            fn slow(a: f32, b: f32) -> f32 {
+                <Self as $crate::dispatch::Map2<f64>>::slow(a as f64, b as f64) as f32
+            }
+        }
+    };
+}
+pub(crate) use f32_by_f64_2;
+
+/// Implements a one-argument kernel: the f64 body, and the f32 body in f64 arithmetic with one rounding.
+macro_rules! kernel1 {
+    ($kernel:ident, f64: $wide:path, f32: $narrow:path) => {
+        pub(crate) struct $kernel;
+        impl $crate::dispatch::Map1<f64> for $kernel {
+            #[inline(always)]
+            fn fast(x: f64) -> f64 {
+                $wide(x)
+            }
+        }
+        impl $crate::dispatch::Map1<f32> for $kernel {
+            #[inline(always)]
+            fn fast(x: f32) -> f32 {
+                $narrow(x as f64) as f32
+            }
+        }
+    };
+}
+pub(crate) use kernel1;

@@ -94,48 +94,41 @@ impl Map2<f64> for Remainder {
 }
 f32_by_f64_2!(Remainder);
 
-/// The floored remainder from the truncated one, |r| < |y|: r, or r + y where the signs differ.
-#[inline(always)]
-fn floored(r: f64, y: f64) -> f64 {
-    let differ = sign_bit(r) != sign_bit(y);
-    let moved = sel(differ, r + y, r);
-    sel(r == 0.0, xor_sign(0.0, sign_bit(y)), moved)
-}
-
-/// x - y floor(x/y). Where the signs differ the sum r + y is rounded: the exact value has no f64.
+/// x - y floor(x/y): the truncated remainder r, or r + y where the signs differ (rounded once: the exact value may
+/// have no floating-point number); a zero takes the sign of y.
 pub(crate) struct Modulo;
 
-impl Map2<f64> for Modulo {
-    #[inline(always)]
-    fn fast(x: f64, y: f64) -> f64 {
-        floored(<Remainder as Map2<f64>>::fast(x, y), y)
-    }
-    #[inline(always)]
-    fn rare(x: f64, y: f64) -> bool {
-        unusual(x, y)
-    }
-    #[inline(never)]
-    fn slow(x: f64, y: f64) -> f64 {
-        let r = slow_remainder(x, y);
-        if r.is_nan() { r } else { floored(r, y) }
-    }
+macro_rules! modulo {
+    ($t:ty) => {
+        impl Map2<$t> for Modulo {
+            #[inline(always)]
+            fn fast(x: $t, y: $t) -> $t {
+                let r = <Remainder as Map2<$t>>::fast(x, y);
+                let differ = r.is_sign_negative() != y.is_sign_negative();
+                let moved = if differ { r + y } else { r };
+                let zero = (0.0 as $t).copysign(y);
+                if r == 0.0 { zero } else { moved }
+            }
+            #[inline(always)]
+            fn rare(x: $t, y: $t) -> bool {
+                unusual(x as f64, y as f64)
+            }
+            #[inline(never)]
+            fn slow(x: $t, y: $t) -> $t {
+                let r = <Remainder as Map2<$t>>::slow(x, y);
+                if r == 0.0 {
+                    (0.0 as $t).copysign(y)
+                } else if r.is_sign_negative() != y.is_sign_negative() {
+                    r + y
+                } else {
+                    r
+                }
+            }
+        }
+    };
 }
-
-/// For f32 the sum r + y is rounded once, from its f64 value.
-impl Map2<f32> for Modulo {
-    #[inline(always)]
-    fn fast(x: f32, y: f32) -> f32 {
-        <Self as Map2<f64>>::fast(x as f64, y as f64) as f32
-    }
-    #[inline(always)]
-    fn rare(x: f32, y: f32) -> bool {
-        unusual(x as f64, y as f64)
-    }
-    #[inline(never)]
-    fn slow(x: f32, y: f32) -> f32 {
-        <Self as Map2<f64>>::slow(x as f64, y as f64) as f32
-    }
-}
+modulo!(f32);
+modulo!(f64);
 
 /// trunc(x/y), from the exact quotient.
 pub(crate) struct Quotient;

@@ -12,7 +12,7 @@ use crate::bits::{MAGIC, poly, pow2, scale2, sel};
 use crate::coefficients::*;
 use crate::dd::{fast_two_sum, two_sum};
 use crate::dispatch::kernel1;
-use crate::log::{ln_f32_parts, ln_with_tail};
+use crate::log::{ln_1p, ln_f32_parts};
 
 /// x = n ln 2 + hi + lo; |x| < 2000.
 #[inline(always)]
@@ -159,10 +159,7 @@ fn softplus_wide(x: f64) -> f64 {
     let (n, r, lo) = reduce(clamp(-x.abs(), -750.0, 0.0));
     let (h, l) = exp_small(r, lo);
     let p = pow2(sel(n < -200.0, -200.0, n));
-    let (u, c) = fast_two_sum(1.0, h * p);
-    let tail = l.mul_add(p, c);
-    // |u| in [1, 2]: the tail of 1 + e^-|x| enters as tail / u
-    let (a, b) = ln_with_tail(u, tail / u);
+    let (a, b) = ln_1p(h * p, l * p);
     let base = sel(x > 0.0, x, 0.0);
     let (s, e) = two_sum(base, a);
     let y = s + (e + b);

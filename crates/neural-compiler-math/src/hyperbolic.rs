@@ -5,7 +5,7 @@
 //! |x| = n ln 2 + r; with A = (2^n + 2^-n)/2 and B = (2^n - 2^-n)/2: sinh = A sinh r + B cosh r and
 //! cosh = A cosh r + B sinh r, so one pair of polynomials serves both and nothing cancels. The leading terms
 //! (B + A r, A + B r) are summed without error, the rest is below 10% of the result: 0.6 ULP; tanh divides the
-//! two pairs: 0.75 ULP. Beyond n = 64 the power of two is put on at the end, so only true overflow overflows.
+//! two pairs: 0.75 ULP, and above 5 it is 1 - e^-x/cosh(x), where the two pairs would differ too little. Beyond n = 64 the power of two is put on at the end, so only true overflow overflows.
 
 use crate::bits::{poly, pow2, scale2, sel, sign_bit, xor_sign};
 use crate::coefficients::*;
@@ -13,9 +13,9 @@ use crate::dd::{div_to_f64, fast_two_sum, two_prod};
 use crate::dispatch::kernel1;
 use crate::exp::{clamp, even_odd, reduce};
 
-/// (sinh, cosh) of x in [0, 720] as two words each, divided by 2^(the third value).
+/// (sinh, cosh) of x in [0, 720] as two words each, divided by 2^(the third value); and e^-x in plain f64.
 #[inline(always)]
-fn sinh_cosh(x: f64) -> ((f64, f64), (f64, f64), f64) {
+fn sinh_cosh(x: f64) -> ((f64, f64), (f64, f64), f64, f64) {
     let (n, r, lo) = reduce(x);
     let (even, odd) = even_odd(r, lo);
     let k = sel(n > 64.0, 64.0, n);
@@ -28,27 +28,30 @@ fn sinh_cosh(x: f64) -> ((f64, f64), (f64, f64), f64) {
     let s_lo = se + (b.mul_add(even, a * odd) + (ar_lo + b_lo));
     let (c, ce) = fast_two_sum(a, br);
     let c_lo = ce + (a.mul_add(even, b * odd) + (br_lo + a_lo));
-    ((s, s_lo), (c, c_lo), n - k)
+    let inverse = (2.0 * down) * ((1.0 - r) + (even - odd));
+    ((s, s_lo), (c, c_lo), n - k, inverse)
 }
 
 #[inline(always)]
 fn sinh_wide(x: f64) -> f64 {
-    let (s, _, n) = sinh_cosh(clamp(x.abs(), 0.0, 720.0));
+    let (s, _, n, _) = sinh_cosh(clamp(x.abs(), 0.0, 720.0));
     xor_sign(scale2(s.0 + s.1, n), sign_bit(x))
 }
 
 #[inline(always)]
 fn cosh_wide(x: f64) -> f64 {
-    let (_, c, n) = sinh_cosh(clamp(x.abs(), 0.0, 720.0));
+    let (_, c, n, _) = sinh_cosh(clamp(x.abs(), 0.0, 720.0));
     scale2(c.0 + c.1, n)
 }
 
 #[inline(always)]
 fn tanh_wide(x: f64) -> f64 {
-    let (s, c, _) = sinh_cosh(clamp(x.abs(), 0.0, 22.0));
+    let (s, c, _, down) = sinh_cosh(clamp(x.abs(), 0.0, 22.0));
     let s = fast_two_sum(s.0, s.1);
     let c = fast_two_sum(c.0, c.1);
-    xor_sign(div_to_f64(s, c), sign_bit(x))
+    let near = div_to_f64(s, c);
+    let far = 1.0 - down / c.0;
+    xor_sign(sel(x.abs() > 5.0, far, near), sign_bit(x))
 }
 
 /// (sinh, cosh) of x in [0, 200] for f32 results.

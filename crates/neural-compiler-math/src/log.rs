@@ -52,13 +52,13 @@ fn ln_near_one(f: f64) -> (f64, f64) {
     (h, (e - sq_lo) + rest)
 }
 
-/// log(x) + tail as h + l (l small, not normalised) for positive finite x.
+/// log(x) as h + l (l small, not normalised) for positive finite x.
 #[inline(always)]
-pub(crate) fn ln_with_tail(x: f64, tail: f64) -> (f64, f64) {
+fn ln_parts(x: f64) -> (f64, f64) {
     let (k, f) = split(x);
     let (a, b) = ln_near_one(f);
     let (h, e) = fast_two_sum(k * LN2_SHORT, a);
-    (h, e + (k.mul_add(LN2_REST, b) + tail))
+    (h, e + k.mul_add(LN2_REST, b))
 }
 
 /// log of a positive f64 for f32 results: relative error 2^-44.
@@ -85,7 +85,7 @@ fn edges(x: f64, y: f64) -> f64 {
 
 #[inline(always)]
 fn log_wide(x: f64) -> f64 {
-    let (h, l) = ln_with_tail(x, 0.0);
+    let (h, l) = ln_parts(x);
     edges(x, h + l)
 }
 
@@ -134,14 +134,26 @@ fn log10_narrow(x: f64) -> f64 {
 
 kernel1!(Log10, f64: log10_wide, f32: log10_narrow);
 
-/// log(1 + x): 1 + x = u + c exactly, log(u + c) = log(u) + c/u.
+/// log(1 + x + x_lo) as h + l (l small, not normalised), x > -1 finite, x_lo at most an ULP of x.
+/// 1 + x = u + c exactly. Where u is near 1, f = x needs no rounding at all; elsewhere the logarithm is at least
+/// 0.34 and c enters as c/u.
+#[inline(always)]
+pub(crate) fn ln_1p(x: f64, x_lo: f64) -> (f64, f64) {
+    let (u, c) = two_sum(1.0, x);
+    let (k, f) = split(u);
+    let near = k == 0.0;
+    let tail = (sel(near, 0.0, c) + x_lo) / u;
+    let (a, b) = ln_near_one(sel(near, x, f));
+    let (h, e) = fast_two_sum(k * LN2_SHORT, a);
+    (h, e + (k.mul_add(LN2_REST, b) + tail))
+}
+
 #[inline(always)]
 fn log1p_wide(x: f64) -> f64 {
-    let (u, c) = two_sum(1.0, x);
-    let (h, l) = ln_with_tail(u, c / u);
-    let y = edges(u, h + l);
-    let y = sel(x.abs() < f64::EPSILON / 4.0, x, y);
-    sel(x == f64::INFINITY, x, y)
+    let (h, l) = ln_1p(x, 0.0);
+    let y = edges(1.0 + x, h + l);
+    // -0 stays; tiny arguments are their own logarithms
+    sel(x.abs() < f64::EPSILON / 4.0, x, y)
 }
 
 #[inline(always)]
@@ -161,9 +173,9 @@ pub(crate) struct LogBase;
 
 #[inline(always)]
 fn log_base_wide(x: f64, b: f64) -> f64 {
-    let (xh, xl) = ln_with_tail(x, 0.0);
+    let (xh, xl) = ln_parts(x);
     let (xh, xl) = fast_two_sum(xh, xl);
-    let (bh, bl) = ln_with_tail(b, 0.0);
+    let (bh, bl) = ln_parts(b);
     let (bh, bl) = fast_two_sum(bh, bl);
     let plain = edges(x, xh) / edges(b, bh);
     let usual = x > 0.0 && x < f64::INFINITY && b > 0.0 && b < f64::INFINITY && b != 1.0;

@@ -132,11 +132,11 @@ poly("ASIN", "(asin s - s)/s^3 in s^2, |s| <= 1/2, relative error", lambda z: (a
 poly("ASIN_F32", "as ASIN, for f32", lambda z: (asin(sqrt(z)) / sqrt(z) - 1) / z, lambda z: z, 0, mpf("0.2501"), 8)
 poly("ERF", "erf(x)/x - 1 in x^2, |x| <= 1, relative error", lambda z: erf(sqrt(z)) / sqrt(z) - 1, one, 0, mpf("1.0001"), 13)
 poly("ERF_F32", "as ERF, for f32", lambda z: erf(sqrt(z)) / sqrt(z) - 1, one, 0, mpf("1.0001"), 9)
-# erfc(x) = exp(-x^2) p(v), v = 9.6/(x + 2) - 2.2 maps [1, 6] to [1, -1]; the absolute error of erfc counts
-inv = lambda v: mpf("9.6") / (v + mpf("2.2")) - 2
+# erfc(x) = exp(-x^2) p(v), v = (x - 2)/(x + 2), well-conditioned; the absolute error of erfc counts
+inv = lambda v: 2 * (1 + v) / (1 - v)
 erfcx = lambda x: exp(x * x) * erfc(x)
-poly("ERFC", "exp(x^2) erfc(x) in v = 9.6/(x+2) - 2.2, 1 <= x <= 6, error weighted by exp(-x^2)", lambda v: erfcx(inv(v)), lambda v: exp(-inv(v) ** 2), -1, 1, 13)
-poly("ERFC_F32", "as ERFC, for f32, 1 <= x <= 4", lambda v: erfcx(inv(v)), lambda v: exp(-inv(v) ** 2), mpf("-0.6"), 1, 8)
+poly("ERFC", "exp(x^2) erfc(x) in v = (x-2)/(x+2), 1 <= x <= 6, error weighted by exp(-x^2)", lambda v: erfcx(inv(v)), lambda v: exp(-inv(v) ** 2), -mpf(1) / 3, mpf(1) / 2, 13)
+poly("ERFC_F32", "as ERFC, for f32, 1 <= x <= 4", lambda v: erfcx(inv(v)), lambda v: exp(-inv(v) ** 2), -mpf(1) / 3, mpf(1) / 3, 8)
 poly("CBRT", "m^(-1/3), 1 <= m <= 8, relative error", lambda m: m ** (-mpf(1) / 3), lambda m: m ** (mpf(1) / 3), 1, 8, 5)
 
 words("LN2", "ln 2", log(2), 2)

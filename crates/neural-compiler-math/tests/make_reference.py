@@ -1,0 +1,225 @@
+"""Writes tests/reference/<function>.txt: true values of the f64 functions at hard and random points.
+
+Run:  python make_reference.py   (needs mpmath; gmpy2 makes it faster)
+
+One line per point: the bits of each argument, then hi, lo and e with the true value = (hi + lo) 2^e
+(hi, lo as bits of f64, e a decimal that keeps both words clear of the ends of the exponent range).
+"""
+import math
+import os
+import random
+import struct
+from mpmath import mp, mpf
+import mpmath
+
+mp.prec = 400
+HERE = os.path.dirname(os.path.abspath(__file__))
+POINTS = 2000
+MAX = 1.7976931348623157e308
+MIN = 5e-324
+
+
+def bits(v):
+    return struct.unpack("<Q", struct.pack("<d", v))[0]
+
+
+def unbits(b):
+    return struct.unpack("<d", struct.pack("<Q", b & (2**64 - 1)))[0]
+
+
+def near(v, n=3):
+    """v and n neighbours either side."""
+    b = bits(v)
+    return [unbits(b + i) for i in range(-n, n + 1)]
+
+
+def wide(rng, lo=MIN, hi=MAX, sign=True):
+    """Log-uniform over [lo, hi]."""
+    v = unbits(rng.randint(bits(lo), bits(hi)))
+    return -v if sign and rng.random() < 0.5 else v
+
+
+def frexp_exponent(v):
+    return mpmath.frexp(v)[1] if v else 0
+
+
+def to_double(v):
+    """Nearest f64 of an mpf well inside the normal range."""
+    return float(v)
+
+
+def words(v):
+    """hi, lo, e of an mpf."""
+    e = 0
+    x = frexp_exponent(v)
+    if v and x < -800:
+        e = -400
+    elif v and x > 900:
+        e = 400
+    v = mpmath.ldexp(v, -e)
+    if v and frexp_exponent(v) < -1000:
+        return 0.0, 0.0, e
+    if v and frexp_exponent(v) > 1000:
+        return math.copysign(math.inf, v), 0.0, e
+    hi = to_double(v)
+    return hi, to_double(v - mpf(hi)), e
+
+
+def mixed(*makers):
+    return lambda rng: rng.choice(makers)(rng)
+
+
+def uniform(a, b):
+    return lambda rng: rng.uniform(a, b)
+
+
+def logs(a, b, sign=True):
+    return lambda rng: wide(rng, a, b, sign)
+
+
+def close_to_half_pi(rng):
+    """f64 closest to a random multiple of pi/2."""
+    n = int(2 ** rng.uniform(0, 60))
+    with mpmath.workprec(200):
+        v = float(n * mp.pi / 2)
+    return unbits(bits(v) + rng.randint(-1, 1))
+
+
+TRIG = mixed(uniform(-7, 7), uniform(-1, 1), logs(1e-9, 1e9), logs(MIN, MAX), close_to_half_pi, uniform(-1e6, 1e6))
+# the f64 closest of all to a multiple of pi/2, and other known hard ones
+TRIG_HARD = [6381956970095103.0 * 2.0**797, 5.319372648326541e255, 6134899525417045.0, 1e22, 1e300, MAX, 2.0**30,
+             2.0**30 + 0.5, 2.0**31, 355.0, 103993.0, 0.7853981633974483, 2.356194490192345, 3.141592653589793]
+
+
+def trig(f):
+    def g(x):
+        with mpmath.workprec(1600):
+            return +f(mpf(x))
+    return g
+
+
+def sigmoid(x):
+    return 1 / (1 + mp.exp(-mpf(x)))
+
+
+def softplus(x):
+    return mp.log1p(mp.exp(mpf(x)))
+
+
+def expm1(x):
+    return mp.expm1(mpf(x))
+
+
+EXP = mixed(uniform(-1, 1), uniform(-50, 50), uniform(-745, 709.7), uniform(-760, -700), logs(1e-20, 1), uniform(700, 709.78))
+EXP_HARD = near(709.782712893384) + near(-708.3964185322641) + near(-745.1332191019411) + near(0.34657359027997264) + [MIN, -MIN, 1e-300]
+EXP_HARD = [x for x in EXP_HARD if x < 709.7827128933841]
+LOG = mixed(logs(MIN, MAX, False), uniform(0.5, 2), uniform(0.99, 1.01), logs(1e-3, 1e3, False), logs(MIN, 3e-308, False),
+            lambda r: 1 + wide(r, 2.3e-16, 1e-3))
+LOG_HARD = near(1.0) + near(1.4142135623730951) + near(0.7071067811865476) + [MIN, MAX, 2.2250738585072014e-308, 10.0, 1000.0, 8.0, 1e22] + near(math.e)
+UNIT = mixed(uniform(-1, 1), logs(MIN, 1), lambda r: math.copysign(1 - wide(r, 2.3e-16, 0.5, False), r.random() - 0.5), uniform(0.45, 0.55))
+UNIT_HARD = [1.0, -1.0, 0.5, -0.5] + near(0.5) + [-v for v in near(0.5)] + [unbits(bits(1.0) - i) for i in range(1, 9)]
+
+UNARY = {
+    "sin": (trig(mp.sin), TRIG, TRIG_HARD),
+    "cos": (trig(mp.cos), TRIG, TRIG_HARD),
+    "tan": (trig(mp.tan), TRIG, TRIG_HARD),
+    "asin": (lambda x: mp.asin(mpf(x)), UNIT, UNIT_HARD),
+    "acos": (lambda x: mp.acos(mpf(x)), UNIT, UNIT_HARD),
+    "atan": (lambda x: mp.atan(mpf(x)), mixed(uniform(-3, 3), logs(MIN, MAX), logs(1e-3, 1e3)), near(0.41421356237309503) + near(2.414213562373095) + near(1.0) + [2.0**60, 2.0**61]),
+    "sinh": (lambda x: mp.sinh(mpf(x)), mixed(uniform(-2, 2), uniform(-710.4, 710.4), logs(MIN, 710)), near(0.34657359027997264) + near(710.4758600739439)[:4] + [22.0, 45.0]),
+    "cosh": (lambda x: mp.cosh(mpf(x)), mixed(uniform(-2, 2), uniform(-710.4, 710.4), logs(MIN, 710)), near(0.34657359027997264) + near(710.4758600739439)[:4] + [22.0, 45.0]),
+    "tanh": (lambda x: mp.tanh(mpf(x)), mixed(uniform(-2, 2), uniform(-25, 25), logs(MIN, 710)), near(0.34657359027997264) + near(22.0)),
+    "exp": (lambda x: mp.exp(mpf(x)), EXP, EXP_HARD),
+    "exp2": (lambda x: mpf(2) ** mpf(x), mixed(uniform(-1, 1), uniform(-1080, 1023.9), uniform(-1080, -1000), logs(1e-20, 1)), near(0.5) + near(-1022.0) + near(-1074.0) + near(-1075.0)),
+    "expm1": (expm1, mixed(EXP, logs(MIN, 1), uniform(-40, 2)), EXP_HARD + near(-37.42994775023705) + near(1.0)),
+    "log": (lambda x: mp.log(mpf(x)), LOG, LOG_HARD),
+    "log2": (lambda x: mp.log(mpf(x)) / mp.log(2), LOG, LOG_HARD),
+    "log10": (lambda x: mp.log(mpf(x)) / mp.log(10), LOG, LOG_HARD),
+    "log1p": (lambda x: mp.log1p(mpf(x)), mixed(logs(MIN, MAX, False), uniform(-0.9999, 3), logs(MIN, 0.999), logs(1e-20, 0.5)), [-1 + 2.0**-53, -0.5, -0.29289321881345254, 0.41421356237309503, 1.0, MAX, 2.0**53, 2.0**54] + near(2.0**-53)),
+    "sqrt": (lambda x: mp.sqrt(mpf(x)), logs(MIN, MAX, False), [MIN, MAX, 2.0]),
+    "cbrt": (lambda x: mp.sign(mpf(x)) * mp.cbrt(abs(mpf(x))), mixed(logs(MIN, MAX), uniform(-8, 8)), [1.0, 8.0, 27.0, 1000.0, MIN, MAX] + near(1.0) + near(8.0)),
+    "sigmoid": (sigmoid, mixed(uniform(-40, 40), uniform(-745, 0), uniform(-2, 2), logs(MIN, 700)), near(-36.7) + near(-708.4) + near(-745.1)),
+    "softplus": (softplus, mixed(uniform(-40, 40), uniform(-745, 10), uniform(-2, 2), logs(MIN, 700)), near(-40.0) + near(-708.4) + near(-36.7) + near(36.7) + [900.0]),
+    "erf": (lambda x: mp.erf(mpf(x)), mixed(uniform(-6, 6), uniform(0, 1.2), logs(MIN, 6)), near(1.0) + near(5.9) + near(6.0) + near(0.5)),
+}
+
+
+def pow_ref(x, y):
+    if x < 0:
+        r = mpf(-x) ** mpf(y)
+        return -r if abs(y) < 2.0**53 and int(y) % 2 else r
+    return mpf(x) ** mpf(y)
+
+
+def pow_args(rng):
+    kind = rng.randrange(6)
+    if kind == 0:
+        return wide(rng, 1e-3, 1e3, False), rng.uniform(-100, 100)
+    if kind == 1:  # towards the ends of the range
+        x = wide(rng, sign=False)
+        if x == 1:
+            x = 2.0
+        t = rng.choice([rng.uniform(-745, 709.7), rng.uniform(690, 709.7), rng.uniform(-745, -700)])
+        return x, t / float(mp.log(mpf(x)))
+    if kind == 2:  # near 1
+        x = 1 + wide(rng, 2.3e-16, 1e-3)
+        return x, rng.uniform(-700, 700) / float(mp.log(mpf(x)))
+    if kind == 3:
+        return -wide(rng, 1e-3, 1e3, False), float(rng.randint(-60, 60))
+    if kind == 4:
+        return wide(rng, MIN, 2e-308, False), rng.uniform(-0.95, 1)
+    return rng.uniform(0, 20), rng.choice([0.5, 2.0, 3.0, -1.0, 1 / 3, 1.5, -0.5, 10.0])
+
+
+def atan2_ref(y, x):
+    return mp.atan2(mpf(y), mpf(x))
+
+
+def atan2_args(rng):
+    kind = rng.randrange(4)
+    if kind == 0:
+        return rng.uniform(-1, 1), rng.uniform(-1, 1)
+    if kind == 1:
+        return wide(rng), wide(rng)
+    if kind == 2:
+        y = wide(rng)
+        f = wide(rng, 1e-20, 1e20)
+        x = y * f
+        return y, (x if 0 < abs(x) < math.inf else 1.0)
+    return wide(rng, 1e-3, 1e3), wide(rng, 1e-3, 1e3)
+
+
+def log_base_args(rng):
+    kind = rng.randrange(3)
+    if kind == 0:
+        b = float(rng.randint(2, 20))
+        return b ** rng.randint(1, 10), b
+    if kind == 1:
+        return wide(rng, sign=False), wide(rng, sign=False)
+    return 1 + wide(rng, 2.3e-16, 0.4), 1 + wide(rng, 2.3e-16, 0.4)
+
+
+BINARY = {
+    "pow": (pow_ref, pow_args, [(2.0, 0.5), (10.0, 308.0), (10.0, -323.0), (1.0000000000000002, 1e18), (0.9999999999999999, 1e18), (-3.0, 5.0)]),
+    "atan2": (atan2_ref, atan2_args, [(1.0, 1.0), (1.0, -1.0), (MIN, MAX), (MAX, MIN), (MIN, -1.0), (MIN, MIN), (MAX, MAX), (-MAX, -MAX)]),
+    "log_base": (lambda x, b: mp.log(mpf(x)) / mp.log(mpf(b)), log_base_args, [(1000.0, 10.0), (8.0, 2.0), (1e22, 10.0), (2.0, 8.0), (MIN, 2.0)]),
+}
+
+
+def main():
+    os.makedirs(os.path.join(HERE, "reference"), exist_ok=True)
+    for name, (f, make, hard) in {**UNARY, **BINARY}.items():
+        rng = random.Random(name)
+        args = [h if isinstance(h, tuple) else (h,) for h in hard]
+        while len(args) < POINTS:
+            a = make(rng)
+            args.append(a if isinstance(a, tuple) else (a,))
+        with open(os.path.join(HERE, "reference", name + ".txt"), "w") as out:
+            for a in args:
+                hi, lo, e = words(f(*a))
+                out.write(" ".join(f"{bits(v):016x}" for v in (*a, hi, lo)) + f" {e}\n")
+        print(name, flush=True)
+
+
+if __name__ == "__main__":
+    main()

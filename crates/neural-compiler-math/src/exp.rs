@@ -30,7 +30,7 @@ pub(crate) fn reduce(x: f64) -> (f64, f64, f64) {
 pub(crate) fn even_odd(r: f64, lo: f64) -> (f64, f64) {
     let z = r * r;
     (
-        z * poly(z, &EXP_EVEN),
+        z * z.mul_add(poly(z, &EXP_EVEN), 0.5),
         (z * r).mul_add(poly(z, &EXP_ODD), lo),
     )
 }
@@ -101,16 +101,21 @@ fn exp2_narrow(x: f64) -> f64 {
 
 kernel1!(Exp2, f64: exp2_wide, f32: exp2_narrow);
 
-/// 2^n e^r - 1 = (2^n - 1) + 2^n r + 2^n (even + odd), computed at half size so that n = 1024 does not overflow.
+/// 2^n e^r - 1 = (2^n - 1) + 2^n r + 2^n r^2/2 + ..., the first three terms summed without error since the result may
+/// be a quarter of them; at half size so that n = 1024 does not overflow.
 #[inline(always)]
 fn expm1_wide(x: f64) -> f64 {
     let (n, r, lo) = reduce(clamp(x, -60.0, 750.0));
-    let (even, odd) = even_odd(r, lo.mul_add(r, lo));
+    let z = r * r;
+    let z_lo = r.mul_add(r, -z);
+    let odd = (z * r).mul_add(poly(z, &EXP_ODD), lo.mul_add(r, lo));
+    let rest = (z * z).mul_add(poly(z, &EXP_EVEN), z_lo.mul_add(0.5, odd));
     let n = sel(n > 1024.0, 1024.0, n);
     let p = pow2(n - 1.0);
     let (a, b) = two_sum(p, -0.5);
     let (s, e) = two_sum(a, p * r);
-    let y = 2.0 * (s + (e + p.mul_add(even + odd, b)));
+    let (s, f) = two_sum(s, (0.5 * p) * z);
+    let y = 2.0 * (s + ((e + f) + p.mul_add(rest, b)));
     let y = sel(x.abs() < f64::EPSILON / 4.0, x, y);
     sel(x > 710.0, f64::INFINITY, y)
 }

@@ -2,9 +2,9 @@
 //!
 //! In: any pair (x, y) of f32 or f64. Out: x^y within 1 ULP, with every special case of IEEE 754 and C99 Annex F.
 //!
-//! log|x| as two words: s = f/(2+f) with its rounding error, 2s + (2/3) s^3 in double-double, the rest (below
-//! 2^-12 of it) from a polynomial: relative error 2^-65, so y log|x| <= 745 is known to 2^-55, 0.1 ULP of the
-//! result. e^(y log|x|) as in exp.rs, 0.55 ULP; a subnormal result rounds once more: 0.9 ULP. Zeros,
+//! log|x| as two words: s = f/(2+f) with its rounding error, 2s + (2/3 + s^2 P) s^3 in double-double where only P,
+//! which stands for 2^-12 of it, is rounded: relative error 2^-65, so y log|x| <= 745 is known to 2^-55, 0.1 ULP
+//! of the result. e^(y log|x|) as in exp.rs, 0.55 ULP; a subnormal result rounds once more: 0.9 ULP. Zeros,
 //! infinities and NaN are rare arguments for the slow path. f32: log in plain f64, relative error 2^-44.
 
 use crate::bits::{MAGIC, poly, scale2, sel, sign_bit, xor_sign};
@@ -27,12 +27,17 @@ fn ln_two_words(x: f64) -> (f64, f64) {
     let z_lo = (2.0 * s).mul_add(s_lo, z_lo);
     let (c, c_lo) = two_prod(s, z);
     let c_lo = s.mul_add(z_lo, s_lo.mul_add(z, c_lo));
-    let (t, t_lo) = two_prod(c, TWO_THIRDS_HI);
-    let t_lo = c.mul_add(TWO_THIRDS_LO, c_lo.mul_add(TWO_THIRDS_HI, t_lo));
-    let p = (c * z) * poly(z, &LOG_POW);
+    // (2/3 + z P) s^3, the product z P with its error: only the rounding inside P is lost
+    let p = poly(z, &LOG_POW);
+    let q = z * p;
+    let q_lo = z_lo.mul_add(p, z.mul_add(p, -q));
+    let (w, e) = fast_two_sum(TWO_THIRDS_HI, q);
+    let w_lo = e + (TWO_THIRDS_LO + q_lo);
+    let (t, t_lo) = two_prod(c, w);
+    let t_lo = c.mul_add(w_lo, c_lo.mul_add(w, t_lo));
     let (h, e1) = fast_two_sum(k * LN2_SHORT, 2.0 * s);
     let (h, e2) = fast_two_sum(h, t);
-    let lo = (e1 + e2) + (k.mul_add(LN2_REST, p) + 2.0f64.mul_add(s_lo, t_lo));
+    let lo = (e1 + e2) + k.mul_add(LN2_REST, 2.0f64.mul_add(s_lo, t_lo));
     fast_two_sum(h, lo)
 }
 

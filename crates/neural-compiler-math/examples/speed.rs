@@ -21,21 +21,14 @@ fn measure(mut f: impl FnMut()) -> f64 {
 
 fn main() {
     let only = std::env::args().nth(1);
-    let x: Vec<f64> = (0..N)
-        .map(|i| 0.001 + 0.998 * ((i * 7919 % N) as f64) / N as f64)
-        .collect();
-    let y: Vec<f64> = (0..N)
-        .map(|i| 0.5 + 3.0 * ((i * 104729 % N) as f64) / N as f64)
-        .collect();
+    let x: Vec<f64> = (0..N).map(|i| 0.001 + 0.998 * ((i * 7919 % N) as f64) / N as f64).collect();
+    let y: Vec<f64> = (0..N).map(|i| 0.5 + 3.0 * ((i * 104729 % N) as f64) / N as f64).collect();
     let x32: Vec<f32> = x.iter().map(|&v| v as f32).collect();
     let y32: Vec<f32> = y.iter().map(|&v| v as f32).collect();
     let mut o = vec![0.0f64; N];
     let mut o32 = vec![0.0f32; N];
     println!("{:10} {:>30} {:>30}", "ns/element", "f32", "f64");
-    for f in UNARY
-        .iter()
-        .filter(|f| only.as_deref().is_none_or(|n| n == f.name))
-    {
+    for f in UNARY.iter().filter(|f| only.as_deref().is_none_or(|n| n == f.name)) {
         print!("{:10}", f.name);
         for &l in Level::available() {
             print!(" {:9.3}", measure(|| f.f32_slice(l, &x32, &mut o32)));
@@ -45,22 +38,13 @@ fn main() {
         }
         println!();
     }
-    for f in BINARY
-        .iter()
-        .filter(|f| only.as_deref().is_none_or(|n| n == f.name))
-    {
+    for f in BINARY.iter().filter(|f| only.as_deref().is_none_or(|n| n == f.name)) {
         print!("{:10}", f.name);
         for &l in Level::available() {
-            print!(
-                " {:9.3}",
-                measure(|| f.f32_slice(l, Arg::Slice(&x32), Arg::Slice(&y32), &mut o32))
-            );
+            print!(" {:9.3}", measure(|| f.f32_slice(l, Arg::Slice(&x32), Arg::Slice(&y32), &mut o32)));
         }
         for &l in Level::available() {
-            print!(
-                " {:9.3}",
-                measure(|| f.f64_slice(l, Arg::Slice(&x), Arg::Slice(&y), &mut o))
-            );
+            print!(" {:9.3}", measure(|| f.f64_slice(l, Arg::Slice(&x), Arg::Slice(&y), &mut o)));
         }
         println!();
     }

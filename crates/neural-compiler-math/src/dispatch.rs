@@ -130,8 +130,9 @@ fn canonical<T: Real>(y: T) -> T {
 }
 
 /// Elements a loop handles before it looks for rare arguments.
-const CHUNK: usize = 64;
-/// Tails are padded to a multiple of this, so no scalar remainder loop runs.
+const CHUNK: usize = 256;
+/// Elements of a tail handled together, in a buffer padded to a multiple of `PAD`: no scalar remainder loop runs.
+const TAIL: usize = 64;
 const PAD: usize = 16;
 
 #[inline(always)]
@@ -147,35 +148,42 @@ fn slice1<T: Real, K: Map1<T>>(x: &[T], out: &mut [T]) {
         }
         return;
     }
-    let mut input = [T::ZERO; CHUNK];
-    let mut result = [T::ZERO; CHUNK];
-    for (xs, os) in x.chunks(CHUNK).zip(out.chunks_mut(CHUNK)) {
+    let (xs, mut os) = (x.chunks_exact(CHUNK), out.chunks_exact_mut(CHUNK));
+    let rest = xs.remainder();
+    for (xs, os) in xs.zip(&mut os) {
+        block1::<T, K>(xs, os, CHUNK);
+    }
+    let mut input = [T::ZERO; TAIL];
+    let mut result = [T::ZERO; TAIL];
+    for (xs, os) in rest.chunks(TAIL).zip(os.into_remainder().chunks_mut(TAIL)) {
         let n = xs.len();
         input[..n].copy_from_slice(xs);
-        let padded = n.next_multiple_of(PAD).min(CHUNK);
-        let mut any = 0u64;
-        for (o, &v) in result[..padded].iter_mut().zip(&input[..padded]) {
-            any |= K::rare(v) as u64;
-            *o = canonical(K::fast(v));
-        }
-        if any != 0 {
-            for (o, &v) in result[..n].iter_mut().zip(&input[..n]) {
-                if K::rare(v) {
-                    *o = canonical(K::slow(v));
-                }
+        let padded = n.next_multiple_of(PAD).min(TAIL);
+        block1::<T, K>(&input[..padded], &mut result[..padded], n);
+        os.copy_from_slice(&result[..n]);
+    }
+}
+
+/// One block: the fast path everywhere, then the slow path for the rare ones among the first n.
+#[inline(always)]
+fn block1<T: Real, K: Map1<T>>(x: &[T], out: &mut [T], n: usize) {
+    let mut any = 0u64;
+    for (o, &v) in out.iter_mut().zip(x) {
+        any |= K::rare(v) as u64;
+        *o = canonical(K::fast(v));
+    }
+    if any != 0 {
+        for (o, &v) in out.iter_mut().zip(x).take(n) {
+            if K::rare(v) {
+                *o = canonical(K::slow(v));
             }
         }
-        os.copy_from_slice(&result[..n]);
     }
 }
 
 #[inline(always)]
 fn scalar2<T: Real, K: Map2<T>>(a: T, b: T) -> T {
-    canonical(if K::rare(a, b) {
-        K::slow(a, b)
-    } else {
-        K::fast(a, b)
-    })
+    canonical(if K::rare(a, b) { K::slow(a, b) } else { K::fast(a, b) })
 }
 
 #[inline(always)]
@@ -205,17 +213,17 @@ fn slice2<T: Real, K: Map2<T>>(a: Arg<'_, T>, b: Arg<'_, T>, out: &mut [T]) {
         out.fill(scalar2::<T, K>(p, q));
         return;
     }
-    let mut left = [T::ZERO; CHUNK];
-    let mut right = [T::ZERO; CHUNK];
-    let mut result = [T::ZERO; CHUNK];
+    let mut left = [T::ZERO; TAIL];
+    let mut right = [T::ZERO; TAIL];
+    let mut result = [T::ZERO; TAIL];
     if let Arg::Splat(p) = a {
-        left = [p; CHUNK];
+        left = [p; TAIL];
     }
     if let Arg::Splat(q) = b {
-        right = [q; CHUNK];
+        right = [q; TAIL];
     }
     let mut start = 0;
-    for os in out.chunks_mut(CHUNK) {
+    for os in out.chunks_mut(TAIL) {
         let n = os.len();
         if let Arg::Slice(a) = a {
             left[..n].copy_from_slice(&a[start..start + n]);
@@ -223,13 +231,9 @@ fn slice2<T: Real, K: Map2<T>>(a: Arg<'_, T>, b: Arg<'_, T>, out: &mut [T]) {
         if let Arg::Slice(b) = b {
             right[..n].copy_from_slice(&b[start..start + n]);
         }
-        let padded = n.next_multiple_of(PAD).min(CHUNK);
+        let padded = n.next_multiple_of(PAD).min(TAIL);
         let mut any = 0u64;
-        for ((o, &p), &q) in result[..padded]
-            .iter_mut()
-            .zip(&left[..padded])
-            .zip(&right[..padded])
-        {
+        for ((o, &p), &q) in result[..padded].iter_mut().zip(&left[..padded]).zip(&right[..padded]) {
             any |= K::rare(p, q) as u64;
             *o = canonical(K::fast(p, q));
         }
@@ -309,26 +313,10 @@ impl Unary {
     pub(crate) const fn new<K: Map1<f32> + Map1<f64>>(name: &'static str) -> Unary {
         Unary {
             name,
-            f32: [
-                baseline::scalar1::<f32, K>,
-                avx2::scalar1::<f32, K>,
-                avx512::scalar1::<f32, K>,
-            ],
-            f64: [
-                baseline::scalar1::<f64, K>,
-                avx2::scalar1::<f64, K>,
-                avx512::scalar1::<f64, K>,
-            ],
-            f32_slice: [
-                baseline::slice1::<f32, K>,
-                avx2::slice1::<f32, K>,
-                avx512::slice1::<f32, K>,
-            ],
-            f64_slice: [
-                baseline::slice1::<f64, K>,
-                avx2::slice1::<f64, K>,
-                avx512::slice1::<f64, K>,
-            ],
+            f32: [baseline::scalar1::<f32, K>, avx2::scalar1::<f32, K>, avx512::scalar1::<f32, K>],
+            f64: [baseline::scalar1::<f64, K>, avx2::scalar1::<f64, K>, avx512::scalar1::<f64, K>],
+            f32_slice: [baseline::slice1::<f32, K>, avx2::slice1::<f32, K>, avx512::slice1::<f32, K>],
+            f64_slice: [baseline::slice1::<f64, K>, avx2::slice1::<f64, K>, avx512::slice1::<f64, K>],
         }
     }
 
@@ -351,12 +339,7 @@ impl Unary {
     /// # Panics
     /// If the lengths differ.
     pub fn f32_slice(&self, level: Level, x: &[f32], out: &mut [f32]) {
-        assert_eq!(
-            x.len(),
-            out.len(),
-            "{}: slices of unequal length",
-            self.name
-        );
+        assert_eq!(x.len(), out.len(), "{}: slices of unequal length", self.name);
         // SAFETY: the level is one this CPU has.
         unsafe { self.f32_slice[level.min(Level::best()) as usize](x, out) }
     }
@@ -366,12 +349,7 @@ impl Unary {
     /// # Panics
     /// If the lengths differ.
     pub fn f64_slice(&self, level: Level, x: &[f64], out: &mut [f64]) {
-        assert_eq!(
-            x.len(),
-            out.len(),
-            "{}: slices of unequal length",
-            self.name
-        );
+        assert_eq!(x.len(), out.len(), "{}: slices of unequal length", self.name);
         // SAFETY: the level is one this CPU has.
         unsafe { self.f64_slice[level.min(Level::best()) as usize](x, out) }
     }
@@ -397,26 +375,10 @@ impl Binary {
     pub(crate) const fn new<K: Map2<f32> + Map2<f64>>(name: &'static str) -> Binary {
         Binary {
             name,
-            f32: [
-                baseline::scalar2::<f32, K>,
-                avx2::scalar2::<f32, K>,
-                avx512::scalar2::<f32, K>,
-            ],
-            f64: [
-                baseline::scalar2::<f64, K>,
-                avx2::scalar2::<f64, K>,
-                avx512::scalar2::<f64, K>,
-            ],
-            f32_slice: [
-                baseline::slice2::<f32, K>,
-                avx2::slice2::<f32, K>,
-                avx512::slice2::<f32, K>,
-            ],
-            f64_slice: [
-                baseline::slice2::<f64, K>,
-                avx2::slice2::<f64, K>,
-                avx512::slice2::<f64, K>,
-            ],
+            f32: [baseline::scalar2::<f32, K>, avx2::scalar2::<f32, K>, avx512::scalar2::<f32, K>],
+            f64: [baseline::scalar2::<f64, K>, avx2::scalar2::<f64, K>, avx512::scalar2::<f64, K>],
+            f32_slice: [baseline::slice2::<f32, K>, avx2::slice2::<f32, K>, avx512::slice2::<f32, K>],
+            f64_slice: [baseline::slice2::<f64, K>, avx2::slice2::<f64, K>, avx512::slice2::<f64, K>],
         }
     }
 

@@ -32,11 +32,7 @@ fn parts(x: f64) -> (u64, i32) {
     let bits = x.to_bits();
     let e = (bits >> 52) as i32;
     let m = bits & ((1 << 52) - 1);
-    if e == 0 {
-        (m, -1074)
-    } else {
-        (m | (1 << 52), e - 1075)
-    }
+    if e == 0 { (m, -1074) } else { (m | (1 << 52), e - 1075) }
 }
 
 /// m 2^e where the result is exact.
@@ -152,11 +148,7 @@ fn long_quotient(a: f64, b: f64) -> (u128, i32) {
 
 /// The unusual quotients that are not a ratio of usual numbers.
 fn quotient_edges(x: f64, y: f64) -> Option<f64> {
-    if !x.is_finite() || !y.is_finite() || y == 0.0 {
-        Some((x / y).trunc())
-    } else {
-        None
-    }
+    if !x.is_finite() || !y.is_finite() || y == 0.0 { Some((x / y).trunc()) } else { None }
 }
 
 impl Map2<f64> for Quotient {

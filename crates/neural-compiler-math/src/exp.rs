@@ -29,10 +29,7 @@ pub(crate) fn reduce(x: f64) -> (f64, f64, f64) {
 #[inline(always)]
 pub(crate) fn even_odd(r: f64, lo: f64) -> (f64, f64) {
     let z = r * r;
-    (
-        z * z.mul_add(poly(z, &EXP_EVEN), 0.5),
-        (z * r).mul_add(poly(z, &EXP_ODD), lo),
-    )
+    (z * z.mul_add(poly(z, &EXP_EVEN), 0.5), (z * r).mul_add(poly(z, &EXP_ODD), lo))
 }
 
 /// e^(r + lo) as two words, relative error 2^-58; |r| <= ln(2)/2, |lo| <= ulp(r).
@@ -141,10 +138,7 @@ fn sigmoid_wide(x: f64) -> f64 {
     let p = pow2(sel(n < -200.0, -200.0, n));
     let (d, e) = fast_two_sum(1.0, h * p);
     let negative = x < 0.0;
-    let q = crate::dd::div_to_f64(
-        (sel(negative, h, 1.0), sel(negative, l, 0.0)),
-        (d, l.mul_add(p, e)),
-    );
+    let q = crate::dd::div_to_f64((sel(negative, h, 1.0), sel(negative, l, 0.0)), (d, l.mul_add(p, e)));
     let y = scale2(q, sel(negative, n, 0.0));
     sel(x.is_nan(), x, y)
 }

@@ -128,11 +128,7 @@ impl Map2<f64> for Atan2 {
 /// Exponent e of a positive finite x = m 2^e, 1 <= m < 2.
 fn exponent(x: f64) -> i32 {
     let bits = x.to_bits();
-    if bits >> 52 == 0 {
-        11 - bits.leading_zeros() as i32 - 1022
-    } else {
-        (bits >> 52) as i32 - 1023
-    }
+    if bits >> 52 == 0 { 11 - bits.leading_zeros() as i32 - 1022 } else { (bits >> 52) as i32 - 1023 }
 }
 
 /// x 2^n where the result is normal.

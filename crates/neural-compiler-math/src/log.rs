@@ -21,9 +21,7 @@ const MANTISSA: u64 = (1 << 52) - 1;
 pub(crate) fn split(x: f64) -> (f64, f64) {
     let tiny = x < f64::MIN_POSITIVE;
     let x = sel(tiny, x * 18014398509481984.0, x);
-    let t = x
-        .to_bits()
-        .wrapping_add(0x3ff0_0000_0000_0000 - SQRT_HALF_BITS);
+    let t = x.to_bits().wrapping_add(0x3ff0_0000_0000_0000 - SQRT_HALF_BITS);
     // the biased exponent in the low bits of 2^52
     let k = f64::from_bits((t >> 52) | 0x4330_0000_0000_0000) - (4503599627370496.0 + 1023.0);
     let m = f64::from_bits((t & MANTISSA) + SQRT_HALF_BITS);
@@ -33,9 +31,7 @@ pub(crate) fn split(x: f64) -> (f64, f64) {
 /// The same for f64 values that came from f32: never subnormal.
 #[inline(always)]
 pub(crate) fn split_f32(x: f64) -> (f64, f64) {
-    let t = x
-        .to_bits()
-        .wrapping_add(0x3ff0_0000_0000_0000 - SQRT_HALF_BITS);
+    let t = x.to_bits().wrapping_add(0x3ff0_0000_0000_0000 - SQRT_HALF_BITS);
     let k = f64::from_bits((t >> 52) | 0x4330_0000_0000_0000) - (4503599627370496.0 + 1023.0);
     (k, f64::from_bits((t & MANTISSA) + SQRT_HALF_BITS) - 1.0)
 }

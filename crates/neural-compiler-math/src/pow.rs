@@ -102,11 +102,7 @@ impl Map2<f64> for Pow {
             };
         }
         // x is a zero or an infinity
-        let magnitude = if (a == 0.0) == (y > 0.0) {
-            0.0
-        } else {
-            f64::INFINITY
-        };
+        let magnitude = if (a == 0.0) == (y > 0.0) { 0.0 } else { f64::INFINITY };
         xor_sign(magnitude, parity(y).1 & sign_bit(x))
     }
 }

@@ -40,19 +40,11 @@ fn reduce_large(x: f64) -> (u64, f64, f64) {
     let first = (e - 2 + 64) as usize;
     let (word, shift) = (first / 64, (first % 64) as u32);
     let bits_at = |i: usize| {
-        if i == 0 {
-            0
-        } else {
-            TWO_OVER_PI.get(i - 1).copied().unwrap_or(0)
-        }
+        if i == 0 { 0 } else { TWO_OVER_PI.get(i - 1).copied().unwrap_or(0) }
     };
     let get = |i: usize| {
         let (hi, lo) = (bits_at(word + i), bits_at(word + i + 1));
-        if shift == 0 {
-            hi
-        } else {
-            (hi << shift) | (lo >> (64 - shift))
-        }
+        if shift == 0 { hi } else { (hi << shift) | (lo >> (64 - shift)) }
     };
     // m times the window modulo 2^256: two integer bits, then the fraction
     let mut product = [0u64; 5];
@@ -79,20 +71,12 @@ fn reduce_large(x: f64) -> (u64, f64, f64) {
         }
     }
     // 96 bits of the fraction from its leading bit on, as two exact pieces
-    let lead = if frac[0] != 0 {
-        frac[0].leading_zeros()
-    } else {
-        64 + frac[1].leading_zeros()
-    };
+    let lead = if frac[0] != 0 { frac[0].leading_zeros() } else { 64 + frac[1].leading_zeros() };
     let (skip, s) = ((lead / 64) as usize, lead % 64);
     let word = |i: usize| {
         let a = frac.get(skip + i).copied().unwrap_or(0);
         let b = frac.get(skip + i + 1).copied().unwrap_or(0);
-        if s == 0 {
-            a
-        } else {
-            (a << s) | (b >> (64 - s))
-        }
+        if s == 0 { a } else { (a << s) | (b >> (64 - s)) }
     };
     let (w0, w1) = (word(0), word(1));
     let scale = f64::from_bits(((1023 - 64 - lead as i64) as u64) << 52);
@@ -100,11 +84,7 @@ fn reduce_large(x: f64) -> (u64, f64, f64) {
     let b = (((w0 & 0x7ff) << 32) | (w1 >> 32)) as f64 * (scale / 4294967296.0);
     let (a, b) = fast_two_sum(a, b);
     let (h, l) = crate::dd::mul((a, b), (PIO2_HI, PIO2_LO));
-    if negative {
-        (quadrant, -h, -l)
-    } else {
-        (quadrant, h, l)
-    }
+    if negative { (quadrant, -h, -l) } else { (quadrant, h, l) }
 }
 
 /// sin(r + lo) = a + b, a the larger.
@@ -212,31 +192,19 @@ macro_rules! periodic {
     };
 }
 
-periodic!(
-    Sin,
-    |q, r, lo, sign| sin_from(q, r, lo, sign),
-    |q, r, sign| {
-        let (s, c) = sin_cos_f32(r);
-        xor_sign(sel(q & 1 != 0, c, s), sign ^ ((q & 2) << 62))
-    }
-);
+periodic!(Sin, |q, r, lo, sign| sin_from(q, r, lo, sign), |q, r, sign| {
+    let (s, c) = sin_cos_f32(r);
+    xor_sign(sel(q & 1 != 0, c, s), sign ^ ((q & 2) << 62))
+});
 
-periodic!(
-    Cos,
-    |q, r, lo, _sign| sin_from(q.wrapping_add(1), r, lo, 0),
-    |q, r, _sign| {
-        let (s, c) = sin_cos_f32(r);
-        let q = q.wrapping_add(1);
-        xor_sign(sel(q & 1 != 0, c, s), (q & 2) << 62)
-    }
-);
+periodic!(Cos, |q, r, lo, _sign| sin_from(q.wrapping_add(1), r, lo, 0), |q, r, _sign| {
+    let (s, c) = sin_cos_f32(r);
+    let q = q.wrapping_add(1);
+    xor_sign(sel(q & 1 != 0, c, s), (q & 2) << 62)
+});
 
-periodic!(
-    Tan,
-    |q, r, lo, sign| tan_from(q, r, lo, sign),
-    |q, r, sign| {
-        let (s, c) = sin_cos_f32(r);
-        let odd = q & 1 != 0;
-        xor_sign(sel(odd, c, s) / sel(odd, s, c), sign ^ ((q & 1) << 63))
-    }
-);
+periodic!(Tan, |q, r, lo, sign| tan_from(q, r, lo, sign), |q, r, sign| {
+    let (s, c) = sin_cos_f32(r);
+    let odd = q & 1 != 0;
+    xor_sign(sel(odd, c, s) / sel(odd, s, c), sign ^ ((q & 1) << 63))
+});

@@ -5,21 +5,13 @@ use neural_compiler_math::{BINARY, UNARY};
 
 /// 2^n, also subnormal.
 fn pow2(n: i32) -> f64 {
-    if n >= -1022 {
-        f64::from_bits(((1023 + n) as u64) << 52)
-    } else {
-        f64::from_bits(1u64 << (n + 1074))
-    }
+    if n >= -1022 { f64::from_bits(((1023 + n) as u64) << 52) } else { f64::from_bits(1u64 << (n + 1074)) }
 }
 
 /// Exponent of a nonzero finite number.
 fn exponent(x: f64) -> i32 {
     let e = ((x.to_bits() >> 52) & 0x7ff) as i32 - 1023;
-    if e == -1023 {
-        exponent(x * pow2(60)) - 60
-    } else {
-        e
-    }
+    if e == -1023 { exponent(x * pow2(60)) - 60 } else { e }
 }
 
 /// |got - (hi + lo) 2^e| in units of the f64 spacing at the true value.
@@ -28,23 +20,11 @@ fn ulp_error(got: f64, hi: f64, lo: f64, e: i32) -> f64 {
         return f64::INFINITY;
     }
     // got 2^-e, an infinity counting as 2^1024
-    let scaled = if got.is_infinite() && e > 0 {
-        pow2(1024 - e).copysign(got)
-    } else {
-        got * pow2(-e)
-    };
+    let scaled = if got.is_infinite() && e > 0 { pow2(1024 - e).copysign(got) } else { got * pow2(-e) };
     if hi.is_infinite() {
-        return if scaled == hi || got.is_infinite() {
-            0.0
-        } else {
-            f64::INFINITY
-        };
+        return if scaled == hi || got.is_infinite() { 0.0 } else { f64::INFINITY };
     }
-    let ulp_exponent = if hi == 0.0 {
-        -1074
-    } else {
-        (exponent(hi) + e).max(-1022) - 52
-    };
+    let ulp_exponent = if hi == 0.0 { -1074 } else { (exponent(hi) + e).max(-1022) - 52 };
     ((scaled - hi) - lo).abs() / pow2(ulp_exponent - e)
 }
 
@@ -62,10 +42,7 @@ fn parse(name: &str, text: &str, arguments: usize, f: impl Fn(&[f64]) -> f64) ->
         }
         lines += 1;
     }
-    println!(
-        "{name}: {:.4} ULP over {lines} points, {}",
-        worst.0, worst.1
-    );
+    println!("{name}: {:.4} ULP over {lines} points, {}", worst.0, worst.1);
     assert!(worst.0 <= 1.0, "{name}: {} ULP at {}", worst.0, worst.1);
     worst.0
 }
@@ -92,29 +69,13 @@ fn f64_within_one_ulp_of_the_reference() {
 /// |got - want| in units of the f32 spacing at want.
 fn ulp_error_f32(got: f32, want: f64) -> f64 {
     if want.is_nan() || got.is_nan() {
-        return if want.is_nan() && got.is_nan() {
-            0.0
-        } else {
-            f64::INFINITY
-        };
+        return if want.is_nan() && got.is_nan() { 0.0 } else { f64::INFINITY };
     }
     if want.is_infinite() {
-        return if got as f64 == want {
-            0.0
-        } else {
-            f64::INFINITY
-        };
+        return if got as f64 == want { 0.0 } else { f64::INFINITY };
     }
-    let ulp = if want == 0.0 {
-        pow2(-149)
-    } else {
-        pow2(exponent(want).clamp(-126, 127) - 23)
-    };
-    let got = if got.is_infinite() {
-        pow2(128).copysign(got as f64)
-    } else {
-        got as f64
-    };
+    let ulp = if want == 0.0 { pow2(-149) } else { pow2(exponent(want).clamp(-126, 127) - 23) };
+    let got = if got.is_infinite() { pow2(128).copysign(got as f64) } else { got as f64 };
     if want.abs() >= pow2(128) && got.abs() == pow2(128) && got * want > 0.0 {
         return 0.0;
     }
@@ -138,13 +99,7 @@ fn f32_within_one_ulp_over_a_stride_of_all_inputs() {
             };
         }
         println!("{}: {:.5} ULP at {:e}", f.name, worst.0, worst.1);
-        assert!(
-            worst.0 <= 0.51,
-            "{}: {} ULP at {:e}",
-            f.name,
-            worst.0,
-            worst.1
-        );
+        assert!(worst.0 <= 0.51, "{}: {} ULP at {:e}", f.name, worst.0, worst.1);
     }
 }
 
@@ -153,9 +108,7 @@ fn f32_functions_of_two_arguments_within_one_ulp() {
     // a spread of bit patterns against each other, moderate pairs among them
     let mut state = 1u64;
     let mut next = || {
-        state = state
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (state >> 32) as u32
     };
     for f in BINARY {
@@ -171,17 +124,7 @@ fn f32_functions_of_two_arguments_within_one_ulp() {
                 worst = (error, a, b);
             }
         }
-        println!(
-            "{}: {:.5} ULP at {:e}, {:e}",
-            f.name, worst.0, worst.1, worst.2
-        );
-        assert!(
-            worst.0 <= 0.51,
-            "{}: {} ULP at {:e}, {:e}",
-            f.name,
-            worst.0,
-            worst.1,
-            worst.2
-        );
+        println!("{}: {:.5} ULP at {:e}, {:e}", f.name, worst.0, worst.1, worst.2);
+        assert!(worst.0 <= 0.51, "{}: {} ULP at {:e}, {:e}", f.name, worst.0, worst.1, worst.2);
     }
 }

@@ -19,11 +19,7 @@ fn unary(f: &Unary, table: &[(f64, f64)]) {
         assert!(same(got, want), "{}({x:e}) = {got:e}, not {want:e}", f.name);
         if x.is_nan() || (x as f32) as f64 == x {
             let got = f.f32(x as f32);
-            assert!(
-                same(got as f64, (want as f32) as f64),
-                "{}({x:e}) = {got:e}, not {want:e} in f32",
-                f.name
-            );
+            assert!(same(got as f64, (want as f32) as f64), "{}({x:e}) = {got:e}, not {want:e} in f32", f.name);
         }
     }
 }
@@ -31,29 +27,18 @@ fn unary(f: &Unary, table: &[(f64, f64)]) {
 fn binary(f: &Binary, table: &[(f64, f64, f64)]) {
     for &(a, b, want) in table {
         let got = f.f64(a, b);
-        assert!(
-            same(got, want),
-            "{}({a:e}, {b:e}) = {got:e}, not {want:e}",
-            f.name
-        );
+        assert!(same(got, want), "{}({a:e}, {b:e}) = {got:e}, not {want:e}", f.name);
         let kept = |x: f64| x.is_nan() || (x as f32) as f64 == x;
         if kept(a) && kept(b) {
             let got = f.f32(a as f32, b as f32);
-            assert!(
-                same(got as f64, (want as f32) as f64),
-                "{}({a:e}, {b:e}) = {got:e}, not {want:e} in f32",
-                f.name
-            );
+            assert!(same(got as f64, (want as f32) as f64), "{}({a:e}, {b:e}) = {got:e}, not {want:e} in f32", f.name);
         }
     }
 }
 
 #[test]
 fn odd_functions_keep_zeros_and_tiny_numbers() {
-    for f in [
-        &SIN, &TAN, &ASIN, &ATAN, &SINH, &TANH, &EXPM1, &LOG1P, &CBRT, &SQRT, &FLOOR, &CEILING,
-        &ROUND, &TRUNCATE, &SIGN, &ERF,
-    ] {
+    for f in [&SIN, &TAN, &ASIN, &ATAN, &SINH, &TANH, &EXPM1, &LOG1P, &CBRT, &SQRT, &FLOOR, &CEILING, &ROUND, &TRUNCATE, &SIGN, &ERF] {
         unary(f, &[(0.0, 0.0), (-0.0, -0.0), (NAN, NAN)]);
     }
     for f in [&SIN, &TAN, &ASIN, &ATAN, &SINH, &TANH, &EXPM1, &LOG1P] {
@@ -72,30 +57,9 @@ fn trigonometric() {
         unary(f, &[(INF, NAN), (-INF, NAN), (NAN, NAN)]);
     }
     unary(&COS, &[(0.0, 1.0), (-0.0, 1.0)]);
-    unary(
-        &ASIN,
-        &[
-            (1.0, PI / 2.0),
-            (-1.0, -PI / 2.0),
-            (1.5, NAN),
-            (-1.5, NAN),
-            (INF, NAN),
-        ],
-    );
-    unary(
-        &ACOS,
-        &[
-            (1.0, 0.0),
-            (-1.0, PI),
-            (0.0, PI / 2.0),
-            (1.5, NAN),
-            (-INF, NAN),
-        ],
-    );
-    unary(
-        &ATAN,
-        &[(INF, PI / 2.0), (-INF, -PI / 2.0), (1.0, PI / 4.0)],
-    );
+    unary(&ASIN, &[(1.0, PI / 2.0), (-1.0, -PI / 2.0), (1.5, NAN), (-1.5, NAN), (INF, NAN)]);
+    unary(&ACOS, &[(1.0, 0.0), (-1.0, PI), (0.0, PI / 2.0), (1.5, NAN), (-INF, NAN)]);
+    unary(&ATAN, &[(INF, PI / 2.0), (-INF, -PI / 2.0), (1.0, PI / 4.0)]);
     binary(
         &ATAN2,
         &[
@@ -127,83 +91,17 @@ fn trigonometric() {
 
 #[test]
 fn exponential_and_hyperbolic() {
-    unary(
-        &EXP,
-        &[
-            (0.0, 1.0),
-            (-0.0, 1.0),
-            (INF, INF),
-            (-INF, 0.0),
-            (NAN, NAN),
-            (1000.0, INF),
-            (-1000.0, 0.0),
-            (1.0, std::f64::consts::E),
-        ],
-    );
-    unary(
-        &EXP2,
-        &[
-            (0.0, 1.0),
-            (INF, INF),
-            (-INF, 0.0),
-            (10.0, 1024.0),
-            (-3.0, 0.125),
-            (1024.0, INF),
-            (-1074.0, MIN),
-            (-1076.0, 0.0),
-            (NAN, NAN),
-        ],
-    );
-    unary(
-        &EXPM1,
-        &[(INF, INF), (-INF, -1.0), (1000.0, INF), (-100.0, -1.0)],
-    );
-    unary(
-        &SINH,
-        &[(INF, INF), (-INF, -INF), (1000.0, INF), (-1000.0, -INF)],
-    );
-    unary(
-        &COSH,
-        &[
-            (INF, INF),
-            (-INF, INF),
-            (0.0, 1.0),
-            (-0.0, 1.0),
-            (NAN, NAN),
-            (1000.0, INF),
-        ],
-    );
+    unary(&EXP, &[(0.0, 1.0), (-0.0, 1.0), (INF, INF), (-INF, 0.0), (NAN, NAN), (1000.0, INF), (-1000.0, 0.0), (1.0, std::f64::consts::E)]);
+    unary(&EXP2, &[(0.0, 1.0), (INF, INF), (-INF, 0.0), (10.0, 1024.0), (-3.0, 0.125), (1024.0, INF), (-1074.0, MIN), (-1076.0, 0.0), (NAN, NAN)]);
+    unary(&EXPM1, &[(INF, INF), (-INF, -1.0), (1000.0, INF), (-100.0, -1.0)]);
+    unary(&SINH, &[(INF, INF), (-INF, -INF), (1000.0, INF), (-1000.0, -INF)]);
+    unary(&COSH, &[(INF, INF), (-INF, INF), (0.0, 1.0), (-0.0, 1.0), (NAN, NAN), (1000.0, INF)]);
     unary(&TANH, &[(INF, 1.0), (-INF, -1.0), (50.0, 1.0)]);
-    unary(
-        &SIGMOID,
-        &[
-            (0.0, 0.5),
-            (-0.0, 0.5),
-            (INF, 1.0),
-            (-INF, 0.0),
-            (NAN, NAN),
-            (100.0, 1.0),
-            (-1000.0, 0.0),
-        ],
-    );
-    unary(
-        &SOFTPLUS,
-        &[
-            (INF, INF),
-            (-INF, 0.0),
-            (NAN, NAN),
-            (1000.0, 1000.0),
-            (0.0, std::f64::consts::LN_2),
-            (1e300, 1e300),
-        ],
-    );
+    unary(&SIGMOID, &[(0.0, 0.5), (-0.0, 0.5), (INF, 1.0), (-INF, 0.0), (NAN, NAN), (100.0, 1.0), (-1000.0, 0.0)]);
+    unary(&SOFTPLUS, &[(INF, INF), (-INF, 0.0), (NAN, NAN), (1000.0, 1000.0), (0.0, std::f64::consts::LN_2), (1e300, 1e300)]);
     unary(&ERF, &[(INF, 1.0), (-INF, -1.0), (10.0, 1.0)]);
     for n in -1074..1024 {
-        let want = if n >= -1022 {
-            f64::from_bits(((n + 1023) as u64) << 52)
-        } else {
-            f64::from_bits(1 << (n + 1074))
-        };
+        let want = if n >= -1022 { f64::from_bits(((n + 1023) as u64) << 52) } else { f64::from_bits(1 << (n + 1074)) };
         assert_eq!(EXP2.f64(n as f64), want);
         assert_eq!(LOG2.f64(want), n as f64);
     }
@@ -212,30 +110,9 @@ fn exponential_and_hyperbolic() {
 #[test]
 fn logarithms() {
     for f in [&LOG, &LOG2, &LOG10] {
-        unary(
-            f,
-            &[
-                (0.0, -INF),
-                (-0.0, -INF),
-                (1.0, 0.0),
-                (-1.0, NAN),
-                (-INF, NAN),
-                (INF, INF),
-                (NAN, NAN),
-                (-MIN, NAN),
-            ],
-        );
+        unary(f, &[(0.0, -INF), (-0.0, -INF), (1.0, 0.0), (-1.0, NAN), (-INF, NAN), (INF, INF), (NAN, NAN), (-MIN, NAN)]);
     }
-    unary(
-        &LOG1P,
-        &[
-            (-1.0, -INF),
-            (-2.0, NAN),
-            (INF, INF),
-            (-INF, NAN),
-            (NAN, NAN),
-        ],
-    );
+    unary(&LOG1P, &[(-1.0, -INF), (-2.0, NAN), (INF, INF), (-INF, NAN), (NAN, NAN)]);
     let mut p = 1.0;
     for n in 0..=22 {
         assert_eq!(LOG10.f64(p), n as f64);
@@ -275,17 +152,7 @@ fn logarithms() {
 #[test]
 fn powers_and_roots() {
     unary(&SQRT, &[(4.0, 2.0), (-1.0, NAN), (INF, INF)]);
-    unary(
-        &CBRT,
-        &[
-            (8.0, 2.0),
-            (-27.0, -3.0),
-            (INF, INF),
-            (-INF, -INF),
-            (1000.0, 10.0),
-            (1.0, 1.0),
-        ],
-    );
+    unary(&CBRT, &[(8.0, 2.0), (-27.0, -3.0), (INF, INF), (-INF, -INF), (1000.0, 10.0), (1.0, 1.0)]);
     unary(&SQUARE, &[(-3.0, 9.0), (-0.0, 0.0), (-INF, INF)]);
     binary(
         &POW,
@@ -354,101 +221,27 @@ fn powers_and_roots() {
 fn rounding() {
     unary(&FLOOR, &[(-0.5, -1.0), (2.5, 2.0), (INF, INF)]);
     unary(&CEILING, &[(-0.5, -0.0), (2.5, 3.0)]);
-    unary(
-        &ROUND,
-        &[
-            (0.5, 0.0),
-            (1.5, 2.0),
-            (2.5, 2.0),
-            (-0.5, -0.0),
-            (-1.5, -2.0),
-            (1e300, 1e300),
-        ],
-    );
+    unary(&ROUND, &[(0.5, 0.0), (1.5, 2.0), (2.5, 2.0), (-0.5, -0.0), (-1.5, -2.0), (1e300, 1e300)]);
     unary(&TRUNCATE, &[(-2.7, -2.0), (2.7, 2.0), (-0.5, -0.0)]);
-    unary(
-        &SIGN,
-        &[
-            (3.0, 1.0),
-            (-3.0, -1.0),
-            (INF, 1.0),
-            (-INF, -1.0),
-            (-MIN, -1.0),
-        ],
-    );
+    unary(&SIGN, &[(3.0, 1.0), (-3.0, -1.0), (INF, 1.0), (-INF, -1.0), (-MIN, -1.0)]);
     unary(&ABS, &[(-0.0, 0.0), (-3.0, 3.0), (-INF, INF), (NAN, NAN)]);
     unary(&NEG, &[(0.0, -0.0), (3.0, -3.0), (NAN, NAN)]);
-    unary(
-        &RELU,
-        &[
-            (-0.0, 0.0),
-            (0.0, 0.0),
-            (3.0, 3.0),
-            (-3.0, 0.0),
-            (NAN, NAN),
-            (INF, INF),
-            (-INF, 0.0),
-        ],
-    );
+    unary(&RELU, &[(-0.0, 0.0), (0.0, 0.0), (3.0, 3.0), (-3.0, 0.0), (NAN, NAN), (INF, INF), (-INF, 0.0)]);
 }
 
 #[test]
 fn extrema_and_comparisons() {
-    binary(
-        &MIN_,
-        &[
-            (1.0, 2.0, 1.0),
-            (0.0, -0.0, -0.0),
-            (-0.0, 0.0, -0.0),
-            (NAN, 1.0, NAN),
-            (1.0, NAN, NAN),
-            (-INF, 1.0, -INF),
-        ],
-    );
-    binary(
-        &MAX_,
-        &[
-            (1.0, 2.0, 2.0),
-            (0.0, -0.0, 0.0),
-            (-0.0, 0.0, 0.0),
-            (-0.0, -0.0, -0.0),
-            (NAN, 1.0, NAN),
-            (1.0, NAN, NAN),
-        ],
-    );
-    binary(
-        &EQ,
-        &[
-            (1.0, 1.0, 1.0),
-            (0.0, -0.0, 1.0),
-            (NAN, NAN, 0.0),
-            (1.0, 2.0, 0.0),
-        ],
-    );
+    binary(&MIN_, &[(1.0, 2.0, 1.0), (0.0, -0.0, -0.0), (-0.0, 0.0, -0.0), (NAN, 1.0, NAN), (1.0, NAN, NAN), (-INF, 1.0, -INF)]);
+    binary(&MAX_, &[(1.0, 2.0, 2.0), (0.0, -0.0, 0.0), (-0.0, 0.0, 0.0), (-0.0, -0.0, -0.0), (NAN, 1.0, NAN), (1.0, NAN, NAN)]);
+    binary(&EQ, &[(1.0, 1.0, 1.0), (0.0, -0.0, 1.0), (NAN, NAN, 0.0), (1.0, 2.0, 0.0)]);
     binary(&LT, &[(1.0, 2.0, 1.0), (2.0, 2.0, 0.0), (NAN, 1.0, 0.0)]);
     binary(&GT, &[(1.0, 2.0, 0.0), (3.0, 2.0, 1.0), (1.0, NAN, 0.0)]);
-    binary(
-        &LE,
-        &[
-            (1.0, 2.0, 1.0),
-            (2.0, 2.0, 1.0),
-            (3.0, 2.0, 0.0),
-            (NAN, NAN, 0.0),
-        ],
-    );
+    binary(&LE, &[(1.0, 2.0, 1.0), (2.0, 2.0, 1.0), (3.0, 2.0, 0.0), (NAN, NAN, 0.0)]);
     binary(&GE, &[(1.0, 2.0, 0.0), (2.0, 2.0, 1.0), (NAN, NAN, 0.0)]);
     binary(&ADD, &[(1.0, 2.0, 3.0), (INF, -INF, NAN)]);
     binary(&SUB, &[(1.0, 2.0, -1.0), (INF, INF, NAN)]);
     binary(&MUL, &[(1.0, 2.0, 2.0), (0.0, INF, NAN)]);
-    binary(
-        &DIV,
-        &[
-            (1.0, 2.0, 0.5),
-            (1.0, 0.0, INF),
-            (1.0, -0.0, -INF),
-            (0.0, 0.0, NAN),
-        ],
-    );
+    binary(&DIV, &[(1.0, 2.0, 0.5), (1.0, 0.0, INF), (1.0, -0.0, -INF), (0.0, 0.0, NAN)]);
 }
 
 use neural_compiler_math::{MAX as MAX_, MIN as MIN_};
@@ -545,15 +338,9 @@ fn division() {
     for _ in 0..200_000 {
         let (x, y) = (f64::from_bits(next()), f64::from_bits(next()));
         assert!(same(REMAINDER.f64(x, y), x % y), "{x:e} % {y:e}");
-        let (x, y) = (
-            (next() % 1000000) as f64 / 64.0,
-            (next() % 1000) as f64 / 512.0,
-        );
+        let (x, y) = ((next() % 1000000) as f64 / 64.0, (next() % 1000) as f64 / 512.0);
         assert!(same(REMAINDER.f64(x, y), x % y), "{x:e} % {y:e}");
         let (x, y) = (f32::from_bits(next() as u32), f32::from_bits(next() as u32));
-        assert!(
-            same(REMAINDER.f32(x, y) as f64, (x % y) as f64),
-            "{x:e} % {y:e}"
-        );
+        assert!(same(REMAINDER.f32(x, y) as f64, (x % y) as f64), "{x:e} % {y:e}");
     }
 }

@@ -1,0 +1,153 @@
+//! The pipeline, text to program: read, expand, convert, find loops, infer shapes; then, per combination of input shapes, lower.
+
+use crate::anf::{self, Anf};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::graph::{Graph, GraphInput, verify};
+use crate::infer::{InputShape, Solver};
+use crate::limits::Limits;
+use crate::lower::lower;
+use crate::ops::row::ShapeRule;
+use crate::shape::Shape;
+use crate::source::Span;
+use crate::syntax::ast::{Ast, Expr, FunId, Input, ModelKind};
+use crate::syntax::{expand::expand, reader::read};
+use crate::tail::{self, Tails};
+use rustc_hash::FxHashMap;
+use std::sync::{Arc, Mutex};
+
+/// What the caller says about a program besides its text.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The inputs allowed, in order, with shapes where known. `None`: every free name is an input.
+    pub inputs: Option<Vec<(String, Option<Shape>)>>,
+    /// Bounds on the compilation.
+    pub limits: Limits,
+}
+
+/// A compiled program, for every combination of input shapes it admits.
+#[derive(Debug)]
+pub struct Program {
+    source: String,
+    ast: Ast,
+    anf: Anf,
+    tails: Tails,
+    shapes: Vec<InputShape>,
+    limits: Limits,
+    cache: Mutex<FxHashMap<Vec<Shape>, Arc<Graph>>>,
+}
+
+/// Compiles a text.
+pub fn compile(source: &str, options: &Options) -> Result<Program, Diagnostics> {
+    let (data, errors) = read(source, &options.limits);
+    if !errors.is_empty() {
+        return Err(Diagnostics(errors));
+    }
+    let ast = expand(&data, options.inputs.as_deref())?;
+    let anf = anf::convert(&ast, &options.limits)?;
+    debug_assert_eq!(anf.verify(), Ok(()));
+    let tails = tail::analyse(&anf);
+    let shapes = input_shapes(&ast, &anf)?;
+    let program = Program { source: source.to_string(), ast, anf, tails, shapes, limits: options.limits, cache: Mutex::default() };
+    if let Some(shapes) = program.default_shapes() {
+        // Shapes are known: find what is wrong with them now rather than at the first call.
+        program.specialise(&shapes)?;
+    }
+    Ok(program)
+}
+
+/// What the program pins of its inputs' shapes.
+fn input_shapes(ast: &Ast, anf: &Anf) -> Result<Vec<InputShape>, Diagnostics> {
+    let scalar_op = |e: &(Expr, Span)| !matches!(e.0, Expr::Op(s, args) if s.op((args.1 - args.0) as usize).is_none_or(|op| !matches!(op.row().shape, ShapeRule::Elementwise)));
+    let scalars = ast.inputs.iter().all(|i| matches!(i.shape, None | Some(Shape::Scalar))) && ast.exprs.iter().all(scalar_op);
+    if scalars {
+        // Nothing in the program makes or needs anything but scalars.
+        return Ok(vec![InputShape::Known(Shape::Scalar); ast.inputs.len()]);
+    }
+    let mut solver = Solver::new(anf);
+    let terms: Vec<_> = ast.inputs.iter().map(|i| i.shape.map_or_else(|| solver.fresh(), Into::into)).collect();
+    solver.call(FunId(0), terms.clone());
+    solver.settle();
+    if !solver.errors.is_empty() {
+        return Err(Diagnostics(solver.errors));
+    }
+    Ok(terms.into_iter().map(|t| solver.input_shape(t)).collect())
+}
+
+impl Program {
+    /// The text it was compiled from.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Its AST.
+    pub fn ast(&self) -> &Ast {
+        &self.ast
+    }
+
+    /// Its A-normal form with tail calls turned into jumps, as text.
+    pub fn anf_text(&self) -> String {
+        tail::to_text(&self.anf, &self.tails)
+    }
+
+    /// Its inputs, in order.
+    pub fn inputs(&self) -> &[Input] {
+        &self.ast.inputs
+    }
+
+    /// What it says about the shapes of its inputs.
+    pub fn input_shapes(&self) -> &[InputShape] {
+        &self.shapes
+    }
+
+    /// What its results mean.
+    pub fn kind(&self) -> ModelKind {
+        self.ast.kind
+    }
+
+    /// The input shapes, when the program pins them all.
+    pub fn default_shapes(&self) -> Option<Vec<Shape>> {
+        self.shapes.iter().map(|s| s.known()).collect()
+    }
+
+    /// The graph for the shapes the program pins, or an error that names the input it leaves open.
+    pub fn graph(&self) -> Result<Arc<Graph>, Diagnostics> {
+        for (input, shape) in self.ast.inputs.iter().zip(&self.shapes) {
+            if shape.known().is_none() {
+                let what = if *shape == InputShape::Matrix { "matrix" } else { "vector" };
+                let message = format!("the program does not say how large the {what} `{}` is", input.name);
+                return Err(Diagnostic::error("shape-unknown", input.span, message)
+                    .help(format!("declare it, as in (input {} :size {}), or give it a value", input.name, if what == "matrix" { "[2 2]" } else { "3" }))
+                    .into());
+            }
+        }
+        self.specialise(&self.default_shapes().expect("all are known"))
+    }
+
+    /// The graph for these input shapes; made once, then kept.
+    pub fn specialise(&self, shapes: &[Shape]) -> Result<Arc<Graph>, Diagnostics> {
+        if let Some(graph) = self.cache.lock().expect("no panic holds it").get(shapes) {
+            return Ok(graph.clone());
+        }
+        if shapes.len() != self.ast.inputs.len() {
+            return Err(Diagnostic::error(
+                "missing-input",
+                Span::default(),
+                format!("the program has {} inputs, {} shapes were given", self.ast.inputs.len(), shapes.len()),
+            )
+            .into());
+        }
+        for (input, &shape) in self.ast.inputs.iter().zip(shapes) {
+            if let Some(declared) = input.shape
+                && declared != shape
+            {
+                let message = format!("the input `{}` is declared as a {declared}, a {shape} was given", input.name);
+                return Err(Diagnostic::error("input-shape", input.span, message).into());
+            }
+        }
+        let inputs = self.ast.inputs.iter().zip(shapes).map(|(i, &shape)| GraphInput { name: i.name.clone(), shape }).collect();
+        let graph = Arc::new(lower(&self.anf, &self.tails, inputs, &self.limits)?);
+        debug_assert_eq!(verify::verify(&graph), Ok(()));
+        self.cache.lock().expect("no panic holds it").insert(shapes.to_vec(), graph.clone());
+        Ok(graph)
+    }
+}

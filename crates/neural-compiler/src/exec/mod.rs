@@ -1,0 +1,34 @@
+//! Executors: `interp` is the slow, obviously right one that every faster one must equal to the bit.
+
+pub mod interp;
+mod value;
+
+pub use value::Tensor;
+
+use crate::source::Span;
+
+/// Why a run has no result.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EvalError {
+    /// Stable kebab-case code.
+    pub code: &'static str,
+    /// One sentence.
+    pub message: String,
+    /// The source of the operation that failed.
+    pub span: Span,
+}
+
+impl EvalError {
+    /// An error at a place.
+    pub fn new(code: &'static str, span: Span, message: impl Into<String>) -> EvalError {
+        EvalError { code, message: message.into(), span }
+    }
+}
+
+impl std::fmt::Display for EvalError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.code, self.message)
+    }
+}
+
+impl std::error::Error for EvalError {}

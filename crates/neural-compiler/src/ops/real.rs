@@ -1,0 +1,121 @@
+//! The two number types a program runs in. One trait, so that every kernel is written once.
+
+use neural_compiler_math as math;
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+/// Which number type a program runs in.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Dtype {
+    /// 32-bit floating point.
+    F32,
+    /// 64-bit floating point.
+    F64,
+}
+
+impl Dtype {
+    /// `f32` or `f64`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Dtype::F32 => "f32",
+            Dtype::F64 => "f64",
+        }
+    }
+}
+
+/// What sums and products need: real numbers, and the intervals of the safe-domain analysis.
+pub trait Ring: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> {
+    /// Zero.
+    const ZERO: Self;
+    /// One.
+    const ONE: Self;
+}
+
+/// A floating-point type with the project's own elementary functions.
+pub trait Real: Ring + Div<Output = Self> + Neg<Output = Self> + PartialOrd + Send + Sync + std::fmt::Debug + 'static {
+    /// Which type this is.
+    const DTYPE: Dtype;
+    /// Rounds once.
+    fn from_f64(x: f64) -> Self;
+    /// Exact.
+    fn to_f64(self) -> f64;
+    /// A function of one argument.
+    fn unary(f: &math::Unary, x: Self) -> Self;
+    /// A function of two arguments.
+    fn binary(f: &math::Binary, x: Self, y: Self) -> Self;
+    /// Correctly rounded square root.
+    fn sqrt(self) -> Self;
+    /// Absolute value.
+    fn abs(self) -> Self;
+    /// One rounding for `self * a + b`.
+    fn mul_add(self, a: Self, b: Self) -> Self;
+    /// Whether this is not a number.
+    fn is_nan(self) -> bool;
+    /// The next larger number.
+    fn next_up(self) -> Self;
+    /// The next smaller number.
+    fn next_down(self) -> Self;
+    /// `2^k` such that `self / 2^k` is near 1, for finite non-zero `self`.
+    fn binade(self) -> Self;
+}
+
+macro_rules! real {
+    ($t:ident, $dtype:expr, $mantissa_bits:expr) => {
+        impl Ring for $t {
+            const ZERO: $t = 0.0;
+            const ONE: $t = 1.0;
+        }
+
+        impl Real for $t {
+            const DTYPE: Dtype = $dtype;
+
+            fn from_f64(x: f64) -> $t {
+                x as $t
+            }
+
+            fn to_f64(self) -> f64 {
+                f64::from(self)
+            }
+
+            fn unary(f: &math::Unary, x: $t) -> $t {
+                f.$t(x)
+            }
+
+            fn binary(f: &math::Binary, x: $t, y: $t) -> $t {
+                f.$t(x, y)
+            }
+
+            fn sqrt(self) -> $t {
+                $t::sqrt(self)
+            }
+
+            fn abs(self) -> $t {
+                $t::abs(self)
+            }
+
+            fn mul_add(self, a: $t, b: $t) -> $t {
+                $t::mul_add(self, a, b)
+            }
+
+            fn is_nan(self) -> bool {
+                $t::is_nan(self)
+            }
+
+            fn next_up(self) -> $t {
+                $t::next_up(self)
+            }
+
+            fn next_down(self) -> $t {
+                $t::next_down(self)
+            }
+
+            fn binade(self) -> $t {
+                // The exponent bits alone; the smallest power of two for subnormals.
+                let bits = self.to_bits() & ($t::INFINITY.to_bits());
+                $t::from_bits(bits.max(1 << $mantissa_bits))
+            }
+        }
+    };
+}
+
+real!(f32, Dtype::F32, 23);
+real!(f64, Dtype::F64, 52);

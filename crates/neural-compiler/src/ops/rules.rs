@@ -1,0 +1,439 @@
+//! Derivative rules and lowerings too long for a row. In: an application; out: nodes of its tangent, cotangents or parts.
+//! Invariant: each rule is itself made of table operations, so derivatives can be differentiated again.
+
+use crate::graph::{Builder, NodeId};
+use crate::ops::Op;
+use crate::ops::row::{Applied, LowerError};
+use crate::shape::Shape;
+
+type Nodes = Vec<NodeId>;
+type Maybe = Option<NodeId>;
+type Lowered = Result<NodeId, LowerError>;
+
+// ---- elementwise partial derivatives ----
+
+/// 1 where `a` wins, 1/2 at a tie, 0 elsewhere.
+pub(crate) fn choice_partials(b: &mut Builder, x: &[NodeId], wins: Op) -> Nodes {
+    let (zero, half, one) = (b.constant(0.0), b.constant(0.5), b.constant(1.0));
+    let tie = b.op(Op::Eq, &[x[0], x[1]]);
+    let rest = b.op(Op::Select, &[tie, half, zero]);
+    let (first, second) = (b.op(wins, &[x[0], x[1]]), b.op(wins, &[x[1], x[0]]));
+    vec![b.op(Op::Select, &[first, one, rest]), b.op(Op::Select, &[second, one, rest])]
+}
+
+pub(crate) fn pow_partials(b: &mut Builder, x: &[NodeId], y: NodeId) -> Nodes {
+    let (zero, one) = (b.constant(0.0), b.constant(1.0));
+    let less = b.sub(x[1], one);
+    let power = b.op(Op::Pow, &[x[0], less]);
+    let plain = b.mul(x[1], power);
+    // 0 * 0^-1 is not a number, but a constant has derivative 0.
+    let constant = b.op(Op::Eq, &[x[1], zero]);
+    let base = b.op(Op::Select, &[constant, zero, plain]);
+    // 0^y log 0 tends to 0 for every y > 0.
+    let at_zero = b.op(Op::Eq, &[x[0], zero]);
+    let safe = b.op(Op::Select, &[at_zero, one, x[0]]);
+    let log = b.op(Op::Log, &[safe]);
+    vec![base, b.mul(y, log)]
+}
+
+/// For `x - y q` with whole `q`: 1 and `-q`.
+pub(crate) fn remainder_partials(b: &mut Builder, x: &[NodeId], m: NodeId) -> Nodes {
+    let difference = b.sub(x[0], m);
+    let ratio = b.div(difference, x[1]);
+    let whole = b.op(Op::Round, &[ratio]);
+    vec![b.constant(1.0), b.neg(whole)]
+}
+
+/// `1 / sqrt((1 - x)(1 + x))`, which keeps its digits near 1.
+pub(crate) fn arc_partial(b: &mut Builder, x: NodeId) -> NodeId {
+    let one = b.constant(1.0);
+    let (below, above) = (b.sub(one, x), b.add(one, x));
+    let product = b.mul(below, above);
+    let root = b.op(Op::Sqrt, &[product]);
+    b.recip(root)
+}
+
+/// `x / (x^2 + y^2)` and `-y / (x^2 + y^2)`, scaled so that nothing overflows on the way.
+pub(crate) fn atan2_partials(b: &mut Builder, a: &[NodeId]) -> Nodes {
+    let sizes = [b.op(Op::Abs, &[a[0]]), b.op(Op::Abs, &[a[1]])];
+    let largest = b.op(Op::Max, &sizes);
+    let (y, x) = (b.div(a[0], largest), b.div(a[1], largest));
+    let (yy, xx) = (b.mul(y, y), b.mul(x, x));
+    let sum = b.add(yy, xx);
+    let (dy, dx) = (b.div(x, sum), b.div(y, sum));
+    let (dy, dx) = (b.div(dy, largest), b.div(dx, largest));
+    vec![dy, b.neg(dx)]
+}
+
+pub(crate) fn log_base_partials(b: &mut Builder, x: &[NodeId], y: NodeId) -> Nodes {
+    let log = b.op(Op::Log, &[x[1]]);
+    let (first, second) = (b.mul(x[0], log), b.mul(x[1], log));
+    let ratio = b.div(y, second);
+    vec![b.recip(first), b.neg(ratio)]
+}
+
+/// `sech^2 x`, which keeps its digits where `1 - tanh^2 x` loses them.
+pub(crate) fn tanh_partial(b: &mut Builder, x: NodeId) -> NodeId {
+    let cosh = b.op(Op::Cosh, &[x]);
+    let sech = b.recip(cosh);
+    b.mul(sech, sech)
+}
+
+pub(crate) fn erf_partial(b: &mut Builder, x: NodeId) -> NodeId {
+    let square = b.mul(x, x);
+    let minus = b.neg(square);
+    let bell = b.op(Op::Exp, &[minus]);
+    let c = b.constant(std::f64::consts::FRAC_2_SQRT_PI);
+    b.mul(c, bell)
+}
+
+// ---- whole values ----
+
+fn sum_present(b: &mut Builder, terms: impl IntoIterator<Item = Maybe>) -> Maybe {
+    terms.into_iter().flatten().reduce(|x, y| b.add(x, y))
+}
+
+/// Tangent of an operation that is linear in all its arguments together: the operation itself.
+pub(crate) fn linear_jvp(b: &mut Builder, a: &Applied<'_>, t: &[Maybe], op: Op) -> Maybe {
+    let shape = b.shape(a.out);
+    let args: Nodes = t.iter().zip(a.args).map(|(t, &x)| t.unwrap_or_else(|| b.zeros(b.shape(x)))).collect();
+    Some(b.given(op, a.attr, shape, &args))
+}
+
+/// Tangent of an operation that is linear in each of two arguments.
+pub(crate) fn bilinear_jvp(b: &mut Builder, a: &Applied<'_>, t: &[Maybe], op: Op) -> Maybe {
+    let first = t[0].map(|t| b.op(op, &[t, a.args[1]]));
+    let second = t[1].map(|t| b.op(op, &[a.args[0], t]));
+    sum_present(b, [first, second])
+}
+
+pub(crate) fn select_jvp(b: &mut Builder, a: &Applied<'_>, t: &[Maybe]) -> Maybe {
+    t[1].or(t[2])?;
+    let zero = b.constant(0.0);
+    Some(b.op(Op::Select, &[a.args[0], t[1].unwrap_or(zero), t[2].unwrap_or(zero)]))
+}
+
+pub(crate) fn select_vjp(b: &mut Builder, a: &Applied<'_>, g: NodeId) -> Vec<Maybe> {
+    let zero = b.constant(0.0);
+    vec![None, Some(b.op(Op::Select, &[a.args[0], g, zero])), Some(b.op(Op::Select, &[a.args[0], zero, g]))]
+}
+
+pub(crate) fn join_vjp(b: &mut Builder, a: &Applied<'_>, g: NodeId) -> Vec<Maybe> {
+    let mut start = 0;
+    a.args
+        .iter()
+        .map(|&x| {
+            let shape = b.shape(x);
+            let piece = b.given(Op::Cut, start, shape, &[g]);
+            start += shape.len() as u32;
+            Some(piece)
+        })
+        .collect()
+}
+
+pub(crate) fn cut_vjp(b: &mut Builder, a: &Applied<'_>, g: NodeId) -> Vec<Maybe> {
+    let shape = b.shape(a.args[0]);
+    vec![Some(b.given(Op::Place, a.attr, shape, &[g]))]
+}
+
+pub(crate) fn place_vjp(b: &mut Builder, a: &Applied<'_>, g: NodeId) -> Vec<Maybe> {
+    let shape = b.shape(a.args[0]);
+    vec![Some(b.given(Op::Cut, a.attr, shape, &[g]))]
+}
+
+pub(crate) fn indexed_jvp(b: &mut Builder, a: &Applied<'_>, t: &[Maybe], op: Op) -> Maybe {
+    let shape = b.shape(a.out);
+    t[0].map(|t| b.given(op, 0, shape, &[t, a.args[1]]))
+}
+
+pub(crate) fn indexed_vjp(b: &mut Builder, a: &Applied<'_>, g: NodeId, inverse: Op) -> Vec<Maybe> {
+    let shape = b.shape(a.args[0]);
+    vec![Some(b.given(inverse, 0, shape, &[g, a.args[1]])), None]
+}
+
+pub(crate) fn fill_vjp(b: &mut Builder, _: &Applied<'_>, g: NodeId) -> Vec<Maybe> {
+    vec![Some(b.op(Op::Total, &[g]))]
+}
+
+pub(crate) fn total_vjp(b: &mut Builder, a: &Applied<'_>, g: NodeId) -> Vec<Maybe> {
+    let shape = b.shape(a.args[0]);
+    vec![Some(b.fill(g, shape))]
+}
+
+pub(crate) fn dot_vjp(b: &mut Builder, a: &Applied<'_>, g: NodeId) -> Vec<Maybe> {
+    vec![Some(b.mul(g, a.args[1])), Some(b.mul(g, a.args[0]))]
+}
+
+pub(crate) fn cross_vjp(b: &mut Builder, a: &Applied<'_>, g: NodeId) -> Vec<Maybe> {
+    vec![Some(b.op(Op::Cross, &[a.args[1], g])), Some(b.op(Op::Cross, &[g, a.args[0]]))]
+}
+
+fn transposed(b: &mut Builder, x: NodeId) -> NodeId {
+    b.op(Op::Transpose, &[x])
+}
+
+pub(crate) fn product_vjp(b: &mut Builder, a: &Applied<'_>, g: NodeId) -> Vec<Maybe> {
+    let left = match b.shape(a.args[1]) {
+        Shape::Matrix(..) => {
+            let t = transposed(b, a.args[1]);
+            b.op(Op::Product, &[g, t])
+        }
+        Shape::Vector(_) | Shape::Scalar => b.op(Op::Outer, &[g, a.args[1]]),
+    };
+    let t = transposed(b, a.args[0]);
+    vec![Some(left), Some(b.op(Op::Product, &[t, g]))]
+}
+
+pub(crate) fn transpose_vjp(b: &mut Builder, _: &Applied<'_>, g: NodeId) -> Vec<Maybe> {
+    vec![Some(transposed(b, g))]
+}
+
+pub(crate) fn outer_vjp(b: &mut Builder, a: &Applied<'_>, g: NodeId) -> Vec<Maybe> {
+    let t = transposed(b, g);
+    vec![Some(b.op(Op::Product, &[g, a.args[1]])), Some(b.op(Op::Product, &[t, a.args[0]]))]
+}
+
+pub(crate) fn trace_vjp(b: &mut Builder, a: &Applied<'_>, g: NodeId) -> Vec<Maybe> {
+    let shape = b.shape(a.args[0]);
+    let eye = b.given(Op::Identity, 0, shape, &[]);
+    vec![Some(b.mul(g, eye))]
+}
+
+/// `v / |v|`, and 0 for the zero vector.
+fn direction(b: &mut Builder, a: &Applied<'_>) -> NodeId {
+    let (zero, one) = (b.constant(0.0), b.constant(1.0));
+    let at_zero = b.op(Op::Eq, &[a.out, zero]);
+    let length = b.op(Op::Select, &[at_zero, one, a.out]);
+    b.div(a.args[0], length)
+}
+
+pub(crate) fn norm_jvp(b: &mut Builder, a: &Applied<'_>, t: &[Maybe]) -> Maybe {
+    let t = t[0]?;
+    let d = direction(b, a);
+    Some(b.op(Op::Dot, &[d, t]))
+}
+
+pub(crate) fn norm_vjp(b: &mut Builder, a: &Applied<'_>, g: NodeId) -> Vec<Maybe> {
+    let d = direction(b, a);
+    vec![Some(b.mul(g, d))]
+}
+
+pub(crate) fn det_jvp(b: &mut Builder, a: &Applied<'_>, t: &[Maybe]) -> Maybe {
+    let t = t[0]?;
+    let cofactors = b.op(Op::Cofactor, a.args);
+    let product = b.mul(cofactors, t);
+    Some(b.op(Op::Total, &[product]))
+}
+
+pub(crate) fn det_vjp(b: &mut Builder, a: &Applied<'_>, g: NodeId) -> Vec<Maybe> {
+    let cofactors = b.op(Op::Cofactor, a.args);
+    vec![Some(b.mul(g, cofactors))]
+}
+
+/// Cofactors are linear up to 2 by 2; beyond, they are `det A` times the transposed inverse.
+pub(crate) fn cofactor_jvp(b: &mut Builder, a: &Applied<'_>, t: &[Maybe]) -> Maybe {
+    let t = t[0]?;
+    match b.shape(a.out) {
+        Shape::Matrix(1, 1) => None,
+        Shape::Matrix(2, 2) => Some(b.op(Op::Cofactor, &[t])),
+        _ => {
+            let y = b.op(Op::Inv, a.args);
+            let yt = transposed(b, y);
+            let det = b.op(Op::Det, a.args);
+            let slope = b.mul(a.out, t);
+            let slope = b.op(Op::Total, &[slope]);
+            let ty = b.op(Op::Product, &[t, y]);
+            let yty = b.op(Op::Product, &[y, ty]);
+            let yty = transposed(b, yty);
+            let (grown, turned) = (b.mul(slope, yt), b.mul(det, yty));
+            Some(b.sub(grown, turned))
+        }
+    }
+}
+
+pub(crate) fn cofactor_vjp(b: &mut Builder, a: &Applied<'_>, g: NodeId) -> Vec<Maybe> {
+    vec![match b.shape(a.out) {
+        Shape::Matrix(1, 1) => None,
+        Shape::Matrix(2, 2) => Some(b.op(Op::Cofactor, &[g])),
+        _ => {
+            let y = b.op(Op::Inv, a.args);
+            let yt = transposed(b, y);
+            let det = b.op(Op::Det, a.args);
+            let slope = b.mul(g, yt);
+            let slope = b.op(Op::Total, &[slope]);
+            let gt = transposed(b, g);
+            let gy = b.op(Op::Product, &[gt, yt]);
+            let ygy = b.op(Op::Product, &[yt, gy]);
+            let (grown, turned) = (b.mul(slope, a.out), b.mul(det, ygy));
+            Some(b.sub(grown, turned))
+        }
+    }]
+}
+
+pub(crate) fn inv_jvp(b: &mut Builder, a: &Applied<'_>, t: &[Maybe]) -> Maybe {
+    let t = t[0]?;
+    let ty = b.op(Op::Product, &[t, a.out]);
+    let yty = b.op(Op::Product, &[a.out, ty]);
+    Some(b.neg(yty))
+}
+
+pub(crate) fn inv_vjp(b: &mut Builder, a: &Applied<'_>, g: NodeId) -> Vec<Maybe> {
+    let yt = transposed(b, a.out);
+    let gy = b.op(Op::Product, &[g, yt]);
+    let ygy = b.op(Op::Product, &[yt, gy]);
+    vec![Some(b.neg(ygy))]
+}
+
+pub(crate) fn solve_jvp(b: &mut Builder, a: &Applied<'_>, t: &[Maybe]) -> Maybe {
+    let moved = t[0].map(|t| b.op(Op::Product, &[t, a.out]));
+    let right = match (t[1], moved) {
+        (Some(t), Some(m)) => b.sub(t, m),
+        (Some(t), None) => t,
+        (None, Some(m)) => b.neg(m),
+        (None, None) => return None,
+    };
+    Some(b.op(Op::Solve, &[a.args[0], right]))
+}
+
+pub(crate) fn solve_vjp(b: &mut Builder, a: &Applied<'_>, g: NodeId) -> Vec<Maybe> {
+    let t = transposed(b, a.args[0]);
+    let right = b.op(Op::Solve, &[t, g]);
+    let left = match b.shape(a.out) {
+        Shape::Matrix(..) => {
+            let xt = transposed(b, a.out);
+            b.op(Op::Product, &[right, xt])
+        }
+        Shape::Vector(_) | Shape::Scalar => b.op(Op::Outer, &[right, a.out]),
+    };
+    vec![Some(b.neg(left)), Some(right)]
+}
+
+// ---- lowering of surface operations ----
+
+fn whole_constant(b: &Builder, x: NodeId, what: &str) -> Result<u32, LowerError> {
+    let Some(value) = b.constant_value(x) else {
+        return Err(LowerError::new("size-not-constant", format!("{what} must be known when the program is compiled")));
+    };
+    if value.fract() != 0.0 || !(0.0..=1e7).contains(&value) {
+        return Err(LowerError::new("bad-size", format!("{what} must be a whole number, got {}", crate::number_text(value))));
+    }
+    Ok(value as u32)
+}
+
+fn size(b: &Builder, sizes: &[NodeId]) -> Result<Shape, LowerError> {
+    let numbers: Vec<u32> = sizes.iter().map(|&s| whole_constant(b, s, "a size")).collect::<Result<_, _>>()?;
+    let shape = match numbers[..] {
+        [n] => Shape::Vector(n),
+        [r, c] => Shape::Matrix(r, c),
+        _ => unreachable!("the arity is checked"),
+    };
+    if shape.is_empty() {
+        return Err(LowerError::new("bad-size", "a size must be at least 1"));
+    }
+    if shape.len() > 1 << 24 {
+        return Err(LowerError::new("bad-size", format!("a {shape} is larger than 2^24 numbers")));
+    }
+    Ok(shape)
+}
+
+pub(crate) fn vec(b: &mut Builder, x: &[NodeId]) -> Lowered {
+    match b.shape(x[0]) {
+        Shape::Scalar => match x.iter().find(|&&n| b.shape(n) != Shape::Scalar) {
+            None => Ok(b.given(Op::Join, 0, Shape::Vector(x.len() as u32), x)),
+            Some(&odd) => Err(LowerError::new("shape-mismatch", format!("the elements of a vector must be scalars, one is a {}", b.shape(odd)))),
+        },
+        _ => mat(b, x),
+    }
+}
+
+pub(crate) fn mat(b: &mut Builder, x: &[NodeId]) -> Lowered {
+    let first = b.shape(x[0]);
+    let Shape::Vector(columns) = first else {
+        return Err(LowerError::new("shape-mismatch", format!("the rows of a matrix must be vectors, the first is a {first}")));
+    };
+    match x.iter().find(|&&n| b.shape(n) != first) {
+        None => Ok(b.given(Op::Join, 0, Shape::Matrix(x.len() as u32, columns), x)),
+        Some(&odd) => Err(LowerError::new("shape-mismatch", format!("the rows of a matrix must be alike: one is a {first}, another a {}", b.shape(odd)))),
+    }
+}
+
+pub(crate) fn concat(b: &mut Builder, x: &[NodeId]) -> Lowered {
+    if let Some(&m) = x.iter().find(|&&n| matches!(b.shape(n), Shape::Matrix(..))) {
+        return Err(LowerError::new("shape-mismatch", format!("concat joins vectors and scalars, one argument is a {}", b.shape(m))));
+    }
+    let n: usize = x.iter().map(|&n| b.shape(n).len()).sum();
+    Ok(b.given(Op::Join, 0, Shape::Vector(n as u32), x))
+}
+
+fn index_error(i: f64, length: u32) -> LowerError {
+    LowerError::new("index-out-of-range", format!("the index {} is not one of 0 to {}", crate::number_text(i), length - 1))
+}
+
+/// One step of indexing: an element of a vector, a row of a matrix.
+fn index(b: &mut Builder, x: NodeId, i: NodeId) -> Lowered {
+    let (length, inner) = match b.shape(x) {
+        Shape::Vector(n) => (n, Shape::Scalar),
+        Shape::Matrix(r, c) => (r, Shape::Vector(c)),
+        Shape::Scalar => {
+            return Err(LowerError::new("shape-mismatch", "a scalar has no elements to refer to"));
+        }
+    };
+    if b.shape(i) != Shape::Scalar {
+        return Err(LowerError::new("shape-mismatch", format!("an index must be a scalar, this is a {}", b.shape(i))));
+    }
+    match b.constant_value(i) {
+        Some(v) if v >= 0.0 && v < f64::from(length) && v.fract() == 0.0 => Ok(b.given(Op::Cut, v as u32 * inner.len() as u32, inner, &[x])),
+        Some(v) => Err(index_error(v, length)),
+        None => Ok(b.given(Op::CutAt, 0, inner, &[x, i])),
+    }
+}
+
+pub(crate) fn reference(b: &mut Builder, x: &[NodeId]) -> Lowered {
+    if x.len() == 3 && !matches!(b.shape(x[0]), Shape::Matrix(..)) {
+        return Err(LowerError::new("shape-mismatch", format!("two indices refer into a matrix, this is a {}", b.shape(x[0]))));
+    }
+    let first = index(b, x[0], x[1])?;
+    if x.len() == 3 { index(b, first, x[2]) } else { Ok(first) }
+}
+
+pub(crate) fn slice(b: &mut Builder, x: &[NodeId]) -> Lowered {
+    let Shape::Vector(n) = b.shape(x[0]) else {
+        return Err(LowerError::new("shape-mismatch", format!("slice takes a vector, this is a {}", b.shape(x[0]))));
+    };
+    let (from, to) = (whole_constant(b, x[1], "the start of a slice")?, whole_constant(b, x[2], "the end of a slice")?);
+    if from >= to || to > n {
+        return Err(LowerError::new("index-out-of-range", format!("the slice from {from} to {to} does not lie within 0 to {n}")));
+    }
+    Ok(b.given(Op::Cut, from, Shape::Vector(to - from), &[x[0]]))
+}
+
+pub(crate) fn vlen(b: &mut Builder, x: &[NodeId]) -> Lowered {
+    match b.shape(x[0]) {
+        Shape::Vector(n) => Ok(b.constant(f64::from(n))),
+        other => Err(LowerError::new("shape-mismatch", format!("vlen takes a vector, this is a {other}"))),
+    }
+}
+
+pub(crate) fn sized(b: &mut Builder, sizes: &[NodeId], value: f64) -> Lowered {
+    let shape = size(b, sizes)?;
+    let value = b.constant(value);
+    Ok(b.fill(value, shape))
+}
+
+pub(crate) fn fill(b: &mut Builder, x: &[NodeId]) -> Lowered {
+    let shape = size(b, &x[1..])?;
+    if b.shape(x[0]) != Shape::Scalar {
+        return Err(LowerError::new("shape-mismatch", format!("fill repeats a scalar, this is a {}", b.shape(x[0]))));
+    }
+    Ok(b.fill(x[0], shape))
+}
+
+pub(crate) fn eye(b: &mut Builder, sizes: &[NodeId]) -> Lowered {
+    let n = match size(b, sizes)? {
+        Shape::Vector(n) => n,
+        Shape::Scalar | Shape::Matrix(..) => unreachable!("the arity is checked"),
+    };
+    let shape = size(b, &[sizes[0], sizes[0]])?;
+    debug_assert_eq!(shape, Shape::Matrix(n, n));
+    Ok(b.given(Op::Identity, 0, shape, &[]))
+}

@@ -1,0 +1,251 @@
+//! The AST: what is left of the text when every form is one of seven and every name is resolved.
+//! Invariants: each variable and each function has one id for the whole program; `let`, `let*`, internal value definitions and
+//! immediately applied lambdas are one `Let`, whose bindings are evaluated in order (ids being unique, the order cannot capture);
+//! `loop`, named `let` and `letrec` are functions and calls.
+
+use crate::ops::Surface;
+use crate::shape::Shape;
+use crate::source::Span;
+
+/// Index of an expression.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ExprId(pub u32);
+
+/// Index of a variable.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct VarId(pub u32);
+
+/// Index of a function. Function 0 is the program itself.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct FunId(pub u32);
+
+/// A range of one of the AST's pools.
+pub type Range = (u32, u32);
+
+/// An expression.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Expr {
+    /// A literal.
+    Number(f64),
+    /// A variable.
+    Var(VarId),
+    /// A primitive operation; arguments in `Ast::args`.
+    Op(Surface, Range),
+    /// Test, consequent, alternative.
+    If(ExprId, ExprId, ExprId),
+    /// Bindings in `Ast::bindings`, evaluated in order, then the body.
+    Let(Range, ExprId),
+    /// A call of a named function; arguments in `Ast::args`.
+    Call(FunId, Range),
+}
+
+/// A variable.
+#[derive(Clone, Debug)]
+pub struct Var {
+    /// Its name.
+    pub name: String,
+    /// The function that binds it.
+    pub owner: FunId,
+}
+
+/// A function.
+#[derive(Clone, Debug)]
+pub struct Fun {
+    /// Its name.
+    pub name: String,
+    /// Its parameters.
+    pub params: Vec<VarId>,
+    /// Its body.
+    pub body: ExprId,
+    /// Where it is defined.
+    pub span: Span,
+}
+
+/// The bounds and initial value of a trainable constant.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ParamInfo {
+    /// Initial value, row by row.
+    pub initial: Vec<f64>,
+    /// Lower bound.
+    pub min: Option<f64>,
+    /// Upper bound.
+    pub max: Option<f64>,
+    /// Not to be trained.
+    pub fixed: bool,
+}
+
+/// Where a state starts.
+#[derive(Clone, PartialEq, Debug)]
+pub enum StateStart {
+    /// At these numbers.
+    Value(Vec<f64>),
+    /// At a parameter or a column of the data with this name.
+    Name(String),
+}
+
+/// What an input of a program stands for.
+#[derive(Clone, PartialEq, Debug)]
+pub enum InputKind {
+    /// Not declared: a free name.
+    Free,
+    /// `(input …)` or named by the caller.
+    Declared,
+    /// `(param …)`.
+    Param(ParamInfo),
+    /// `(state …)`.
+    State(StateStart),
+    /// A weight of `(net …)`: the net's name, the layer from 0, and whether it is the bias.
+    Weight {
+        /// Name of the net.
+        net: String,
+        /// Layer, from 0.
+        layer: usize,
+        /// Bias rather than matrix.
+        bias: bool,
+    },
+}
+
+/// An input of a program.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Input {
+    /// Its name.
+    pub name: String,
+    /// What it stands for.
+    pub kind: InputKind,
+    /// Its shape where declared.
+    pub shape: Option<Shape>,
+    /// Where it is declared or first used.
+    pub span: Span,
+}
+
+/// What the results of a model mean.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ModelKind {
+    /// The value of the last expression.
+    Expression,
+    /// The time derivatives of the states, one after another.
+    Derivatives,
+    /// The next values of the states, one after another.
+    Map,
+}
+
+/// A resolved program.
+#[derive(Clone, Debug)]
+pub struct Ast {
+    pub(crate) exprs: Vec<(Expr, Span)>,
+    pub(crate) args: Vec<ExprId>,
+    pub(crate) bindings: Vec<(VarId, ExprId)>,
+    /// Variables.
+    pub vars: Vec<Var>,
+    /// Functions; the first is the program, its parameters are the inputs.
+    pub funs: Vec<Fun>,
+    /// Inputs, in the order of the program's parameters.
+    pub inputs: Vec<Input>,
+    /// What the results mean.
+    pub kind: ModelKind,
+}
+
+impl Ast {
+    /// An expression.
+    pub fn expr(&self, id: ExprId) -> Expr {
+        self.exprs[id.0 as usize].0
+    }
+
+    /// Where an expression stands.
+    pub fn span(&self, id: ExprId) -> Span {
+        self.exprs[id.0 as usize].1
+    }
+
+    /// Arguments of an operation or a call.
+    pub fn args(&self, range: Range) -> &[ExprId] {
+        &self.args[range.0 as usize..range.1 as usize]
+    }
+
+    /// Bindings of a `Let`.
+    pub fn bindings(&self, range: Range) -> &[(VarId, ExprId)] {
+        &self.bindings[range.0 as usize..range.1 as usize]
+    }
+
+    /// The AST as text: one `define` per function, every variable by its unique name.
+    pub fn to_text(&self) -> String {
+        let names: Vec<String> = unique_names(self.vars.iter().map(|v| v.name.as_str()));
+        let funs: Vec<String> = unique_names(self.funs.iter().map(|f| f.name.as_str()));
+        let mut out = String::new();
+        for (i, f) in self.funs.iter().enumerate().skip(1).chain(self.funs.iter().enumerate().take(1)) {
+            let params: Vec<&str> = f.params.iter().map(|p| names[p.0 as usize].as_str()).collect();
+            let head = if i == 0 { "program" } else { "define" };
+            out.push_str(&format!("({head} ({})\n  ", [&[funs[i].as_str()], &params[..]].concat().join(" ")));
+            self.write_expr(f.body, 1, &names, &funs, &mut out);
+            out.push_str(")\n");
+        }
+        out
+    }
+
+    fn write_expr(&self, id: ExprId, depth: usize, names: &[String], funs: &[String], out: &mut String) {
+        crate::deep(|| {
+            let application = |head: &str, args: Range, out: &mut String| {
+                out.push('(');
+                out.push_str(head);
+                for &a in self.args(args) {
+                    out.push(' ');
+                    self.write_expr(a, depth, names, funs, out);
+                }
+                out.push(')');
+            };
+            // Deeper indentation than this only wastes memory.
+            let newline = |d: usize, out: &mut String| {
+                out.push('\n');
+                out.extend(std::iter::repeat_n("  ", d.min(40)));
+            };
+            match self.expr(id) {
+                Expr::Number(x) => out.push_str(&crate::number_text(x)),
+                Expr::Var(v) => out.push_str(&names[v.0 as usize]),
+                Expr::Op(s, args) => application(s.name(), args, out),
+                Expr::Call(f, args) => application(&funs[f.0 as usize], args, out),
+                Expr::If(c, t, e) => {
+                    out.push_str("(if ");
+                    self.write_expr(c, depth + 1, names, funs, out);
+                    for branch in [t, e] {
+                        newline(depth + 1, out);
+                        self.write_expr(branch, depth + 1, names, funs, out);
+                    }
+                    out.push(')');
+                }
+                Expr::Let(bindings, body) => {
+                    out.push_str("(let* (");
+                    for (i, &(v, value)) in self.bindings(bindings).iter().enumerate() {
+                        if i > 0 {
+                            newline(depth + 3, out);
+                        }
+                        out.push_str(&format!("({} ", names[v.0 as usize]));
+                        self.write_expr(value, depth + 3, names, funs, out);
+                        out.push(')');
+                    }
+                    out.push(')');
+                    newline(depth + 1, out);
+                    self.write_expr(body, depth + 1, names, funs, out);
+                    out.push(')');
+                }
+            }
+        })
+    }
+}
+
+/// Makes names unique by adding `.2`, `.3`, … to repetitions.
+pub(crate) fn unique_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut seen = rustc_hash::FxHashMap::<String, u32>::default();
+    let mut taken = rustc_hash::FxHashSet::<String>::default();
+    names
+        .map(|n| {
+            let n = if n.is_empty() { "_" } else { n };
+            loop {
+                let count = seen.entry(n.to_string()).or_insert(0);
+                *count += 1;
+                let unique = if *count == 1 { n.to_string() } else { format!("{n}.{count}") };
+                if taken.insert(unique.clone()) {
+                    return unique;
+                }
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,319 @@
+//! Declarations of model files: `param`, `input`, `state`, `net`, `derive`, `next`. In: top-level data; out: inputs of the
+//! program, functions for nets, and, when there are states, a body that gives the derivatives (or next values) of all of them.
+//! Invariant: a declaration is recognised only at top level, so its keyword stays usable as a name everywhere else.
+
+use crate::diagnostic::{Diagnostic, did_you_mean};
+use crate::ops;
+use crate::shape::Shape;
+use crate::source::Span;
+use crate::syntax::ast::{Expr, ExprId, Input, InputKind, ModelKind, ParamInfo, StateStart, VarId};
+use crate::syntax::expand::{Expander, Meaning, NOWHERE};
+use crate::syntax::reader::{Datum, DatumId, Symbol};
+
+/// `derive` and `next` clauses seen so far.
+#[derive(Default)]
+pub(crate) struct Model {
+    steps: Vec<Step>,
+    states: Vec<(String, Span)>,
+}
+
+struct Step {
+    kind: ModelKind,
+    state: Symbol,
+    value: DatumId,
+    span: Span,
+}
+
+impl Model {
+    pub(crate) fn has_steps(&self) -> bool {
+        !self.steps.is_empty() || !self.states.is_empty()
+    }
+}
+
+/// The options behind the positional part of a declaration.
+#[derive(Default)]
+struct Options {
+    min: Option<f64>,
+    max: Option<f64>,
+    fixed: bool,
+    size: Option<Shape>,
+}
+
+impl Expander<'_> {
+    /// Takes a declaration in, or says that it is none.
+    pub(crate) fn declaration(&mut self, d: DatumId, model: &mut Model) -> bool {
+        let Some([head, rest @ ..]) = self.data.list(d) else {
+            return false;
+        };
+        let Some(head) = self.data.symbol(*head) else {
+            return false;
+        };
+        let span = self.data.span(d);
+        match self.name(head) {
+            "param" => self.param(rest, span),
+            "input" => self.input(rest, span),
+            "state" => self.state(rest, span, model),
+            "net" => self.net(rest, span),
+            "derive" => self.step(ModelKind::Derivatives, rest, span, model),
+            "next" => self.step(ModelKind::Map, rest, span, model),
+            _ => return false,
+        }
+        true
+    }
+
+    fn bad(&mut self, span: Span, usage: &str) {
+        self.error(Diagnostic::error("bad-declaration", span, format!("this declaration is written {usage}")));
+    }
+
+    /// Declares an input, or refines one the caller already named.
+    fn declare(&mut self, name: DatumId, kind: InputKind, shape: Option<Shape>, span: Span) {
+        let Some(s) = self.data.symbol(name) else {
+            self.error(Diagnostic::error("bad-declaration", self.data.span(name), "a declaration starts with a name"));
+            return;
+        };
+        let text = self.name(s).to_string();
+        if let Some(existing) = self.ast.inputs.iter_mut().find(|i| i.name == text) {
+            if existing.kind == InputKind::Declared && existing.span == Span::default() {
+                existing.kind = kind;
+                existing.shape = existing.shape.or(shape);
+                existing.span = span;
+            } else {
+                let first = existing.span;
+                self.error(Diagnostic::error("duplicate-name", span, format!("`{text}` is declared twice")).label(first, "declared here first"));
+            }
+            return;
+        }
+        let var = self.add_input(Input { name: text, kind, shape, span });
+        self.bind(s, Meaning::Var(var));
+    }
+
+    fn options(&mut self, rest: &[DatumId], allowed: &[&str]) -> Options {
+        let mut options = Options::default();
+        let mut i = 0;
+        while i < rest.len() {
+            let span = self.data.span(rest[i]);
+            let name = self.data.symbol(rest[i]).map(|s| self.name(s)).unwrap_or("");
+            if !allowed.contains(&name) {
+                let help = did_you_mean(name, allowed.iter().copied()).or_else(|| Some(format!("known here: {}", allowed.join(" "))));
+                self.error(Diagnostic::error("bad-declaration", span, "unknown option in a declaration").maybe_help(help));
+                return options;
+            }
+            if name == ":fixed" {
+                options.fixed = true;
+                i += 1;
+                continue;
+            }
+            let Some(&value) = rest.get(i + 1) else {
+                self.error(Diagnostic::error("bad-declaration", span, format!("`{name}` needs a value")));
+                return options;
+            };
+            let at = self.data.span(value);
+            match (name, self.numbers(value)) {
+                (":min", Some((Shape::Scalar, v))) => options.min = Some(v[0]),
+                (":max", Some((Shape::Scalar, v))) => options.max = Some(v[0]),
+                (":size", Some((shape, v))) => {
+                    options.size = match (shape, &v[..]) {
+                        (Shape::Scalar, &[n]) => self.size(n).map(Shape::Vector),
+                        (Shape::Vector(2), &[r, c]) => self.size(r).zip(self.size(c)).map(|(r, c)| Shape::Matrix(r, c)),
+                        _ => None,
+                    };
+                    if options.size.is_none() {
+                        self.error(Diagnostic::error("bad-declaration", at, "a size is a number of elements, or [rows columns]"));
+                    }
+                }
+                _ => {
+                    self.error(Diagnostic::error("bad-declaration", at, format!("`{name}` needs a number")));
+                }
+            }
+            i += 2;
+        }
+        options
+    }
+
+    fn size(&self, n: f64) -> Option<u32> {
+        (n.fract() == 0.0 && (1.0..=1e6).contains(&n)).then_some(n as u32)
+    }
+
+    /// A literal number, vector of numbers or matrix of numbers.
+    fn numbers(&self, d: DatumId) -> Option<(Shape, Vec<f64>)> {
+        let number = |d: DatumId| match self.data.get(d) {
+            Datum::Number(x) => Some(x),
+            _ => None,
+        };
+        match self.data.get(d) {
+            Datum::Number(x) => Some((Shape::Scalar, vec![x])),
+            Datum::Bracket(..) => {
+                let items = self.data.children(d);
+                if let Some(v) = items.iter().map(|&i| number(i)).collect::<Option<Vec<f64>>>() {
+                    return (!v.is_empty()).then(|| (Shape::Vector(v.len() as u32), v));
+                }
+                let rows: Vec<Vec<f64>> = items.iter().map(|&row| self.data.children(row).iter().map(|&i| number(i)).collect()).collect::<Option<_>>()?;
+                let columns = rows.first()?.len();
+                (columns > 0 && rows.iter().all(|r| r.len() == columns)).then(|| (Shape::Matrix(rows.len() as u32, columns as u32), rows.concat()))
+            }
+            Datum::Symbol(_) | Datum::List(..) => None,
+        }
+    }
+
+    fn param(&mut self, rest: &[DatumId], span: Span) {
+        const USAGE: &str = "(param name value :min a :max b :fixed)";
+        let [name, value, options @ ..] = rest else {
+            return self.bad(span, USAGE);
+        };
+        let Some((shape, initial)) = self.numbers(*value) else {
+            return self.bad(span, USAGE);
+        };
+        let options = self.options(options, &[":min", ":max", ":fixed"]);
+        if let (Some(min), Some(max)) = (options.min, options.max)
+            && min > max
+        {
+            self.error(Diagnostic::error("bad-declaration", span, format!("the bounds {min} and {max} leave no room")));
+        }
+        let outside = |x: &f64| options.min.is_some_and(|m| *x < m) || options.max.is_some_and(|m| *x > m);
+        if initial.iter().any(outside) {
+            self.error(Diagnostic::error("bad-declaration", self.data.span(*value), "the initial value lies outside the bounds"));
+        }
+        let info = ParamInfo { initial, min: options.min, max: options.max, fixed: options.fixed };
+        self.declare(*name, InputKind::Param(info), Some(shape), span);
+    }
+
+    fn input(&mut self, rest: &[DatumId], span: Span) {
+        let [name, options @ ..] = rest else {
+            return self.bad(span, "(input name :size n) or (input name :size [rows columns])");
+        };
+        let size = self.options(options, &[":size"]).size;
+        self.declare(*name, InputKind::Declared, size, span);
+    }
+
+    fn state(&mut self, rest: &[DatumId], span: Span, model: &mut Model) {
+        const USAGE: &str = "(state name initial-value), where the value is a number, a vector or a name";
+        let [name, value, options @ ..] = rest else {
+            return self.bad(span, USAGE);
+        };
+        let options = self.options(options, &[":size"]);
+        let (start, shape) = match (self.numbers(*value), self.data.symbol(*value)) {
+            (Some((shape, v)), _) => (StateStart::Value(v), Some(shape)),
+            (None, Some(s)) => (StateStart::Name(self.name(s).to_string()), options.size.or(Some(Shape::Scalar))),
+            (None, None) => return self.bad(span, USAGE),
+        };
+        if let Some(s) = self.data.symbol(*name) {
+            model.states.push((self.name(s).to_string(), span));
+        }
+        self.declare(*name, InputKind::State(start), shape, span);
+    }
+
+    fn step(&mut self, kind: ModelKind, rest: &[DatumId], span: Span, model: &mut Model) {
+        let usage = if kind == ModelKind::Map { "(next state expression)" } else { "(derive state expression)" };
+        let &[state, value] = rest else {
+            return self.bad(span, usage);
+        };
+        let Some(state) = self.data.symbol(state) else {
+            return self.bad(span, usage);
+        };
+        model.steps.push(Step { kind, state, value, span });
+    }
+
+    /// Definitions, then the derivative (or next value) of each state in the order the states are declared.
+    pub(crate) fn model_body(&mut self, rest: &[DatumId], model: Model, end: Span) -> ExprId {
+        let (undo, bindings) = self.model_definitions(rest);
+        let kind = model.steps.first().map_or(ModelKind::Derivatives, |s| s.kind);
+        self.ast.kind = kind;
+        let mut parts: Vec<Option<ExprId>> = vec![None; model.states.len()];
+        for step in &model.steps {
+            let name = self.name(step.state).to_string();
+            let value = self.expr(step.value, NOWHERE);
+            if step.kind != kind {
+                self.error(Diagnostic::error("bad-declaration", step.span, "a model has `derive` clauses or `next` clauses, not both"));
+            }
+            match model.states.iter().position(|(s, _)| *s == name) {
+                Some(i) if parts[i].is_some() => {
+                    self.error(Diagnostic::error("duplicate-name", step.span, format!("`{name}` is derived twice")));
+                }
+                Some(i) => parts[i] = Some(value),
+                None => {
+                    let help = did_you_mean(&name, model.states.iter().map(|(s, _)| s.as_str()));
+                    self.error(Diagnostic::error("unknown-state", step.span, format!("`{name}` is not a state")).maybe_help(help));
+                }
+            }
+        }
+        for ((name, span), part) in model.states.iter().zip(&parts) {
+            if part.is_none() {
+                self.error(Diagnostic::error("missing-derive", *span, format!("the state `{name}` has no `derive` and no `next` clause")));
+            }
+        }
+        let parts: Vec<ExprId> = parts.into_iter().flatten().collect();
+        let concat = ops::surface("concat").expect("concat is an operation");
+        let from = self.ast.args.len() as u32;
+        self.ast.args.extend(&parts);
+        let body = self.push(Expr::Op(concat, (from, self.ast.args.len() as u32)), end);
+        self.restore(undo);
+        self.wrap_let(bindings, body, end)
+    }
+
+    fn model_definitions(&mut self, items: &[DatumId]) -> (Vec<(Symbol, Option<Meaning>)>, Vec<(VarId, ExprId)>) {
+        let (definitions, expressions) = self.split_body(items);
+        if let Some(&extra) = expressions.first() {
+            let span = self.data.span(extra);
+            self.error(
+                Diagnostic::error("extra-expression", span, "a model with states has no value of its own")
+                    .help("its results are the derivatives; remove this expression"),
+            );
+        }
+        self.define_all(definitions)
+    }
+
+    /// `(net name (input …) width … outputs)`: a tanh multilayer perceptron as a function whose weights are inputs `name.w0`,
+    /// `name.b0`, … of the program.
+    fn net(&mut self, rest: &[DatumId], span: Span) {
+        const USAGE: &str = "(net name (input …) width … outputs)";
+        let [name, inputs, widths @ ..] = rest else {
+            return self.bad(span, USAGE);
+        };
+        let (Some(s), Some(inputs)) = (self.data.symbol(*name), self.data.list(*inputs)) else {
+            return self.bad(span, USAGE);
+        };
+        let mut sizes = vec![inputs.len() as u32];
+        for &w in widths {
+            match self.data.get(w) {
+                Datum::Number(x) if x.fract() == 0.0 && (1.0..=65536.0).contains(&x) => sizes.push(x as u32),
+                _ => return self.bad(self.data.span(w), USAGE),
+            }
+        }
+        if sizes.len() < 2 || inputs.is_empty() || inputs.iter().any(|&i| self.data.symbol(i).is_none()) {
+            return self.bad(span, USAGE);
+        }
+        let title = self.name(s).to_string();
+        let f = self.new_fun(&title, inputs, span);
+        let op = |x: &mut Self, name: &str, args: &[ExprId]| {
+            let surface = ops::surface(name).expect("a net is made of known operations");
+            let from = x.ast.args.len() as u32;
+            x.ast.args.extend(args);
+            let to = x.ast.args.len() as u32;
+            x.push(Expr::Op(surface, (from, to)), span)
+        };
+        let params = self.ast.funs[f.0 as usize].params.clone();
+        let inputs: Vec<ExprId> = params.iter().map(|&p| self.push(Expr::Var(p), span)).collect();
+        let mut value = op(self, "vec", &inputs);
+        let layers = sizes.len() - 1;
+        for layer in 0..layers {
+            let weight = |x: &mut Self, bias: bool| {
+                let shape = if bias { Shape::Vector(sizes[layer + 1]) } else { Shape::Matrix(sizes[layer + 1], sizes[layer]) };
+                let kind = InputKind::Weight { net: title.clone(), layer, bias };
+                let var = x.add_input(Input { name: format!("{title}.{}{layer}", if bias { 'b' } else { 'w' }), kind, shape: Some(shape), span });
+                x.push(Expr::Var(var), span)
+            };
+            let (w, b) = (weight(self, false), weight(self, true));
+            let product = op(self, "matvec", &[w, value]);
+            value = op(self, "+", &[product, b]);
+            if layer + 1 < layers {
+                value = op(self, "tanh", &[value]);
+            }
+        }
+        if sizes[layers] == 1 {
+            let zero = self.push(Expr::Number(0.0), span);
+            value = op(self, "ref", &[value, zero]);
+        }
+        self.ast.funs[f.0 as usize].body = value;
+        self.bind(s, Meaning::Fun(f));
+    }
+}

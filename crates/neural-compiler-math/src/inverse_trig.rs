@@ -4,7 +4,7 @@
 //!
 //! atan(n/d) is reduced to |t| <= tan(pi/8) with one division, t = n/d, (n-d)/(n+d) or -d/n, its rounding error
 //! kept in a second word; asin uses asin(x) = pi/2 - 2 asin(sqrt((1-x)/2)) above 1/2, the square root again
-//! with a second word. The polynomials leave 2^-59 of terms below 6% of the result: 0.58 ULP. f32 runs in f64.
+//! with a second word. The polynomials leave 2^-59 of terms below 6% of the result: 0.7 ULP. f32 runs in f64.
 
 use crate::bits::{poly, sel, sign_bit, xor_sign};
 use crate::coefficients::*;

@@ -4,7 +4,7 @@
 //!
 //! log|x| as two words: s = f/(2+f) with its rounding error, 2s + (2/3 + s^2 P) s^3 in double-double where only P,
 //! which stands for 2^-12 of it, is rounded: relative error 2^-65, so y log|x| <= 745 is known to 2^-55, 0.1 ULP
-//! of the result. e^(y log|x|) as in exp.rs, 0.55 ULP; a subnormal result rounds once more: 0.9 ULP. Zeros,
+//! of the result. e^(y log|x|) as in exp.rs: 0.8 ULP, and 0.9 where the result is subnormal and rounds once more. Zeros,
 //! infinities and NaN are rare arguments for the slow path. f32: log in plain f64, relative error 2^-44.
 
 use crate::bits::{MAGIC, poly, scale2, sel, sign_bit, xor_sign};

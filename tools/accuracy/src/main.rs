@@ -46,29 +46,14 @@ fn main() {
     let quick = arguments.iter().any(|a| a == "--quick");
     let names: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
     let chosen = |name: &str| names.is_empty() || names.iter().any(|n| *n == name);
-    let (many, few, stride) = if quick {
-        (400_000, 40_000, 509)
-    } else {
-        (20_000_000, 2_000_000, 1)
-    };
+    let (many, few, stride) = if quick { (400_000, 40_000, 509) } else { (20_000_000, 2_000_000, 1) };
     let mut table = String::new();
     let mut fail = false;
     let mut row = |name: &str, dtype: &str, w: Worst, begin: Instant| {
         // a filter that never objected leaves nothing above half an ULP
-        let error = if w.error == 0.0 && w.judged == 0 {
-            "≤ 0.5".to_string()
-        } else {
-            format!("{:.4}", w.error)
-        };
-        let at = if w.at.is_empty() {
-            "—".to_string()
-        } else {
-            format!("`{}`", w.at)
-        };
-        let line = format!(
-            "| {name} | {dtype} | {error} | {at} | {} | {} |",
-            w.points, w.judged
-        );
+        let error = if w.error == 0.0 && w.judged == 0 { "≤ 0.5".to_string() } else { format!("{:.4}", w.error) };
+        let at = if w.at.is_empty() { "—".to_string() } else { format!("`{}`", w.at) };
+        let line = format!("| {name} | {dtype} | {error} | {at} | {} | {} |", w.points, w.judged);
         println!("{line}   {:.1} s", begin.elapsed().as_secs_f64());
         writeln!(table, "{line}").unwrap();
         fail |= w.error > 1.0;
@@ -78,29 +63,14 @@ fn main() {
         let points = if f.filter.is_some() { many } else { few };
         row(f.function.name, "f64", measure::f64_unary(f, points), begin);
         let begin = Instant::now();
-        row(
-            f.function.name,
-            "f32",
-            measure::f32_unary(f.function, Some(f.judge), stride),
-            begin,
-        );
+        row(f.function.name, "f32", measure::f32_unary(f.function, Some(f.judge), stride), begin);
     }
     for f in BINARY.iter().filter(|f| chosen(f.function.name)) {
         let begin = Instant::now();
         let points = if f.filter.is_some() { many } else { few };
-        row(
-            f.function.name,
-            "f64",
-            measure::f64_binary(f, points),
-            begin,
-        );
+        row(f.function.name, "f64", measure::f64_binary(f, points), begin);
         let begin = Instant::now();
-        row(
-            f.function.name,
-            "f32",
-            measure::f32_binary(f.function, f.draw, f.judge, many * 2),
-            begin,
-        );
+        row(f.function.name, "f32", measure::f32_binary(f.function, f.draw, f.judge, many * 2), begin);
     }
     if !quick && names.is_empty() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/accuracy.md");

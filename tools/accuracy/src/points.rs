@@ -51,11 +51,7 @@ impl Spread {
                 let v = log_uniform(r, lo, hi);
                 if r.next() & 1 == 0 { 1.0 + v } else { 1.0 - v }
             }
-            Spread::Multiples {
-                step,
-                offset,
-                up_to,
-            } => {
+            Spread::Multiples { step, offset, up_to } => {
                 let i = log_uniform(r, 1.0, up_to).floor();
                 let v = (i + offset) * step;
                 let v = f64::from_bits((v.to_bits() as i64 + r.below(5) as i64 - 2) as u64);

@@ -18,6 +18,7 @@
 pub mod anf;
 mod compile;
 pub mod diagnostic;
+pub mod diff;
 pub mod exec;
 pub mod graph;
 mod infer;

@@ -4,5 +4,6 @@
 pub mod ast;
 pub(crate) mod declare;
 pub(crate) mod expand;
+pub mod format;
 pub mod lexer;
 pub mod reader;

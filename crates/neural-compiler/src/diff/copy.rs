@@ -1,0 +1,99 @@
+//! Copies of regions and nodes. In: a region and its arguments; out: the same computation in another region under construction.
+
+use crate::graph::{Builder, Graph, Kind, NodeId, Region, RegionId, Type};
+
+/// The types of the results of a node with several results.
+pub(super) fn result_types(regions: &[Region], kind: Kind) -> Vec<Type> {
+    let types = |r: RegionId| regions[r.0 as usize].result_types();
+    match kind {
+        Kind::If(a, _) => types(a),
+        Kind::Call(f) => types(f),
+        Kind::Back { body, .. } => types(body),
+        Kind::Loop { body, carried, taped } => {
+            let mut out: Vec<Type> = types(body).into_iter().skip(1 + carried as usize).collect();
+            if taped && out.last() != Some(&Type::Record) {
+                out.push(Type::Record);
+            }
+            out
+        }
+        Kind::Param(_) | Kind::Const(_) | Kind::Op(..) | Kind::Proj(_) | Kind::Pack | Kind::Unpack(_) => vec![],
+    }
+}
+
+/// Puts the nodes of a region into another one; returns its results there.
+pub(super) fn inline(b: &mut Builder, region: &Region, regions: &[Region], args: &[NodeId]) -> Vec<NodeId> {
+    let mut map: Vec<NodeId> = Vec::with_capacity(region.nodes.len());
+    let mut many: Vec<Vec<NodeId>> = Vec::new();
+    for id in region.ids() {
+        let node = region.node(id);
+        b.span = node.span;
+        let mapped: Vec<NodeId> = region.args(id).iter().map(|a| map[a.0 as usize]).collect();
+        let new = match node.kind {
+            Kind::Param(p) => args[p as usize],
+            // The original's argument is a node with several results: its stand-in numbers the list of copies.
+            Kind::Proj(i) => many[mapped[0].0 as usize][i as usize],
+            Kind::If(..) | Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_) => {
+                many.push(b.many(node.kind, &mapped, &result_types(regions, node.kind)));
+                NodeId(many.len() as u32 - 1)
+            }
+            Kind::Const(_) | Kind::Op(..) | Kind::Pack | Kind::Unpack(_) => single(b, node.kind, node.ty, &mapped),
+        };
+        map.push(new);
+    }
+    region.results.iter().map(|r| map[r.0 as usize]).collect()
+}
+
+/// A copy of a node with one result.
+pub(super) fn single(b: &mut Builder, kind: Kind, ty: Type, args: &[NodeId]) -> NodeId {
+    match kind {
+        Kind::Const(bits) => b.constant(f64::from_bits(bits)),
+        Kind::Op(op, attr) => b.given(op, attr, ty.shape(), args),
+        Kind::Pack | Kind::Unpack(_) => b.pure(kind, ty, args),
+        Kind::Param(_) | Kind::Proj(_) | Kind::If(..) | Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_) => {
+            unreachable!("copied where its region is known")
+        }
+    }
+}
+
+/// A copy of a region whose children are numbered `offset` higher.
+pub(super) fn shift(region: &Region, offset: u32) -> Region {
+    let mut region = region.clone();
+    let up = |r: RegionId| RegionId(r.0 + offset);
+    for node in &mut region.nodes {
+        node.kind = match node.kind {
+            Kind::If(a, b) => Kind::If(up(a), up(b)),
+            Kind::Loop { body, carried, taped } => Kind::Loop { body: up(body), carried, taped },
+            Kind::Back { body, stored, carried } => Kind::Back { body: up(body), stored, carried },
+            Kind::Call(f) => Kind::Call(up(f)),
+            other @ (Kind::Param(_) | Kind::Const(_) | Kind::Op(..) | Kind::Proj(_) | Kind::Pack | Kind::Unpack(_)) => other,
+        };
+    }
+    region
+}
+
+/// Which regions can reach a cycle of calls: there, reverse mode keeps a record per call.
+pub(super) fn reach_recursion(graph: &Graph) -> Vec<bool> {
+    let n = graph.regions.len();
+    let children: Vec<Vec<usize>> =
+        graph.regions.iter().map(|r| r.nodes.iter().flat_map(|node| Graph::children(node.kind)).map(|c| c.0 as usize).collect()).collect();
+    // A region is free of recursion once all its children are: peel from the leaves; what is left reaches a cycle.
+    let mut open: Vec<usize> = children.iter().map(Vec::len).collect();
+    let mut parents: Vec<Vec<usize>> = vec![Vec::new(); n];
+    for (r, list) in children.iter().enumerate() {
+        for &c in list {
+            parents[c].push(r);
+        }
+    }
+    let mut work: Vec<usize> = (0..n).filter(|&r| open[r] == 0).collect();
+    let mut reaches = vec![true; n];
+    while let Some(r) = work.pop() {
+        reaches[r] = false;
+        for &p in &parents[r] {
+            open[p] -= 1;
+            if open[p] == 0 {
+                work.push(p);
+            }
+        }
+    }
+    reaches
+}

@@ -1,0 +1,172 @@
+//! Derivatives as programs: graph in, graph out. `forward` pushes tangents from inputs to results, `reverse` pulls cotangents back.
+//!
+//! A derivative is an ordinary graph: it can be printed, run by every executor, and differentiated again. Reverse mode through
+//! loops and recursion stores what it needs in records (the tape); forward mode goes through such graphs too, so
+//! forward-over-reverse works everywhere. Reverse mode of a graph that already holds records does not exist; the same derivative
+//! is had as reverse-over-forward, which is how [`hessian`] and [`hvp`] work.
+
+mod activity;
+mod copy;
+mod forward;
+mod reverse;
+
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::graph::{Builder, Graph, GraphInput, Kind, NodeId, Region, RegionId, Type, compact, verify};
+use crate::ops::Op;
+use crate::shape::Shape;
+use crate::source::Span;
+
+/// Forward mode. Inputs: the original ones, then a tangent `d.NAME` for each input in `wrt`; results: the original ones, then
+/// their tangents.
+pub fn jvp(graph: &Graph, wrt: &[usize]) -> Graph {
+    let mut f = forward::Forward::new(graph);
+    let active: Vec<bool> = (0..graph.inputs.len()).map(|i| wrt.contains(&i)).collect();
+    let results = vec![true; graph.main().results.len()];
+    let region = f.region(graph.main, &active, &results, &forward::Groups::whole(graph.main()));
+    // The region takes tangents in the order of the inputs; hand them on in the order of `wrt`.
+    let mut b = Builder::new("main");
+    let inputs: Vec<NodeId> = graph.inputs.iter().map(|i| b.param(Type::Value(i.shape))).collect();
+    let tangents: Vec<(usize, NodeId)> = wrt.iter().map(|&i| (i, b.param(Type::Value(graph.inputs[i].shape)))).collect();
+    let mut args = inputs;
+    for i in (0..graph.inputs.len()).filter(|&i| active[i]) {
+        args.extend(tangents.iter().find(|t| t.0 == i).map(|t| t.1));
+    }
+    let body = f.take(region);
+    let results = copy::inline(&mut b, &body, &f.regions, &args);
+    let mut named = graph.inputs.clone();
+    named.extend(wrt.iter().map(|&i| GraphInput { name: format!("d.{}", graph.inputs[i].name), shape: graph.inputs[i].shape }));
+    finish(f.regions, b.finish(results), named)
+}
+
+/// Reverse mode. Inputs: the original ones, then a cotangent `bar.K` for each result; results: the original ones, then the
+/// cotangents of the inputs in `wrt`.
+pub fn vjp(graph: &Graph, wrt: &[usize]) -> Result<Graph, Diagnostics> {
+    let shapes = graph.outputs();
+    let mut b = Builder::new("main");
+    let inputs: Vec<NodeId> = graph.inputs.iter().map(|i| b.param(Type::Value(i.shape))).collect();
+    let seeds: Vec<Option<NodeId>> = shapes.iter().map(|&s| Some(b.param(Type::Value(s)))).collect();
+    let mut named = graph.inputs.clone();
+    named.extend(shapes.iter().enumerate().map(|(k, &shape)| GraphInput { name: format!("bar.{k}"), shape }));
+    pull_back(graph, wrt, b, inputs, seeds, named)
+}
+
+/// Reverse mode of a scalar program. Results: the value, then the gradient with respect to each input in `wrt`.
+pub fn gradient(graph: &Graph, wrt: &[usize]) -> Result<Graph, Diagnostics> {
+    needs_scalar(graph)?;
+    let mut b = Builder::new("main");
+    let inputs: Vec<NodeId> = graph.inputs.iter().map(|i| b.param(Type::Value(i.shape))).collect();
+    let one = b.constant(1.0);
+    pull_back(graph, wrt, b, inputs, vec![Some(one)], graph.inputs.clone())
+}
+
+/// Hessian-vector product of a scalar program, reverse over forward. Inputs: the original ones, then a direction `d.NAME` for
+/// each input in `wrt`; results: the value, its derivative in that direction, and the product for each input in `wrt`.
+pub fn hvp(graph: &Graph, wrt: &[usize]) -> Result<Graph, Diagnostics> {
+    needs_scalar(graph)?;
+    let along = jvp(graph, wrt);
+    let mut b = Builder::new("main");
+    let inputs: Vec<NodeId> = along.inputs.iter().map(|i| b.param(Type::Value(i.shape))).collect();
+    let one = b.constant(1.0);
+    pull_back(&along, wrt, b, inputs, vec![None, Some(one)], along.inputs.clone())
+}
+
+/// All second derivatives of a scalar program. Results: the value, the gradient with respect to each input in `wrt`, then the
+/// blocks `H(i, j)` row by row: a scalar for two scalars, the other's shape for one scalar, else a matrix of both sizes.
+pub fn hessian(graph: &Graph, wrt: &[usize]) -> Result<Graph, Diagnostics> {
+    let first = gradient(graph, wrt)?;
+    let product = hvp(graph, wrt)?;
+    let mut regions = first.regions.clone();
+    let own = |regions: &mut Vec<Region>, graph: &Graph| {
+        let offset = regions.len() as u32;
+        regions.extend(graph.regions.iter().map(|r| copy::shift(r, offset)));
+        RegionId(graph.main.0 + offset)
+    };
+    let product_main = own(&mut regions, &product);
+    let mut b = Builder::new("main");
+    let inputs: Vec<NodeId> = graph.inputs.iter().map(|i| b.param(Type::Value(i.shape))).collect();
+    let mut results = copy::inline(&mut b, &regions[first.main.0 as usize].clone(), &regions, &inputs);
+    let shapes: Vec<Shape> = wrt.iter().map(|&i| graph.inputs[i].shape).collect();
+    let components: usize = shapes.iter().map(|s| s.len()).sum();
+    let body = regions[product_main.0 as usize].clone();
+    // Copies fold and share what a direction makes constant; beyond some size one shared region is the better deal.
+    let inline = body.nodes.len() * components <= 20_000;
+    for (i, &shape) in shapes.iter().enumerate() {
+        let mut rows: Vec<Vec<NodeId>> = vec![Vec::new(); wrt.len()];
+        for k in 0..shape.len() {
+            let mut args = inputs.clone();
+            let (zero, one) = (b.constant(0.0), b.constant(1.0));
+            args.extend(shapes.iter().enumerate().map(|(j, &s)| {
+                if i != j {
+                    b.fill(zero, s)
+                } else if s == Shape::Scalar {
+                    one
+                } else {
+                    b.given(Op::Place, k as u32, s, &[one])
+                }
+            }));
+            let out = if inline {
+                copy::inline(&mut b, &body, &regions, &args)
+            } else {
+                let types = body.result_types();
+                b.many(Kind::Call(product_main), &args, &types)
+            };
+            for (j, row) in rows.iter_mut().enumerate() {
+                row.push(out[2 + j]);
+            }
+        }
+        for (j, row) in rows.into_iter().enumerate() {
+            let block = match (shape, shapes[j]) {
+                (Shape::Scalar, _) => row[0],
+                (s, Shape::Scalar) => b.given(Op::Join, 0, s, &row),
+                (s, t) => b.given(Op::Join, 0, Shape::Matrix(s.len() as u32, t.len() as u32), &row),
+            };
+            results.push(block);
+        }
+    }
+    Ok(finish(regions, b.finish(results), graph.inputs.clone()))
+}
+
+fn needs_scalar(graph: &Graph) -> Result<(), Diagnostics> {
+    match graph.outputs()[..] {
+        [Shape::Scalar] => Ok(()),
+        ref other => {
+            let found = other.iter().map(|s| s.to_string()).collect::<Vec<_>>().join(", ");
+            Err(Diagnostic::error("grad-needs-scalar", Span::default(), format!("a gradient is that of a scalar, the program gives a {found}"))
+                .help("reduce the result to a scalar, for instance with vsum, dot or ref")
+                .into())
+        }
+    }
+}
+
+fn pull_back(
+    graph: &Graph,
+    wrt: &[usize],
+    mut b: Builder,
+    inputs: Vec<NodeId>,
+    seeds: Vec<Option<NodeId>>,
+    named: Vec<GraphInput>,
+) -> Result<Graph, Diagnostics> {
+    if graph.regions.iter().any(|r| r.nodes.iter().any(|n| n.ty == Type::Record)) {
+        let message = "reverse mode of a program that already stores a tape";
+        return Err(Diagnostic::error("reverse-of-tape", Span::default(), message)
+            .help("differentiate the original program forward first, or use hvp or hessian")
+            .into());
+    }
+    let mut r = reverse::Reverse::new(graph);
+    let wanted: Vec<bool> = (0..graph.inputs.len()).map(|i| wrt.contains(&i)).collect();
+    let (mut results, cotangents) = r.whole(&mut b, &inputs, &wanted, &seeds);
+    for &i in wrt {
+        let shape = graph.inputs[i].shape;
+        results.push(cotangents[i].unwrap_or_else(|| b.zeros(shape)));
+    }
+    Ok(finish(r.regions, b.finish(results), named))
+}
+
+/// A graph with a new main region.
+fn finish(mut regions: Vec<Region>, main: Region, inputs: Vec<GraphInput>) -> Graph {
+    regions.push(main);
+    let main = RegionId(regions.len() as u32 - 1);
+    let graph = compact(Graph { regions, main, inputs });
+    debug_assert_eq!(verify::verify(&graph), Ok(()));
+    graph
+}

@@ -120,13 +120,14 @@ impl<'a> Tree<'a> {
     /// The columns a list takes on one line, its elements' being known.
     fn flat_width(&self, id: u32) -> Option<usize> {
         let children = &self.item(id).children;
-        if self.style(id).keeps_breaks() && children.iter().skip(1).any(|&c| !self.item(c).same_line) {
+        let style = self.style(id);
+        let glued = |i: usize| self.item(children[i - 1]).kind == Kind::Prefix;
+        if style.keeps_breaks() && (style.first_line()..children.len()).any(|i| !self.item(children[i]).same_line && !glued(i)) {
             return None;
         }
         let mut width = 2;
         for (i, &c) in children.iter().enumerate() {
-            let glued = i == 0 || self.item(children[i - 1]).kind == Kind::Prefix;
-            width += self.item(c).flat? + usize::from(!glued);
+            width += self.item(c).flat? + usize::from(i > 0 && !glued(i));
         }
         (width <= WIDTH).then_some(width)
     }
@@ -169,6 +170,15 @@ impl Style {
     fn keeps_breaks(self) -> bool {
         matches!(self, Style::Branches | Style::Body(_))
     }
+
+    /// How many elements stand on the first line when there are several lines.
+    fn first_line(self) -> usize {
+        match self {
+            Style::Data => 1,
+            Style::Call | Style::Branches => 2,
+            Style::Body(n) => n + 1,
+        }
+    }
 }
 
 /// A comment behind code, to be aligned with its neighbours.
@@ -178,6 +188,8 @@ struct Remark {
     /// Its line and column.
     line: usize,
     column: usize,
+    /// Indentation of the list it stands in.
+    indent: usize,
 }
 
 struct Printer<'a> {
@@ -229,7 +241,7 @@ impl Printer<'_> {
         let remark = next.kind == Kind::LineComment && next.same_line && before.kind != Kind::LineComment;
         if remark {
             let line = self.out.bytes().rev().take_while(|&b| b != b'\n').count();
-            self.remarks.push(Remark { at: self.out.len(), line: self.out.len() - line, column: self.column });
+            self.remarks.push(Remark { at: self.out.len(), line: self.out.len() - line, column: self.column, indent });
             self.put(" ");
         } else if wanted || before.flat.is_none() && before.kind != Kind::List || next.kind == Kind::LineComment {
             if next.blank_before {
@@ -285,17 +297,12 @@ impl Printer<'_> {
                 if head <= 12 { start + head + 2 } else { start + 2 }
             }
         };
-        let first_line = match style {
-            Style::Data => 1,
-            Style::Call | Style::Branches => 2,
-            Style::Body(n) => n + 1,
-        };
         // Many small things, such as the elements of a long vector, are set like words in a paragraph.
         let fill = matches!(style, Style::Data | Style::Call) && children.iter().all(|&c| self.tree.item(c).kind == Kind::Atom);
         for (i, &c) in children.iter().enumerate() {
             if i > 0 {
                 let full = fill && self.column + 1 + self.tree.item(c).flat.unwrap_or(0) >= WIDTH;
-                let wanted = if fill { full } else { i >= first_line || self.tree.is_comment(children[i - 1]) };
+                let wanted = if fill { full } else { i >= style.first_line() || self.tree.is_comment(children[i - 1]) };
                 self.separate(children[i - 1], c, inner, wanted);
             }
             self.item(c);
@@ -313,7 +320,7 @@ fn align_remarks(out: &str, remarks: &[Remark]) -> String {
     let (mut copied, mut i) = (0, 0);
     while i < remarks.len() {
         let mut end = i + 1;
-        while end < remarks.len() && next_line(out, remarks[end - 1].at) == Some(remarks[end].line) {
+        while end < remarks.len() && remarks[end].indent == remarks[i].indent && next_line(out, remarks[end - 1].at) == Some(remarks[end].line) {
             end += 1;
         }
         let group = &remarks[i..end];

@@ -17,8 +17,10 @@
 
 pub mod anf;
 mod compile;
+pub mod compose;
 pub mod diagnostic;
 pub mod diff;
+pub mod domain;
 pub mod exec;
 pub mod graph;
 mod infer;
@@ -29,6 +31,7 @@ pub mod shape;
 pub mod source;
 pub mod syntax;
 pub mod tail;
+pub mod tape;
 
 pub use compile::{Options, Program, compile};
 pub use diagnostic::{Diagnostic, Diagnostics};

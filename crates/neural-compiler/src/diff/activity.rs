@@ -173,5 +173,5 @@ impl Activity {
 }
 
 fn regions_back(regions: &[Region], kind: Kind) -> Vec<bool> {
-    super::copy::result_types(regions, kind).iter().map(|t| matches!(t, Type::Value(_))).collect()
+    crate::graph::result_types(regions, kind).iter().map(|t| matches!(t, Type::Value(_))).collect()
 }

@@ -1,24 +1,6 @@
 //! Copies of regions and nodes. In: a region and its arguments; out: the same computation in another region under construction.
 
-use crate::graph::{Builder, Graph, Kind, NodeId, Region, RegionId, Type};
-
-/// The types of the results of a node with several results.
-pub(super) fn result_types(regions: &[Region], kind: Kind) -> Vec<Type> {
-    let types = |r: RegionId| regions[r.0 as usize].result_types();
-    match kind {
-        Kind::If(a, _) => types(a),
-        Kind::Call(f) => types(f),
-        Kind::Back { body, .. } => types(body),
-        Kind::Loop { body, carried, taped } => {
-            let mut out: Vec<Type> = types(body).into_iter().skip(1 + carried as usize).collect();
-            if taped && out.last() != Some(&Type::Record) {
-                out.push(Type::Record);
-            }
-            out
-        }
-        Kind::Param(_) | Kind::Const(_) | Kind::Op(..) | Kind::Proj(_) | Kind::Pack | Kind::Unpack(_) => vec![],
-    }
-}
+use crate::graph::{Builder, Graph, Kind, NodeId, Region, RegionId, Type, result_types};
 
 /// Puts the nodes of a region into another one; returns its results there.
 pub(super) fn inline(b: &mut Builder, region: &Region, regions: &[Region], args: &[NodeId]) -> Vec<NodeId> {

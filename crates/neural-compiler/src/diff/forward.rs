@@ -4,7 +4,7 @@
 
 use super::activity::Activity;
 use super::copy;
-use crate::graph::{Builder, Graph, Kind, NodeId, Region, RegionId, Type};
+use crate::graph::{Builder, Graph, Kind, NodeId, Region, RegionId, Type, result_types};
 use crate::ops::Derivative;
 use crate::ops::row::Applied;
 use rustc_hash::FxHashMap;
@@ -204,7 +204,7 @@ impl Forward {
 
     /// Makes the node and pairs its results with their tangents, group by group.
     fn spread(&mut self, b: &mut Builder, kind: Kind, args: &[NodeId], groups: &[Vec<bool>]) -> Vec<(NodeId, Option<NodeId>)> {
-        let all = b.many(kind, args, &copy::result_types(&self.regions, kind));
+        let all = b.many(kind, args, &result_types(&self.regions, kind));
         let mut out = Vec::new();
         let mut at = 0;
         for wanted in groups {

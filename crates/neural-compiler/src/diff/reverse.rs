@@ -9,7 +9,7 @@
 
 use super::activity::Activity;
 use super::copy;
-use crate::graph::{Builder, Graph, Kind, NodeId, Region, RegionId, Type};
+use crate::graph::{Builder, Graph, Kind, NodeId, Region, RegionId, Type, result_types};
 use crate::ops::row::Applied;
 use crate::ops::{Derivative, Op};
 use crate::shape::Shape;
@@ -109,7 +109,7 @@ impl Reverse {
             }
             other => other,
         };
-        let types = copy::result_types(&self.regions, kind);
+        let types = result_types(&self.regions, kind);
         let mut results = b.many(kind, args, &types);
         let record = if types.last() == Some(&Type::Record) { results.pop() } else { None };
         Many { results, record }
@@ -157,7 +157,7 @@ impl Reverse {
         let params: Vec<NodeId> = region.params.iter().map(|&t| next(b, t)).collect();
         let mut known: FxHashMap<NodeId, Many> = FxHashMap::default();
         for node in self.recorded_nodes(region) {
-            let types = copy::result_types(&self.regions, region.node(node).kind);
+            let types = result_types(&self.regions, region.node(node).kind);
             let results = types.iter().map(|&t| next(b, t)).collect();
             known.insert(node, Many { results, record: Some(next(b, Type::Record)) });
         }
@@ -235,7 +235,7 @@ impl Reverse {
                     _ => operands.extend(&args[1..]),
                 }
                 operands.extend(seeds.iter().flatten());
-                let out = b.many(Kind::If(yes, no), &operands, &copy::result_types(&self.regions, Kind::If(yes, no)));
+                let out = b.many(Kind::If(yes, no), &operands, &result_types(&self.regions, Kind::If(yes, no)));
                 let mut out = out.into_iter();
                 std::iter::once(None).chain(wanted.iter().map(|&w| if w { out.next() } else { None })).collect()
             }
@@ -249,7 +249,7 @@ impl Reverse {
                 for (seed, ty) in seeds.iter().zip(types) {
                     operands.push(seed.unwrap_or_else(|| b.zeros(ty.shape())));
                 }
-                let out = b.many(Kind::Call(back), &operands, &copy::result_types(&self.regions, Kind::Call(back)));
+                let out = b.many(Kind::Call(back), &operands, &result_types(&self.regions, Kind::Call(back)));
                 out.into_iter().map(Some).collect()
             }
             Kind::Loop { body, carried, .. } => self.back_loop(b, body, carried as usize, args, wanted, seeds, many.record.expect("loops are taped")),
@@ -348,7 +348,7 @@ impl Reverse {
         operands.extend(&args[carried..]);
         operands.extend(seeds.iter().flatten());
         let kind = Kind::Back { body, stored: (carried + usize::from(recorded)) as u32, carried: count };
-        let mut out = b.many(kind, &operands, &copy::result_types(&self.regions, kind)).into_iter();
+        let mut out = b.many(kind, &operands, &result_types(&self.regions, kind)).into_iter();
         moving.iter().map(|&m| if m { out.next() } else { None }).collect()
     }
 }

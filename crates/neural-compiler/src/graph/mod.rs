@@ -183,6 +183,11 @@ impl Graph {
         self.regions.iter().map(|r| r.nodes.len()).sum()
     }
 
+    /// The types of the results of a node that runs regions.
+    pub fn result_types(&self, kind: Kind) -> Vec<Type> {
+        result_types(&self.regions, kind)
+    }
+
     /// The regions a node runs.
     pub fn children(kind: Kind) -> Vec<RegionId> {
         match kind {
@@ -190,5 +195,23 @@ impl Graph {
             Kind::Loop { body, .. } | Kind::Back { body, .. } | Kind::Call(body) => vec![body],
             Kind::Param(_) | Kind::Const(_) | Kind::Op(..) | Kind::Proj(_) | Kind::Pack | Kind::Unpack(_) => vec![],
         }
+    }
+}
+
+/// The types of the results of a node that runs regions; none for other nodes.
+pub(crate) fn result_types(regions: &[Region], kind: Kind) -> Vec<Type> {
+    let types = |r: RegionId| regions[r.0 as usize].result_types();
+    match kind {
+        Kind::If(a, _) => types(a),
+        Kind::Call(f) => types(f),
+        Kind::Back { body, .. } => types(body),
+        Kind::Loop { body, carried, taped } => {
+            let mut out: Vec<Type> = types(body).into_iter().skip(1 + carried as usize).collect();
+            if taped && out.last() != Some(&Type::Record) {
+                out.push(Type::Record);
+            }
+            out
+        }
+        Kind::Param(_) | Kind::Const(_) | Kind::Op(..) | Kind::Proj(_) | Kind::Pack | Kind::Unpack(_) => vec![],
     }
 }

@@ -50,25 +50,6 @@ fn child(graph: &Graph, id: RegionId) -> Result<&Region, String> {
     graph.regions.get(id.0 as usize).ok_or_else(|| format!("there is no region {}", id.0))
 }
 
-/// The results a node with several results gives.
-fn results(graph: &Graph, region: &Region, id: NodeId) -> Result<Vec<Type>, String> {
-    match region.node(id).kind {
-        Kind::If(a, _) => Ok(child(graph, a)?.result_types()),
-        Kind::Call(f) => Ok(child(graph, f)?.result_types()),
-        Kind::Loop { body, carried, taped } => {
-            let mut types = child(graph, body)?.result_types();
-            let record = if taped && types.last() == Some(&Type::Record) { types.pop() } else { None };
-            let mut out: Vec<Type> = types.into_iter().skip(1 + carried as usize).collect();
-            if taped || record.is_some() {
-                out.push(Type::Record);
-            }
-            Ok(out)
-        }
-        Kind::Back { body, .. } => Ok(child(graph, body)?.result_types()),
-        Kind::Param(_) | Kind::Const(_) | Kind::Op(..) | Kind::Proj(_) | Kind::Pack | Kind::Unpack(_) => Err("has one result only".into()),
-    }
-}
-
 fn node(graph: &Graph, region: &Region, id: NodeId) -> Result<(), String> {
     let n = region.node(id);
     let args = region.args(id);
@@ -126,7 +107,7 @@ fn node(graph: &Graph, region: &Region, id: NodeId) -> Result<(), String> {
             expect("carried back", &body.result_types(), &found[1..1 + carried as usize])?;
         }
         Kind::Proj(i) => {
-            let all = results(graph, region, args[0])?;
+            let all = graph.result_types(region.node(args[0]).kind);
             if all.get(i as usize) != Some(&n.ty) {
                 return Err(format!("result {i} of {all:?} taken as {:?}", n.ty));
             }

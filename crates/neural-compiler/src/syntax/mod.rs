@@ -7,3 +7,10 @@ pub(crate) mod expand;
 pub mod format;
 pub mod lexer;
 pub mod reader;
+
+/// A name as the language writes it: in |bars| where it would not read back as a name.
+pub fn printed_name(name: &str) -> String {
+    let mut lexer = lexer::Lexer::new(name);
+    let plain = matches!(lexer.next_token(), Some(Ok(t)) if t.kind == lexer::TokenKind::Symbol && t.span.text(name) == name && !name.starts_with('|'));
+    if plain { name.to_string() } else { format!("|{name}|") }
+}

@@ -1,0 +1,123 @@
+//! Composition of programs (the paper's third pattern). In: programs; out: one program, compiled as a whole, whose source can be
+//! read and printed.
+//! Invariants: the composed program computes, to the bit, what running the parts one after another would; names bound inside a
+//! part stay its own; inputs of the same name are one input.
+
+use crate::compile::{Options, Program, compile};
+use crate::diagnostic::{Diagnostic, Diagnostics, did_you_mean};
+use crate::limits::Limits;
+use crate::source::Span;
+use crate::syntax::reader::{Data, read};
+
+/// A program's text, taken apart.
+struct Parts {
+    declarations: Vec<String>,
+    /// Definitions and the expression.
+    body: Vec<String>,
+}
+
+/// Feeds the result of `inner` into the input `name` of `outer`.
+pub fn feed(outer: &Program, name: &str, inner: &Program) -> Result<Program, Diagnostics> {
+    build(vec![(inner, None), (outer, Some(name))])
+}
+
+/// Runs programs one after another: the result of each is the only input of the next (parameters aside).
+pub fn chain(programs: &[&Program]) -> Result<Program, Diagnostics> {
+    if programs.is_empty() {
+        return Err(Diagnostic::error("nothing-to-compose", Span::default(), "a chain needs at least one program").into());
+    }
+    build(programs.iter().map(|&p| (p, None)).collect())
+}
+
+fn build(stages: Vec<(&Program, Option<&str>)>) -> Result<Program, Diagnostics> {
+    let mut declarations: Vec<String> = Vec::new();
+    let mut value: Option<String> = None;
+    for (program, input) in stages {
+        let mut parts = take_apart(program)?;
+        let text = match value.take() {
+            None => block(&parts.body),
+            Some(inner) => {
+                let target = target(program, input)?;
+                parts.declarations.retain(|d| !declares(d, &target));
+                format!("(let (({} {}))\n  {})", crate::syntax::printed_name(&target), indent(&inner), indent(&parts.body.join("\n")))
+            }
+        };
+        for d in parts.declarations {
+            if !declarations.contains(&d) {
+                declarations.push(d);
+            }
+        }
+        value = Some(text);
+    }
+    let mut source = declarations.join("\n");
+    if !source.is_empty() {
+        source.push('\n');
+    }
+    source.push_str(&value.expect("at least one stage"));
+    source.push('\n');
+    compile(&source, &Options::default())
+}
+
+/// The input that takes the value of the stage before.
+fn target(program: &Program, named: Option<&str>) -> Result<String, Diagnostics> {
+    let names: Vec<&str> = program.inputs().iter().map(|i| i.name.as_str()).collect();
+    if let Some(name) = named {
+        if names.contains(&name) {
+            return Ok(name.to_string());
+        }
+        let help = did_you_mean(name, names.iter().copied());
+        return Err(Diagnostic::error("unknown-input", Span::default(), format!("the program has no input `{name}`")).maybe_help(help).into());
+    }
+    use crate::syntax::ast::InputKind;
+    let open: Vec<&str> = program.inputs().iter().filter(|i| matches!(i.kind, InputKind::Free | InputKind::Declared)).map(|i| i.name.as_str()).collect();
+    match open[..] {
+        [one] => Ok(one.to_string()),
+        _ => {
+            let message = format!("a stage of a chain has one input to feed, this one has {}: {}", open.len(), open.join(", "));
+            Err(Diagnostic::error("ambiguous-input", Span::default(), message).help("name the input to feed").into())
+        }
+    }
+}
+
+const DECLARATIONS: &[&str] = &["param", "input", "net", "state", "derive", "next"];
+
+fn head<'a>(data: &'a Data, d: crate::syntax::reader::DatumId) -> &'a str {
+    data.list(d).and_then(|l| l.first()).and_then(|&h| data.symbol(h)).map_or("", |s| data.names.text(s))
+}
+
+fn take_apart(program: &Program) -> Result<Parts, Diagnostics> {
+    let source = program.source();
+    let (data, errors) = read(source, &Limits { source_bytes: usize::MAX, nesting: usize::MAX, ..Limits::default() });
+    if !errors.is_empty() {
+        return Err(Diagnostics(errors));
+    }
+    let mut parts = Parts { declarations: Vec::new(), body: Vec::new() };
+    for &d in &data.top {
+        let text = data.span(d).text(source).to_string();
+        match head(&data, d) {
+            "state" | "derive" | "next" => {
+                return Err(Diagnostic::error("not-composable", data.span(d), "a model with states has no single value to feed on").into());
+            }
+            h if DECLARATIONS.contains(&h) => parts.declarations.push(text),
+            _ => parts.body.push(text),
+        }
+    }
+    Ok(parts)
+}
+
+/// Whether a declaration's text declares this name.
+fn declares(declaration: &str, name: &str) -> bool {
+    let (data, _) = read(declaration, &Limits::default());
+    data.top.first().and_then(|&d| data.children(d).get(1).copied()).and_then(|n| data.symbol(n)).is_some_and(|s| data.names.text(s) == name)
+}
+
+fn block(body: &[String]) -> String {
+    match body {
+        [one] => one.clone(),
+        _ => format!("(let ()\n  {})", indent(&body.join("\n"))),
+    }
+}
+
+fn indent(text: &str) -> String {
+    text.replace('\n', "\n  ")
+}

@@ -1,0 +1,323 @@
+//! The tape: a region as a list of instructions with explicit slots, for executors that want registers instead of a graph. In: a
+//! graph; out: one tape per region.
+//! Invariants: a slot is written before it is read and not reused before its last reader; a value of n numbers takes n slots in a
+//! row; a value is *uniform* (the same for every lane of a batch) unless it depends on a varying input or is made under a varying
+//! test.
+
+use crate::graph::{Graph, Kind, NodeId, Region, RegionId, Type};
+use crate::shape::Shape;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// The same for every lane, or one per lane.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Rate {
+    /// Computed once.
+    Uniform,
+    /// Computed per lane.
+    Varying,
+}
+
+impl Rate {
+    /// `uniform` or `varying`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rate::Uniform => "uniform",
+            Rate::Varying => "varying",
+        }
+    }
+}
+
+/// An instruction.
+#[derive(Clone, Debug)]
+pub struct Instruction {
+    /// The node it computes.
+    pub node: NodeId,
+    /// What it does.
+    pub kind: Kind,
+    /// First slot of each result; one for most instructions.
+    pub out: Vec<u32>,
+    /// First slots of the arguments.
+    pub args: Vec<u32>,
+    /// Shapes of the results.
+    pub shapes: Vec<Shape>,
+    /// Uniform or varying.
+    pub rate: Rate,
+    /// Slots (first and length) whose last reader this is.
+    pub frees: Vec<(u32, u32)>,
+}
+
+/// A region's instructions.
+#[derive(Clone, Debug)]
+pub struct RegionTape {
+    /// Its name.
+    pub name: String,
+    /// First slots of the parameters.
+    pub params: Vec<u32>,
+    /// Rates of the parameters.
+    pub param_rates: Vec<Rate>,
+    /// Instructions, in order.
+    pub code: Vec<Instruction>,
+    /// First slots of the results.
+    pub results: Vec<u32>,
+    /// How many slots it needs.
+    pub slots: u32,
+}
+
+/// A program as tapes, one per region, the main region first.
+#[derive(Clone, Debug)]
+pub struct Tape {
+    /// The tapes, numbered like the graph's regions.
+    pub regions: Vec<RegionTape>,
+    titles: Vec<Vec<String>>,
+}
+
+impl Tape {
+    /// The tape of a graph all of whose inputs vary.
+    pub fn new(graph: &Graph) -> Tape {
+        Tape::with_uniform(graph, &vec![false; graph.inputs.len()])
+    }
+
+    /// The tape of a graph some of whose inputs are the same for every lane.
+    pub fn with_uniform(graph: &Graph, uniform: &[bool]) -> Tape {
+        let rates = Rates::new(graph, uniform);
+        let regions = graph.regions.iter().enumerate().map(|(r, region)| allocate(graph, region, &rates.params[r], &rates.nodes[r])).collect::<Vec<_>>();
+        let title = |region: &Region, i: &Instruction| crate::graph::print::title(graph, region, i.node);
+        let titles = regions.iter().zip(&graph.regions).map(|(t, region)| t.code.iter().map(|i| title(region, i)).collect()).collect();
+        Tape { regions, titles }
+    }
+
+    /// As text: an instruction a line.
+    pub fn to_text(&self) -> String {
+        let slots = |s: &[u32]| s.iter().map(|s| format!(" s{s}")).collect::<String>();
+        let mut out = String::new();
+        for (r, (region, titles)) in self.regions.iter().zip(&self.titles).enumerate() {
+            out.push_str(&format!("tape {}#{r}, {} slots, parameters in{}\n", region.name, region.slots, slots(&region.params)));
+            for (i, title) in region.code.iter().zip(titles) {
+                let frees = if i.frees.is_empty() { String::new() } else { format!("  frees{}", slots(&i.frees.iter().map(|f| f.0).collect::<Vec<_>>())) };
+                out.push_str(&format!(" {} <- {title}{}  {}{frees}\n", slots(&i.out), slots(&i.args), i.rate.name()));
+            }
+            out.push_str(&format!("  return{}\n", slots(&region.results)));
+        }
+        out
+    }
+
+    /// As JSON.
+    pub fn to_json(&self) -> Value {
+        let instruction = |(i, title): (&Instruction, &String)| {
+            json!({
+                "op": title, "out": i.out, "args": i.args, "rate": i.rate.name(),
+                "shapes": i.shapes.iter().map(|s| s.dims()).collect::<Vec<_>>(),
+                "frees": i.frees.iter().map(|f| f.0).collect::<Vec<_>>(),
+            })
+        };
+        let regions: Vec<Value> = self
+            .regions
+            .iter()
+            .zip(&self.titles)
+            .map(|(r, titles)| {
+                json!({
+                    "name": r.name, "slots": r.slots, "params": r.params, "results": r.results,
+                    "code": r.code.iter().zip(titles).map(instruction).collect::<Vec<_>>(),
+                })
+            })
+            .collect();
+        json!({"regions": regions})
+    }
+}
+
+/// Which values vary, over all regions.
+struct Rates {
+    params: Vec<Vec<Rate>>,
+    nodes: Vec<Vec<Rate>>,
+    /// Rates of the results of each region.
+    results: Vec<Vec<Rate>>,
+}
+
+impl Rates {
+    fn new(graph: &Graph, uniform: &[bool]) -> Rates {
+        let all = |n: usize| vec![Rate::Uniform; n];
+        let mut rates = Rates {
+            params: graph.regions.iter().map(|r| all(r.params.len())).collect(),
+            nodes: graph.regions.iter().map(|r| all(r.nodes.len())).collect(),
+            results: graph.regions.iter().map(|r| all(r.results.len())).collect(),
+        };
+        for (p, &u) in rates.params[graph.main.0 as usize].iter_mut().zip(uniform) {
+            if !u {
+                *p = Rate::Varying;
+            }
+        }
+        // Rates only grow, and there are two, so this ends.
+        while (0..graph.regions.len()).fold(false, |changed, r| rates.region(graph, RegionId(r as u32)) | changed) {}
+        rates
+    }
+
+    fn raise(list: &mut [Rate], with: impl IntoIterator<Item = Rate>) -> bool {
+        let mut changed = false;
+        for (old, new) in list.iter_mut().zip(with) {
+            changed |= new > *old;
+            *old = (*old).max(new);
+        }
+        changed
+    }
+
+    fn region(&mut self, graph: &Graph, id: RegionId) -> bool {
+        let region = graph.region(id);
+        let r = id.0 as usize;
+        let mut changed = false;
+        for n in region.ids() {
+            let args: Vec<Rate> = region.args(n).iter().map(|a| self.nodes[r][a.0 as usize]).collect();
+            let most = args.iter().copied().max().unwrap_or(Rate::Uniform);
+            let rate = match region.node(n).kind {
+                Kind::Param(p) => self.params[r][p as usize],
+                Kind::Const(_) => Rate::Uniform,
+                Kind::Op(..) | Kind::Pack | Kind::Unpack(_) => most,
+                Kind::Proj(i) => {
+                    let choice = region.args(n)[0];
+                    self.projection(region.node(choice).kind, i as usize).max(self.under(region, r, choice))
+                }
+                kind @ (Kind::If(..) | Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_)) => {
+                    let skip = usize::from(matches!(kind, Kind::If(..) | Kind::Back { .. }));
+                    let stored = if let Kind::Back { stored, .. } = kind { vec![args[0]; stored as usize] } else { vec![] };
+                    for child in Graph::children(kind) {
+                        changed |= Rates::raise(&mut self.params[child.0 as usize], stored.iter().copied().chain(args[skip..].iter().copied()));
+                    }
+                    changed |= self.carry(kind);
+                    most
+                }
+            };
+            changed |= Rates::raise(&mut self.nodes[r][n.0 as usize..=n.0 as usize], [rate]);
+        }
+        let results: Vec<Rate> = region.results.iter().map(|x| self.nodes[r][x.0 as usize]).collect();
+        changed | Rates::raise(&mut self.results[r], results)
+    }
+
+    /// What a loop carries varies once its next value does, or once the number of rounds does.
+    fn carry(&mut self, kind: Kind) -> bool {
+        let (body, carried, first, from) = match kind {
+            Kind::Loop { body, carried, .. } => (body, carried as usize, 0, 1),
+            Kind::Back { body, stored, carried } => (body, carried as usize, stored as usize, 0),
+            _ => return false,
+        };
+        let b = body.0 as usize;
+        let flag = if from == 1 { self.results[b][0] } else { Rate::Uniform };
+        let next: Vec<Rate> = self.results[b][from..from + carried].iter().map(|&x| x.max(flag)).collect();
+        Rates::raise(&mut self.params[b][first..first + carried], next)
+    }
+
+    fn projection(&self, kind: Kind, i: usize) -> Rate {
+        match kind {
+            Kind::If(a, b) => self.results[a.0 as usize][i].max(self.results[b.0 as usize][i]),
+            Kind::Call(f) => self.results[f.0 as usize][i],
+            Kind::Back { body, .. } => self.results[body.0 as usize][i],
+            Kind::Loop { body, carried, .. } => {
+                let results = &self.results[body.0 as usize];
+                let flag = results[0];
+                results.get(1 + carried as usize + i).copied().unwrap_or(Rate::Varying).max(flag)
+            }
+            Kind::Param(_) | Kind::Const(_) | Kind::Op(..) | Kind::Proj(_) | Kind::Pack | Kind::Unpack(_) => Rate::Varying,
+        }
+    }
+
+    /// Results of a choice vary when its test does.
+    fn under(&self, region: &Region, r: usize, choice: NodeId) -> Rate {
+        match region.node(choice).kind {
+            Kind::If(..) => self.nodes[r][region.args(choice)[0].0 as usize],
+            _ => Rate::Uniform,
+        }
+    }
+}
+
+/// Free runs of slots by length, reused first-fit.
+#[derive(Default)]
+struct Slots {
+    free: BTreeMap<u32, Vec<u32>>,
+    used: u32,
+}
+
+impl Slots {
+    fn take(&mut self, length: u32) -> u32 {
+        if let Some(slot) = self.free.get_mut(&length).and_then(Vec::pop) {
+            return slot;
+        }
+        self.used += length;
+        self.used - length
+    }
+
+    fn give(&mut self, slot: u32, length: u32) {
+        self.free.entry(length).or_default().push(slot);
+    }
+}
+
+fn allocate(graph: &Graph, region: &Region, param_rates: &[Rate], rates: &[Rate]) -> RegionTape {
+    let width = |ty: Type| match ty {
+        Type::Value(s) => s.len() as u32,
+        // A record is a handle.
+        Type::Record | Type::Many => 1,
+    };
+    // Last reader of each node; a result is read by the end, several results by the readers of each.
+    let mut last: Vec<usize> = (0..region.nodes.len()).collect();
+    for id in region.ids() {
+        if !matches!(region.node(id).kind, Kind::Proj(_)) {
+            region.args(id).iter().for_each(|a| last[a.0 as usize] = id.0 as usize);
+        }
+    }
+    region.results.iter().for_each(|r| last[r.0 as usize] = usize::MAX);
+    let mut slots = Slots::default();
+    let mut place: Vec<u32> = vec![0; region.nodes.len()];
+    let mut params = vec![0; region.params.len()];
+    for id in region.ids() {
+        if let Kind::Param(p) = region.node(id).kind {
+            place[id.0 as usize] = slots.take(width(region.node(id).ty));
+            params[p as usize] = place[id.0 as usize];
+        }
+    }
+    let mut projections: BTreeMap<NodeId, Vec<(u32, NodeId)>> = BTreeMap::new();
+    for id in region.ids() {
+        if let Kind::Proj(i) = region.node(id).kind {
+            projections.entry(region.args(id)[0]).or_default().push((i, id));
+        }
+    }
+    let mut dying: BTreeMap<usize, Vec<NodeId>> = BTreeMap::new();
+    for id in region.ids() {
+        if region.node(id).ty != Type::Many {
+            dying.entry(last[id.0 as usize]).or_default().push(id);
+        }
+    }
+    let mut code = Vec::new();
+    for id in region.ids() {
+        let node = region.node(id);
+        if matches!(node.kind, Kind::Param(_) | Kind::Proj(_)) {
+            continue;
+        }
+        let args = region.args(id).iter().map(|a| place[a.0 as usize]).collect();
+        let (out, shapes) = if node.ty == Type::Many {
+            let mut list = projections.remove(&id).unwrap_or_default();
+            list.sort();
+            let types = graph.result_types(node.kind);
+            let mut out = Vec::new();
+            for (i, ty) in types.iter().enumerate() {
+                let slot = slots.take(width(*ty));
+                out.push(slot);
+                match list.iter().find(|(k, _)| *k as usize == i) {
+                    Some(&(_, proj)) => place[proj.0 as usize] = slot,
+                    // Nobody reads it.
+                    None => slots.give(slot, width(*ty)),
+                }
+            }
+            (out, types.into_iter().map(Type::shape).collect())
+        } else {
+            place[id.0 as usize] = slots.take(width(node.ty));
+            (vec![place[id.0 as usize]], vec![node.ty.shape()])
+        };
+        let mut frees = Vec::new();
+        for n in dying.remove(&(id.0 as usize)).unwrap_or_default() {
+            let run = (place[n.0 as usize], width(region.node(n).ty));
+            slots.give(run.0, run.1);
+            frees.push(run);
+        }
+        code.push(Instruction { node: id, kind: node.kind, out, args, shapes, rate: rates[id.0 as usize], frees });
+    }
+    let results = region.results.iter().map(|r| place[r.0 as usize]).collect();
+    RegionTape { name: region.name.clone(), params, param_rates: param_rates.to_vec(), code, results, slots: slots.used }
+}

@@ -1,0 +1,202 @@
+//! Texts that are wrong, or nearly so: random bytes, token soup, spoilt programs. Deterministic by the generator handed in.
+
+use crate::generate;
+use fastrand::Rng;
+use neural_compiler::ops::surface_names;
+
+/// Where a fuzzed text comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// Bytes, made UTF-8.
+    Bytes,
+    /// Tokens of the language in any order, balanced or not.
+    Soup,
+    /// A generated program with tokens deleted, doubled, swapped or put in.
+    Mutant,
+}
+
+const WORDS: &[&str] = &[
+    "let", "let*", "letrec", "letrec*", "define", "lambda", "if", "cond", "else", "and", "or", "loop", "recur", "param", "input", "net", "state", "derive", "next",
+    ":min", ":max", ":fixed", ":size", "x", "y", "f", "g", "n", "θ", "pi", "#t", "#f", "0", "1", "-1", "2.5", "1/3", "1e308", "1e-320", "+nan.0", "-inf.0", "3", "#;", "; c\n",
+    "#| c |#", "|a b|", "()", "[]", "[1 2]", "9007199254740993", "1e", "..", "+", "-",
+];
+
+/// A text for the fuzzer.
+pub fn text(rng: &mut Rng) -> (Source, String) {
+    match rng.u32(..10) {
+        0 => (Source::Bytes, bytes(rng)),
+        1..=4 => (Source::Soup, soup(rng)),
+        _ => (Source::Mutant, mutant(rng)),
+    }
+}
+
+fn bytes(rng: &mut Rng) -> String {
+    let length = rng.usize(..200);
+    let ascii = rng.bool();
+    const COMMON: &[u8] = b"()[];#|+-*/.0123456789exy \n'\"\\t";
+    let raw: Vec<u8> = (0..length).map(|_| if ascii { COMMON[rng.usize(..COMMON.len())] } else { rng.u8(..) }).collect();
+    String::from_utf8_lossy(&raw).into_owned()
+}
+
+fn token(rng: &mut Rng) -> String {
+    let names: Vec<&str> = surface_names().collect();
+    match rng.u32(..40) {
+        0..=17 => WORDS[rng.usize(..WORDS.len())].to_string(),
+        18..=35 => names[rng.usize(..names.len())].to_string(),
+        36 => "9".repeat(rng.usize(1..400)),
+        37 => "long-name".repeat(rng.usize(1..60)),
+        38 => format!("{}e{}", rng.f64(), rng.i32(-400..400)),
+        _ => char::from_u32(rng.u32(..0x3000)).unwrap_or('λ').to_string(),
+    }
+}
+
+fn soup(rng: &mut Rng) -> String {
+    let balanced = rng.u32(..4) > 0;
+    let length = rng.usize(1..60);
+    let (mut out, mut open) = (String::new(), Vec::new());
+    for _ in 0..length {
+        match rng.u32(..10) {
+            0..=3 => {
+                let (a, b) = if rng.u32(..6) == 0 { ("[", "]") } else { ("(", ")") };
+                out += a;
+                open.push(b);
+                // Most lists of a program start with a word.
+                if rng.u32(..8) > 0 {
+                    out += &token(rng);
+                    out += " ";
+                }
+            }
+            4..=5 => {
+                let close = open.pop().filter(|_| balanced).unwrap_or(if balanced { "" } else { ")" });
+                out += close;
+                out += " ";
+            }
+            _ => {
+                out += &token(rng);
+                out += " ";
+            }
+        }
+    }
+    if balanced {
+        open.iter().rev().for_each(|b| out += b);
+    }
+    out
+}
+
+/// The text cut at parentheses, brackets and blanks; joining the pieces gives it back.
+pub fn tokens(text: &str) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    let mut word = String::new();
+    for c in text.chars() {
+        if matches!(c, '(' | ')' | '[' | ']') || c.is_whitespace() {
+            if !word.is_empty() {
+                out.push(std::mem::take(&mut word));
+            }
+            out.push(c.to_string());
+        } else {
+            word.push(c);
+        }
+    }
+    if !word.is_empty() {
+        out.push(word);
+    }
+    out
+}
+
+/// The end of the list that starts at a token, one past its closing token; the next token when it starts none.
+fn list_end(tokens: &[String], from: usize) -> usize {
+    let mut depth = 0usize;
+    for (i, t) in tokens.iter().enumerate().skip(from) {
+        match t.as_str() {
+            "(" | "[" => depth += 1,
+            ")" | "]" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            return i + 1;
+        }
+    }
+    tokens.len()
+}
+
+fn mutant(rng: &mut Rng) -> String {
+    let seed = rng.u64(..);
+    let case = match rng.u32(..4) {
+        0 => generate::scheme(seed, generate::Family::Exact),
+        1 => generate::differentiable(seed),
+        _ => generate::everything(seed),
+    };
+    let mut t = tokens(&case.source);
+    let changes = rng.usize(0..4);
+    for _ in 0..changes {
+        if t.is_empty() {
+            break;
+        }
+        let at = rng.usize(..t.len());
+        let other = rng.usize(..t.len());
+        match rng.u32(..12) {
+            0 => {
+                t.remove(at);
+            }
+            1 => t.insert(at, t[other].clone()),
+            2 => t.swap(at, other),
+            3..=4 => t.insert(at, format!(" {} ", token(rng))),
+            5..=6 => t[at] = token(rng),
+            7 => {
+                // A whole expression in the place of another.
+                let piece: Vec<String> = t[other..list_end(&t, other)].to_vec();
+                let end = list_end(&t, at);
+                t.splice(at..end, piece);
+            }
+            8 => {
+                let end = list_end(&t, at);
+                t.drain(at..end);
+            }
+            9 => {
+                let most = if rng.u32(..50) == 0 { 5_000 } else { 40 };
+                let depth = rng.usize(1..most);
+                let word = ["(- ", "(", "[", "(let ((x 1)) ", "(if 1 2 "][rng.usize(..5)];
+                let close = if word == "[" { "]" } else { ")" };
+                let end = list_end(&t, at);
+                t.insert(end, close.repeat(depth));
+                t.insert(at, word.repeat(depth));
+            }
+            10 => t[at] = format!("{}", (rng.f64() - 0.5) * 10f64.powi(rng.i32(-300..300))),
+            _ => {
+                // Long runs of one expression.
+                let piece: String = t[at..list_end(&t, at)].concat();
+                if piece.len() < 200 {
+                    t.insert(at, format!("{piece} ").repeat(rng.usize(1..30)));
+                }
+            }
+        }
+    }
+    t.concat()
+}
+
+/// The smallest text found, by removing pieces, for which `fails` still holds.
+pub fn minimise(text: &str, fails: impl Fn(&str) -> bool) -> String {
+    let mut best = tokens(text);
+    let mut size = best.len().div_ceil(2);
+    while size >= 1 {
+        let mut at = 0;
+        while at < best.len() {
+            let mut shorter = best.clone();
+            shorter.drain(at..(at + size).min(best.len()));
+            let whole = list_end(&best, at);
+            let mut without = best.clone();
+            without.drain(at..whole);
+            let hoisted = (whole > at + 2).then(|| [&best[..at], &best[at + 1..whole - 1], &best[whole..]].concat());
+            let better = [Some(without), Some(shorter), hoisted].into_iter().flatten().filter(|t| t.len() < best.len()).find(|t| fails(&t.concat()));
+            match better {
+                Some(t) => best = t,
+                None => at += size.max(1),
+            }
+        }
+        if size == 1 {
+            break;
+        }
+        size /= 2;
+    }
+    best.concat()
+}

@@ -1,0 +1,154 @@
+//! The fuzzer: `neural-compiler-fuzz --seconds N | --count N [--seed S] [--jobs J]`, or `neural-compiler-fuzz FILE…` to try
+//! single texts. Looks for panics, broken promises, hangs (one text for more than five seconds) and runaway memory; each kind is
+//! minimised where that is possible and kept in `fuzz/crashes/`. Exits with 1 when it found any.
+
+mod memory;
+mod options;
+
+use fastrand::Rng;
+use neural_compiler_testing::{exercise, mutate};
+use options::Options;
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+#[global_allocator]
+static ALLOCATOR: memory::Counting = memory::Counting;
+
+/// A single text may take this long …
+const PATIENCE: Duration = Duration::from_secs(5);
+/// … and all texts at work together may hold this much.
+const MOST_MEMORY: usize = 1 << 30;
+
+/// Where the last panic of this thread was.
+static PANICS: Mutex<BTreeMap<String, String>> = Mutex::new(BTreeMap::new());
+
+fn here() -> String {
+    format!("{:?}", std::thread::current().id())
+}
+
+/// What is wrong with a text: a short description, the same for the same cause.
+fn verdict(text: &str) -> Result<exercise::Reached, String> {
+    match catch_unwind(AssertUnwindSafe(|| exercise::exercise(text))) {
+        Ok(Ok(reached)) => Ok(reached),
+        Ok(Err(broken)) => Err(format!("broken: {}", broken.lines().next().unwrap_or("").split(|c: char| c.is_ascii_digit() || c == '`').next().unwrap_or(""))),
+        Err(_) => Err(format!("panic at {}", PANICS.lock().expect("no panic holds it").get(&here()).cloned().unwrap_or_default())),
+    }
+}
+
+/// What a worker is doing.
+struct Work {
+    text: String,
+    since: Instant,
+}
+
+fn keep(kind: &str, text: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crashes");
+    let name: String = kind.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(100).collect();
+    let file = folder.join(format!("{name}.scm"));
+    if let Err(e) = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&file, text)) {
+        eprintln!("cannot write {}: {e}", file.display());
+    }
+    println!("{kind}\n  kept as {}", file.display());
+}
+
+fn try_files(files: &[String]) -> bool {
+    files.iter().fold(true, |fine, file| match std::fs::read(file) {
+        Ok(bytes) => {
+            let found = verdict(&String::from_utf8_lossy(&bytes));
+            println!("{file}: {found:?}");
+            fine && found.is_ok()
+        }
+        Err(e) => {
+            println!("{file}: {e}");
+            false
+        }
+    })
+}
+
+fn main() {
+    let options = Options::parse(std::env::args().skip(1)).unwrap_or_else(|message| {
+        eprintln!("{message}");
+        std::process::exit(2);
+    });
+    std::panic::set_hook(Box::new(|info| {
+        let place = info.location().map(|l| format!("{}:{}", l.file().rsplit("crates/").next().unwrap_or(l.file()), l.line())).unwrap_or_default();
+        PANICS.lock().expect("no panic holds it").insert(here(), place);
+    }));
+    let fine = if options.files.is_empty() { fuzz(&options) } else { try_files(&options.files) };
+    std::process::exit(i32::from(!fine));
+}
+
+fn fuzz(options: &Options) -> bool {
+    let start = Instant::now();
+    let (taken, done) = (AtomicU64::new(0), AtomicU64::new(0));
+    let reached = [const { AtomicU64::new(0) }; 4];
+    let failures: Mutex<BTreeMap<String, u64>> = Mutex::new(BTreeMap::new());
+    let work: Vec<Mutex<Option<Work>>> = (0..options.jobs).map(|_| Mutex::new(None)).collect();
+    let over = || start.elapsed() >= options.time;
+    std::thread::scope(|scope| {
+        for slot in &work {
+            scope.spawn(|| {
+                while !over() {
+                    let i = taken.fetch_add(1, Relaxed);
+                    if i >= options.count {
+                        break;
+                    }
+                    let (_, text) = mutate::text(&mut Rng::with_seed(options.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(i)));
+                    *slot.lock().expect("no panic holds it") = Some(Work { text: text.clone(), since: Instant::now() });
+                    match verdict(&text) {
+                        Ok(r) => drop(reached[r as usize].fetch_add(1, Relaxed)),
+                        Err(kind) => {
+                            let first = {
+                                let mut failures = failures.lock().expect("no panic holds it");
+                                let times = failures.entry(kind.clone()).or_insert(0);
+                                *times += 1;
+                                *times == 1
+                            };
+                            if first {
+                                *slot.lock().expect("no panic holds it") = None;
+                                keep(&kind, &mutate::minimise(&text, |t| verdict(t).as_ref() == Err(&kind)));
+                            }
+                        }
+                    }
+                    *slot.lock().expect("no panic holds it") = None;
+                    done.fetch_add(1, Relaxed);
+                }
+            });
+        }
+        let mut said = Instant::now();
+        while done.load(Relaxed) < options.count && !(over() && work.iter().all(|w| w.lock().expect("no panic holds it").is_none())) {
+            std::thread::sleep(Duration::from_millis(20));
+            for slot in &work {
+                if let Some(w) = &*slot.lock().expect("no panic holds it") {
+                    let kind = if w.since.elapsed() > PATIENCE { "hang" } else { "memory" };
+                    if kind == "hang" || memory::live() > MOST_MEMORY {
+                        keep(kind, &w.text);
+                        std::process::exit(1);
+                    }
+                }
+            }
+            if said.elapsed() > Duration::from_secs(if std::io::stderr().is_terminal() { 1 } else { 20 }) {
+                said = Instant::now();
+                let (n, t) = (done.load(Relaxed), start.elapsed().as_secs_f64());
+                let end = if std::io::stderr().is_terminal() { "\r" } else { "\n" };
+                eprint!("{n} texts in {t:.0} s, {:.0} per second, {} kinds of failure{end}", n as f64 / t, failures.lock().expect("no panic holds it").len());
+            }
+        }
+    });
+    let failures = failures.into_inner().expect("no panic holds it");
+    let [rejected, compiled, ran, differentiated] = reached.map(|r| r.into_inner());
+    println!(
+        "{} texts in {:.0} s: {rejected} rejected, {compiled} compiled, {ran} ran, {differentiated} differentiated; peak memory {} MB",
+        done.load(Relaxed),
+        start.elapsed().as_secs_f64(),
+        memory::peak() >> 20
+    );
+    failures.iter().for_each(|(kind, times)| println!("{times} times {kind}"));
+    println!("{} kinds of failure", failures.len());
+    failures.is_empty()
+}

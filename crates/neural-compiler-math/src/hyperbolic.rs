@@ -26,9 +26,9 @@ fn sinh_cosh(x: f64) -> ((f64, f64), (f64, f64), f64, f64) {
     let (ar, ar_lo) = two_prod(a, r);
     let (br, br_lo) = two_prod(b, r);
     let (s, se) = fast_two_sum(b, ar);
-    let s_lo = se + (b.mul_add(even, a * odd) + (ar_lo + b_lo));
+    let s_lo = se + (b.mul_add(even, a * odd) + (a_lo.mul_add(r, ar_lo) + b_lo));
     let (c, ce) = fast_two_sum(a, br);
-    let c_lo = ce + (a.mul_add(even, b * odd) + (br_lo + a_lo));
+    let c_lo = ce + (a.mul_add(even, b * odd) + (b_lo.mul_add(r, br_lo) + a_lo));
     let inverse = (2.0 * down) * ((1.0 - r) + (even - odd));
     ((s, s_lo), (c, c_lo), n - k, inverse)
 }

@@ -5,7 +5,7 @@
 //! f64: random points (see functions.rs) at which the result equals CORE-MATH's correctly rounded one are within
 //! 0.5 ULP; at the others MPFR gives the exact error. Functions CORE-MATH lacks go to MPFR at every point.
 //! f32, one argument: all 2^32 inputs against the f64 kernel; the worst input is measured again with MPFR.
-//! With function names, or with --quick, it prints only.
+//! With function names only their rows of the table are replaced; with --quick it prints only.
 
 mod functions;
 mod measure;
@@ -51,7 +51,7 @@ fn main() {
     let mut fail = false;
     let mut row = |name: &str, dtype: &str, w: Worst, begin: Instant| {
         // a filter that never objected leaves nothing above half an ULP
-        let error = if w.error == 0.0 && w.judged == 0 { "≤ 0.5".to_string() } else { format!("{:.4}", w.error) };
+        let error = if w.filtered && w.judged == 0 { "≤ 0.5".to_string() } else { format!("{:.4}", w.error) };
         let at = if w.at.is_empty() { "—".to_string() } else { format!("`{}`", w.at) };
         let line = format!("| {name} | {dtype} | {error} | {at} | {} | {} |", w.points, w.judged);
         println!("{line}   {:.1} s", begin.elapsed().as_secs_f64());
@@ -72,12 +72,25 @@ fn main() {
         let begin = Instant::now();
         row(f.function.name, "f32", measure::f32_binary(f.function, f.draw, f.judge, many * 2), begin);
     }
-    if !quick && names.is_empty() {
+    if !quick {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/accuracy.md");
-        std::fs::write(path, format!("{HEAD}{table}")).expect("docs/accuracy.md");
+        let text = if names.is_empty() { format!("{HEAD}{table}") } else { replace_rows(&std::fs::read_to_string(path).expect(path), &table) };
+        std::fs::write(path, text).expect(path);
     }
     if fail {
         eprintln!("a function exceeds 1 ULP");
         std::process::exit(1);
     }
+}
+
+/// The document with the rows of `table` in place of those of the same function and type.
+fn replace_rows(document: &str, table: &str) -> String {
+    let key = |row: &str| row.splitn(4, '|').take(3).map(String::from).collect::<Vec<_>>();
+    let mut text = String::new();
+    for line in document.lines() {
+        let row = table.lines().find(|row| line.starts_with('|') && key(row) == key(line)).unwrap_or(line);
+        text.push_str(row);
+        text.push('\n');
+    }
+    text
 }

@@ -13,6 +13,8 @@ pub struct Worst {
     pub points: u64,
     /// Points that went to the judge.
     pub judged: u64,
+    /// Whether the others passed a filter that shows at most half an ULP, rather than being measured.
+    pub filtered: bool,
 }
 
 impl Worst {
@@ -26,6 +28,7 @@ impl Worst {
     fn merge(mut self, other: Worst) -> Worst {
         self.points += other.points;
         self.judged += other.judged;
+        self.filtered |= other.filtered;
         if other.error > self.error { Worst { points: self.points, judged: self.judged, ..other } } else { self }
     }
 }
@@ -77,7 +80,7 @@ const BLOCK: usize = 4096;
 pub fn f64_unary(f: &Of1, points: u64) -> Worst {
     parallel(|thread, threads| {
         let mut r = Random(0x5eed + thread * 7919);
-        let mut worst = Worst::default();
+        let mut worst = Worst { filtered: f.filter.is_some(), ..Worst::default() };
         let mut x = vec![0.0; BLOCK];
         let mut y = vec![0.0; BLOCK];
         while worst.points < points / threads {
@@ -104,7 +107,7 @@ pub fn f64_unary(f: &Of1, points: u64) -> Worst {
 pub fn f64_binary(f: &Of2, points: u64) -> Worst {
     parallel(|thread, threads| {
         let mut r = Random(0xb1a5 + thread * 7919);
-        let mut worst = Worst::default();
+        let mut worst = Worst { filtered: f.filter.is_some(), ..Worst::default() };
         let (mut a, mut b, mut y) = (vec![0.0; BLOCK], vec![0.0; BLOCK], vec![0.0; BLOCK]);
         while worst.points < points / threads {
             for i in 0..BLOCK {

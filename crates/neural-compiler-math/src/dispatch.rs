@@ -250,7 +250,7 @@ fn slice2<T: Real, K: Map2<T>>(a: Arg<'_, T>, b: Arg<'_, T>, out: &mut [T]) {
 }
 
 /// The entry points of one level: generic over the kernel, compiled with that level's instructions.
-macro_rules! entry_points {
+macro_rules! slice_entry_points {
     ($module:ident, $(#[$attr:meta])*) => {
         mod $module {
             use super::{Arg, Map1, Map2, Real};
@@ -258,22 +258,8 @@ macro_rules! entry_points {
             /// # Safety
             /// The CPU must have the level's instructions.
             $(#[$attr])*
-            pub(super) unsafe fn scalar1<T: Real, K: Map1<T>>(x: T) -> T {
-                super::scalar1::<T, K>(x)
-            }
-
-            /// # Safety
-            /// The CPU must have the level's instructions.
-            $(#[$attr])*
             pub(super) unsafe fn slice1<T: Real, K: Map1<T>>(x: &[T], out: &mut [T]) {
                 super::slice1::<T, K>(x, out)
-            }
-
-            /// # Safety
-            /// The CPU must have the level's instructions.
-            $(#[$attr])*
-            pub(super) unsafe fn scalar2<T: Real, K: Map2<T>>(a: T, b: T) -> T {
-                super::scalar2::<T, K>(a, b)
             }
 
             /// # Safety
@@ -286,13 +272,45 @@ macro_rules! entry_points {
     };
 }
 
-entry_points!(baseline,);
+/// The same for single calls.
+macro_rules! scalar_entry_points {
+    ($module:ident, $(#[$attr:meta])*) => {
+        mod $module {
+            use super::{Map1, Map2, Real};
+
+            /// # Safety
+            /// The CPU must have the level's instructions.
+            $(#[$attr])*
+            pub(super) unsafe fn scalar1<T: Real, K: Map1<T>>(x: T) -> T {
+                super::scalar1::<T, K>(x)
+            }
+
+            /// # Safety
+            /// The CPU must have the level's instructions.
+            $(#[$attr])*
+            pub(super) unsafe fn scalar2<T: Real, K: Map2<T>>(a: T, b: T) -> T {
+                super::scalar2::<T, K>(a, b)
+            }
+        }
+    };
+}
+
+slice_entry_points!(baseline,);
+scalar_entry_points!(one_baseline,);
 #[cfg(target_arch = "x86_64")]
-entry_points!(avx2, #[target_feature(enable = "avx2,fma")]);
+slice_entry_points!(avx2, #[target_feature(enable = "avx2,fma")]);
 #[cfg(target_arch = "x86_64")]
-entry_points!(avx512, #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx512cd,avx2,fma")]);
+scalar_entry_points!(one_avx2, #[target_feature(enable = "avx2,fma")]);
+#[cfg(target_arch = "x86_64")]
+slice_entry_points!(avx512, #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx512cd,avx2,fma")]);
 #[cfg(not(target_arch = "x86_64"))]
-use {baseline as avx2, baseline as avx512};
+use {baseline as avx2, baseline as avx512, one_baseline as one_avx2};
+
+/// The level of single calls: with AVX-512 the masked moves of one call wait for the result of the call before.
+#[inline]
+fn scalar_level() -> usize {
+    Level::best().min(Level::Avx2) as usize
+}
 
 type Scalar1<T> = unsafe fn(T) -> T;
 type Slice1<T> = unsafe fn(&[T], &mut [T]);
@@ -303,8 +321,8 @@ type Slice2<T> = unsafe fn(Arg<'_, T>, Arg<'_, T>, &mut [T]);
 pub struct Unary {
     /// Its name, as in the source language.
     pub name: &'static str,
-    f32: [Scalar1<f32>; 3],
-    f64: [Scalar1<f64>; 3],
+    f32: [Scalar1<f32>; 2],
+    f64: [Scalar1<f64>; 2],
     f32_slice: [Slice1<f32>; 3],
     f64_slice: [Slice1<f64>; 3],
 }
@@ -313,8 +331,8 @@ impl Unary {
     pub(crate) const fn new<K: Map1<f32> + Map1<f64>>(name: &'static str) -> Unary {
         Unary {
             name,
-            f32: [baseline::scalar1::<f32, K>, avx2::scalar1::<f32, K>, avx512::scalar1::<f32, K>],
-            f64: [baseline::scalar1::<f64, K>, avx2::scalar1::<f64, K>, avx512::scalar1::<f64, K>],
+            f32: [one_baseline::scalar1::<f32, K>, one_avx2::scalar1::<f32, K>],
+            f64: [one_baseline::scalar1::<f64, K>, one_avx2::scalar1::<f64, K>],
             f32_slice: [baseline::slice1::<f32, K>, avx2::slice1::<f32, K>, avx512::slice1::<f32, K>],
             f64_slice: [baseline::slice1::<f64, K>, avx2::slice1::<f64, K>, avx512::slice1::<f64, K>],
         }
@@ -323,15 +341,15 @@ impl Unary {
     /// The function at one f32.
     #[inline]
     pub fn f32(&self, x: f32) -> f32 {
-        // SAFETY: best() names a level this CPU has.
-        unsafe { self.f32[Level::best() as usize](x) }
+        // SAFETY: the level is one this CPU has.
+        unsafe { self.f32[scalar_level()](x) }
     }
 
     /// The function at one f64.
     #[inline]
     pub fn f64(&self, x: f64) -> f64 {
-        // SAFETY: best() names a level this CPU has.
-        unsafe { self.f64[Level::best() as usize](x) }
+        // SAFETY: the level is one this CPU has.
+        unsafe { self.f64[scalar_level()](x) }
     }
 
     /// `out[i] = f(x[i])` with the instructions of `level` (of the best level, if this CPU lacks it).
@@ -365,8 +383,8 @@ impl std::fmt::Debug for Unary {
 pub struct Binary {
     /// Its name, as in the source language.
     pub name: &'static str,
-    f32: [Scalar2<f32>; 3],
-    f64: [Scalar2<f64>; 3],
+    f32: [Scalar2<f32>; 2],
+    f64: [Scalar2<f64>; 2],
     f32_slice: [Slice2<f32>; 3],
     f64_slice: [Slice2<f64>; 3],
 }
@@ -375,8 +393,8 @@ impl Binary {
     pub(crate) const fn new<K: Map2<f32> + Map2<f64>>(name: &'static str) -> Binary {
         Binary {
             name,
-            f32: [baseline::scalar2::<f32, K>, avx2::scalar2::<f32, K>, avx512::scalar2::<f32, K>],
-            f64: [baseline::scalar2::<f64, K>, avx2::scalar2::<f64, K>, avx512::scalar2::<f64, K>],
+            f32: [one_baseline::scalar2::<f32, K>, one_avx2::scalar2::<f32, K>],
+            f64: [one_baseline::scalar2::<f64, K>, one_avx2::scalar2::<f64, K>],
             f32_slice: [baseline::slice2::<f32, K>, avx2::slice2::<f32, K>, avx512::slice2::<f32, K>],
             f64_slice: [baseline::slice2::<f64, K>, avx2::slice2::<f64, K>, avx512::slice2::<f64, K>],
         }
@@ -385,15 +403,15 @@ impl Binary {
     /// The function at one pair of f32.
     #[inline]
     pub fn f32(&self, a: f32, b: f32) -> f32 {
-        // SAFETY: best() names a level this CPU has.
-        unsafe { self.f32[Level::best() as usize](a, b) }
+        // SAFETY: the level is one this CPU has.
+        unsafe { self.f32[scalar_level()](a, b) }
     }
 
     /// The function at one pair of f64.
     #[inline]
     pub fn f64(&self, a: f64, b: f64) -> f64 {
-        // SAFETY: best() names a level this CPU has.
-        unsafe { self.f64[Level::best() as usize](a, b) }
+        // SAFETY: the level is one this CPU has.
+        unsafe { self.f64[scalar_level()](a, b) }
     }
 
     /// `out[i] = f(a[i], b[i])` with the instructions of `level` (of the best level, if this CPU lacks it).

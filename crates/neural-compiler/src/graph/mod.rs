@@ -7,7 +7,9 @@
 
 mod builder;
 mod compact;
+mod layout;
 pub mod print;
+pub mod svg;
 pub mod verify;
 
 pub use builder::Builder;

@@ -1,0 +1,351 @@
+//! The command line as types. In: what clap parses; out: one struct per command. Help texts live here, with their examples.
+
+use crate::value;
+use clap::builder::PossibleValue;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use neural_compiler::ops::real::Dtype;
+use neural_compiler::{Limits, Shape};
+
+/// Scientific equations as text, compiled into exact, differentiable programs.
+#[derive(Parser)]
+#[command(
+    name = "neuralc",
+    version,
+    max_term_width = 100,
+    after_help = "\
+Examples:
+  neuralc run -e '(* 0.5 (* m (square v)))' m=2 v=3 --grad
+  neuralc check model.scm --range x=0:10
+  neuralc show -e '(sin (* 2 x))' --stage grad
+  neuralc ops
+
+Exit codes: 0 fine, 1 the program or its data is wrong, 2 the command line is wrong."
+)]
+pub(crate) struct Cli {
+    /// Print JSON instead of text
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The commands.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Evaluate a program, with derivatives on request
+    Run(RunArgs),
+    /// Find mistakes, and operations that may leave their domain
+    Check(CheckArgs),
+    /// Print a stage of the compilation
+    Show(ShowArgs),
+    /// Format a program
+    Fmt(FmtArgs),
+    /// List the operations and forms of the language
+    #[command(after_help = "Examples:\n  neuralc ops\n  neuralc ops --json | jq '.ops[] | select(.paper) | .name'")]
+    Ops,
+    /// Chain programs into one
+    Compose(ComposeArgs),
+    /// Try things out line by line
+    Repl(ReplArgs),
+    /// Print a completion script for a shell
+    Completions(CompletionsArgs),
+}
+
+/// Bounds on compiling and running.
+#[derive(Args)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct LimitArgs {
+    /// Most loop rounds and calls of a whole run
+    #[arg(long, value_name = "N", global = true)]
+    max_steps: Option<u64>,
+    /// Most rounds of any one loop
+    #[arg(long, value_name = "N", global = true)]
+    max_iterations: Option<u64>,
+    /// Most calls within calls
+    #[arg(long, value_name = "N", global = true)]
+    max_depth: Option<usize>,
+    /// Most nodes of the graph
+    #[arg(long, value_name = "N", global = true)]
+    max_nodes: Option<usize>,
+    /// Deepest nesting of parentheses
+    #[arg(long, value_name = "N", global = true)]
+    max_nesting: Option<usize>,
+    /// Largest source text
+    #[arg(long, value_name = "BYTES", global = true)]
+    max_source_bytes: Option<usize>,
+    /// Most memory a run may take
+    #[arg(long, value_name = "BYTES", global = true)]
+    max_memory: Option<usize>,
+}
+
+impl LimitArgs {
+    /// The library's limits with these changes.
+    pub(crate) fn limits(&self) -> Limits {
+        let d = Limits::default();
+        Limits {
+            source_bytes: self.max_source_bytes.unwrap_or(d.source_bytes),
+            nesting: self.max_nesting.unwrap_or(d.nesting),
+            nodes: self.max_nodes.unwrap_or(d.nodes),
+            iterations: self.max_iterations.unwrap_or(d.iterations),
+            depth: self.max_depth.unwrap_or(d.depth),
+            steps: self.max_steps.unwrap_or(d.steps),
+            memory_bytes: self.max_memory.unwrap_or(d.memory_bytes),
+        }
+    }
+}
+
+/// A number type on the command line.
+#[derive(Clone, Copy)]
+pub(crate) struct DtypeArg(pub(crate) Dtype);
+
+impl ValueEnum for DtypeArg {
+    fn value_variants<'a>() -> &'a [DtypeArg] {
+        &[DtypeArg(Dtype::F64), DtypeArg(Dtype::F32)]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.0.name()))
+    }
+}
+
+/// Where a program comes from.
+#[derive(Args)]
+pub(crate) struct SourceArgs {
+    /// A file with a program, `-` for standard input
+    #[arg(value_name = "FILE", required_unless_present = "expression", conflicts_with = "expression")]
+    pub(crate) file: Option<String>,
+    /// A program as text
+    #[arg(short, long = "expression", value_name = "EXPR", allow_hyphen_values = true)]
+    pub(crate) expression: Option<String>,
+}
+
+/// `neuralc run`
+#[derive(Args)]
+#[command(
+    override_usage = "neuralc run [OPTIONS] <FILE | -e EXPR> [NAME=VALUE]...",
+    after_help = "\
+A value is a number (1.5, 1/3, -inf), a vector [1,2,3] or a matrix [[1,2],[3,4]]; blanks may stand for
+commas. Parameters and states declared in the program start at their declared values.
+
+Examples:
+  neuralc run -e '(* 0.5 (* m (square v)))' m=2 v=3
+  neuralc run pendulum.scm theta=1 omega=0 --json
+  neuralc run -e '(dot a b)' a=[1,2,3] b=[4,5,6] --grad
+  echo '(log x)' | neuralc run - x=-1 --trap"
+)]
+pub(crate) struct RunArgs {
+    /// A program as text; without it the first argument is a file (`-` for standard input)
+    #[arg(short, long = "expression", value_name = "EXPR", allow_hyphen_values = true)]
+    pub(crate) expression: Option<String>,
+    /// FILE unless -e is given, then values of inputs: NAME=VALUE
+    #[arg(value_name = "FILE | NAME=VALUE", required_unless_present = "expression")]
+    pub(crate) words: Vec<String>,
+    /// Also the gradient with respect to every input (the result must be a scalar)
+    #[arg(long)]
+    pub(crate) grad: bool,
+    /// Also the gradient and all second derivatives
+    #[arg(long)]
+    pub(crate) hessian: bool,
+    /// Number type to compute in
+    #[arg(long, value_enum, default_value = "f64")]
+    pub(crate) dtype: DtypeArg,
+    /// Stop at the first operation that leaves its domain, and name it
+    #[arg(long)]
+    pub(crate) trap: bool,
+}
+
+/// `neuralc check`
+#[derive(Args)]
+#[command(after_help = "\
+With ranges, every operation that can leave its domain for some input inside them is reported (division
+by zero, square root of a negative number, …); nothing is reported only where safety is proved. Inputs
+without a range may be anything; parameters stay within their declared bounds.
+
+Examples:
+  neuralc check model.scm
+  neuralc check -e '(/ 1 (- x 2))' --range x=0:10
+  neuralc check -e '(log (+ x c))' --range x=0:inf --range c=1:5 --json")]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    /// The values an input may take, NAME=LO:HI; of a vector or matrix: every element
+    #[arg(long = "range", value_name = "NAME=LO:HI", value_parser = parse_range)]
+    pub(crate) ranges: Vec<(String, (f64, f64))>,
+    /// The size of an input the program leaves open: NAME=N or NAME=ROWSxCOLUMNS
+    #[arg(long = "shape", value_name = "NAME=SIZE", value_parser = parse_shape)]
+    pub(crate) shapes: Vec<(String, Shape)>,
+    /// Number type the analysis assumes
+    #[arg(long, value_enum, default_value = "f64")]
+    pub(crate) dtype: DtypeArg,
+}
+
+/// A stage of the compilation.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub(crate) enum Stage {
+    /// Forms recognised, names resolved
+    Ast,
+    /// A-normal form, tail calls turned into jumps
+    Anf,
+    /// The dataflow graph with its regions
+    Graph,
+    /// What the batch engine executes
+    Tape,
+    /// The graph of the value and its gradient
+    Grad,
+}
+
+/// How a stage is printed.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub(crate) enum Format {
+    /// Lines for people
+    Text,
+    /// For Graphviz (graph and grad)
+    Dot,
+    /// A picture (graph and grad)
+    Svg,
+    /// For programs
+    Json,
+}
+
+/// `neuralc show`
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  neuralc show -e '(+ (square x) 1)' --stage graph
+  neuralc show model.scm --stage grad --format svg > grad.svg
+  neuralc show -e '(dot v v)' --shape v=3 --stage tape")]
+pub(crate) struct ShowArgs {
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    /// What to print
+    #[arg(long, value_enum)]
+    pub(crate) stage: Stage,
+    /// How to print it (default: text)
+    #[arg(long, value_enum, conflicts_with = "json")]
+    pub(crate) format: Option<Format>,
+    /// The size of an input the program leaves open: NAME=N or NAME=ROWSxCOLUMNS
+    #[arg(long = "shape", value_name = "NAME=SIZE", value_parser = parse_shape)]
+    pub(crate) shapes: Vec<(String, Shape)>,
+}
+
+/// `neuralc fmt`
+#[derive(Args)]
+#[command(after_help = "\
+Only white space changes; every comment is kept.
+
+Examples:
+  neuralc fmt model.scm
+  neuralc fmt --write model.scm
+  neuralc fmt --check model.scm")]
+pub(crate) struct FmtArgs {
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    /// Replace the file instead of printing
+    #[arg(long, conflicts_with_all = ["check", "expression"])]
+    pub(crate) write: bool,
+    /// Print nothing; exit with 1 when formatting would change the text
+    #[arg(long)]
+    pub(crate) check: bool,
+}
+
+/// `neuralc compose`
+#[derive(Args)]
+#[command(after_help = "\
+The value of each program becomes the only free input of the next, or the one named with --into. The
+source of the whole is printed; inputs of the same name become one input.
+
+Examples:
+  neuralc compose area.scm pressure.scm
+  neuralc compose area.scm pressure.scm force.scm --into p --into f
+  neuralc compose area.scm pressure.scm | neuralc run - r=2")]
+pub(crate) struct ComposeArgs {
+    /// Files with programs, the innermost first; `-` for standard input
+    #[arg(value_name = "FILE", num_args = 2.., required = true)]
+    pub(crate) files: Vec<String>,
+    /// The input to feed: once for all files after the first, or once for each
+    #[arg(long, value_name = "NAME")]
+    pub(crate) into: Vec<String>,
+}
+
+/// `neuralc repl`
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  neuralc repl
+  printf '(define x 2)\\n:grad (square x)\\n' | neuralc repl")]
+pub(crate) struct ReplArgs {
+    /// Number type to compute in
+    #[arg(long, value_enum, default_value = "f64")]
+    pub(crate) dtype: DtypeArg,
+    /// Stop at the first operation that leaves its domain, and name it
+    #[arg(long)]
+    pub(crate) trap: bool,
+}
+
+/// `neuralc completions`
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  neuralc completions bash > ~/.local/share/bash-completion/completions/neuralc
+  neuralc completions zsh > ~/.zfunc/_neuralc")]
+pub(crate) struct CompletionsArgs {
+    /// The shell to complete for
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Splits `NAME=REST`.
+fn named(text: &str) -> Result<(&str, &str), String> {
+    match text.split_once('=') {
+        Some((name, rest)) if !name.trim().is_empty() => Ok((name.trim(), rest)),
+        _ => Err("a name and `=` are missing".into()),
+    }
+}
+
+/// `NAME=LO:HI`, or `NAME=X` for a single point.
+fn parse_range(text: &str) -> Result<(String, (f64, f64)), String> {
+    let (name, range) = named(text)?;
+    let (lo, hi) = range.split_once(':').unwrap_or((range, range));
+    let (lo, hi) = (value::number(lo.trim())?, value::number(hi.trim())?);
+    if lo.is_nan() || hi.is_nan() || lo > hi {
+        return Err(format!("no number lies between {lo} and {hi}"));
+    }
+    Ok((name.into(), (lo, hi)))
+}
+
+/// `NAME=N`, `NAME=ROWSxCOLUMNS` or `NAME=scalar`.
+fn parse_shape(text: &str) -> Result<(String, Shape), String> {
+    let (name, size) = named(text)?;
+    let length = |s: &str| s.trim().parse::<u32>().ok().filter(|&n| (1..=1_000_000).contains(&n)).ok_or("a size is N, ROWSxCOLUMNS or `scalar`");
+    let shape = match size.split_once('x') {
+        _ if size == "scalar" => Shape::Scalar,
+        Some((r, c)) => Shape::Matrix(length(r)?, length(c)?),
+        None => Shape::Vector(length(size)?),
+    };
+    Ok((name.into(), shape))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn ranges_and_shapes() {
+        assert_eq!(parse_range("x=-1:1/2"), Ok(("x".into(), (-1.0, 0.5))));
+        assert_eq!(parse_range("x=3"), Ok(("x".into(), (3.0, 3.0))));
+        assert!(parse_range("x=2:1").is_err() && parse_range("x").is_err() && parse_range("x=a:b").is_err() && parse_range("x=nan:1").is_err());
+        assert_eq!(parse_shape("m=2x3"), Ok(("m".into(), Shape::Matrix(2, 3))));
+        assert_eq!(parse_shape("v=3"), Ok(("v".into(), Shape::Vector(3))));
+        assert!(parse_shape("v=0").is_err() && parse_shape("v=x").is_err() && parse_shape("v=99999999999").is_err());
+    }
+}

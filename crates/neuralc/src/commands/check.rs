@@ -1,0 +1,43 @@
+//! `neuralc check`: finds mistakes. In: a program, ranges of its inputs; out: diagnostics on standard output, exit code 1 if any.
+
+use crate::args::CheckArgs;
+use crate::context::{Context, Failure};
+use crate::core::Compiled;
+use crate::{inputs, render};
+use neural_compiler::Diagnostic;
+use serde_json::{Value, json};
+
+pub(crate) fn run(context: &mut Context, args: &CheckArgs) -> Result<u8, Failure> {
+    let source = context.source(args.source.file.as_deref(), args.source.expression.as_deref())?;
+    let found = match findings(context, source.clone(), args) {
+        Ok(found) => found,
+        // What is wrong with the program is the result of this command, not a failure of it.
+        Err(Failure::Wrong(_, found)) => found,
+        Err(other) => return Err(other),
+    };
+    if context.json {
+        let all: Vec<Value> = found.iter().map(|d| render::to_json(&source, d)).collect();
+        context.print_json(&json!({"diagnostics": all}))?;
+    } else if found.is_empty() {
+        context.print("no problems found\n")?;
+    } else {
+        for d in &found {
+            context.print(&format!("{}\n", render::to_text(&source, d, render::stdout_colour())))?;
+        }
+    }
+    Ok(if found.is_empty() { Failure::FINE } else { Failure::WRONG })
+}
+
+fn findings(context: &Context, source: render::Source, args: &CheckArgs) -> Result<Vec<Diagnostic>, Failure> {
+    let program = Compiled::new(context, source)?;
+    let shapes = inputs::shapes(&program, &args.shapes)?;
+    let ranges = inputs::ranges(&program, &args.ranges)?;
+    // Without ranges every input may be anything, and nearly every division would be suspect: the domain is the user's question.
+    let asked = !args.ranges.is_empty() || program.program.inputs().is_empty();
+    let graph = match shapes {
+        Some(shapes) => program.specialise(&shapes)?,
+        None if asked => program.graph()?,
+        None => return Ok(Vec::new()),
+    };
+    Ok(if asked { Compiled::domain(&graph, &ranges, args.dtype.0) } else { Vec::new() })
+}

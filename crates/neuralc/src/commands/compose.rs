@@ -1,0 +1,41 @@
+//! `neuralc compose`: chains programs. In: files, the first being computed first; out: the source of one program.
+
+use crate::args::ComposeArgs;
+use crate::context::{Context, Failure};
+use crate::core::Compiled;
+use crate::render::Source;
+use neural_compiler::compose::{chain, feed};
+use neural_compiler::syntax::format::format;
+use serde_json::json;
+
+pub(crate) fn run(context: &mut Context, args: &ComposeArgs) -> Result<u8, Failure> {
+    let stages = args.files.len() - 1;
+    if !matches!(args.into.len(), 0 | 1) && args.into.len() != stages {
+        return Err(Failure::Usage(format!("--into is given once, or once for each of the {stages} files after the first")));
+    }
+    let mut composed: Option<Compiled> = None;
+    for (i, file) in args.files.iter().enumerate() {
+        let next = Compiled::new(context, context.source(Some(file), None)?)?;
+        composed = Some(match composed {
+            None => next,
+            Some(inner) => {
+                let name = args.into.get(i - 1).or(args.into.first().filter(|_| args.into.len() == 1));
+                let both = match name {
+                    Some(name) => feed(&next.program, name, &inner.program),
+                    None => chain(&[&inner.program, &next.program]),
+                };
+                let program = both.map_err(|e| Failure::program(&next.source, e))?;
+                Compiled { source: Source::new("<composed>", program.source()), program }
+            }
+        });
+    }
+    let composed = composed.ok_or_else(|| Failure::Usage("give at least two files".into()))?;
+    let text = format(&composed.source.text, &context.limits).map_err(|e| Failure::program(&composed.source, e))?;
+    if context.json {
+        let inputs: Vec<&str> = composed.program.inputs().iter().map(|i| i.name.as_str()).collect();
+        context.print_json(&json!({"source": text, "inputs": inputs}))?;
+    } else {
+        context.print(&text)?;
+    }
+    Ok(Failure::FINE)
+}

@@ -1,0 +1,10 @@
+//! One file per command. Each takes the context and its arguments and gives an exit code or a failure.
+
+pub(crate) mod check;
+pub(crate) mod completions;
+pub(crate) mod compose;
+pub(crate) mod fmt;
+pub(crate) mod ops;
+pub(crate) mod repl;
+pub(crate) mod run;
+pub(crate) mod show;

@@ -1,0 +1,59 @@
+//! `neuralc show`: prints a stage of the compilation. In: a program; out: text, DOT, SVG or JSON.
+
+use crate::args::{Format, ShowArgs, Stage};
+use crate::context::{Context, Failure};
+use crate::core::Compiled;
+use crate::inputs;
+use neural_compiler::graph::{Graph, print, svg};
+use neural_compiler::tape::Tape;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+pub(crate) fn run(context: &mut Context, args: &ShowArgs) -> Result<u8, Failure> {
+    let format = if context.json { Format::Json } else { args.format.unwrap_or(Format::Text) };
+    let drawable = matches!(args.stage, Stage::Graph | Stage::Grad);
+    if matches!(format, Format::Dot | Format::Svg) && !drawable {
+        return Err(Failure::Usage("only the stages `graph` and `grad` can be drawn; use --format text or json".into()));
+    }
+    let source = context.source(args.source.file.as_deref(), args.source.expression.as_deref())?;
+    let program = Compiled::new(context, source)?;
+    let graph = |program: &Compiled| -> Result<Arc<Graph>, Failure> {
+        match inputs::shapes(program, &args.shapes)? {
+            Some(shapes) => program.specialise(&shapes),
+            None => program.graph(),
+        }
+    };
+    let text = match args.stage {
+        Stage::Ast => of_text(format, "ast", program.program.ast().to_text()),
+        Stage::Anf => of_text(format, "anf", program.program.anf_text()),
+        Stage::Graph => of_graph(format, &*graph(&program)?),
+        Stage::Grad => {
+            let graph = graph(&program)?;
+            let wrt: Vec<usize> = (0..graph.inputs.len()).collect();
+            of_graph(format, &program.gradient(&graph, &wrt)?)
+        }
+        Stage::Tape => {
+            let tape = Tape::new(&*graph(&program)?);
+            if format == Format::Json { line(&tape.to_json()) } else { tape.to_text() }
+        }
+    };
+    context.print(&text)?;
+    Ok(Failure::FINE)
+}
+
+fn line(value: &Value) -> String {
+    format!("{value}\n")
+}
+
+fn of_text(format: Format, stage: &str, text: String) -> String {
+    if format == Format::Json { line(&json!({"stage": stage, "text": text})) } else { text }
+}
+
+fn of_graph(format: Format, graph: &Graph) -> String {
+    match format {
+        Format::Text => print::to_text(graph),
+        Format::Dot => print::to_dot(graph),
+        Format::Svg => svg::to_svg(graph),
+        Format::Json => line(&print::to_json(graph)),
+    }
+}

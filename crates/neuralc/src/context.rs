@@ -1,0 +1,168 @@
+//! What every command shares: where output goes, whether it is JSON, the limits; and what can go wrong.
+//! In: results and failures; out: text on the standard streams and the exit code.
+
+use crate::render::{self, Source};
+use neural_compiler::{Diagnostic, Diagnostics, EvalError, Limits};
+use serde_json::{Value, json};
+use std::io::{self, BufWriter, ErrorKind, Read, Write};
+
+/// Why a command ends early.
+pub(crate) enum Failure {
+    /// The user's program or data is wrong.
+    Wrong(Source, Vec<Diagnostic>),
+    /// The command line is wrong in a way clap cannot see.
+    Usage(String),
+    /// Output could not be written.
+    Output(io::Error),
+}
+
+impl Failure {
+    /// Exit code when there is nothing to complain about.
+    pub(crate) const FINE: u8 = 0;
+    /// Exit code when the user's program or data is wrong.
+    pub(crate) const WRONG: u8 = 1;
+    /// Exit code when the command line is wrong.
+    pub(crate) const USAGE: u8 = 2;
+    /// Exit code of a bug in neuralc.
+    pub(crate) const BUG: u8 = 70;
+
+    /// Everything wrong with a program.
+    pub(crate) fn program(source: &Source, diagnostics: Diagnostics) -> Failure {
+        Failure::Wrong(source.clone(), diagnostics.0.into_iter().map(advise).collect())
+    }
+
+    /// What went wrong while a program ran.
+    pub(crate) fn run(source: &Source, error: EvalError) -> Failure {
+        Failure::Wrong(source.clone(), vec![advise(Diagnostic::error(error.code, error.span, error.message))])
+    }
+
+    /// Something wrong that has no place in a program.
+    pub(crate) fn plain(code: &'static str, message: impl Into<String>, help: Option<String>) -> Failure {
+        let diagnostic = Diagnostic::error(code, Default::default(), message).maybe_help(help);
+        Failure::Wrong(Source::new("", ""), vec![diagnostic])
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        Failure::Output(error)
+    }
+}
+
+/// Names the option that raises a limit.
+fn advise(mut d: Diagnostic) -> Diagnostic {
+    let option = match d.code {
+        "limit-source-size" => "--max-source-bytes",
+        "limit-nesting" => "--max-nesting",
+        "limit-nodes" => "--max-nodes",
+        "limit-iterations" => "--max-iterations",
+        "limit-depth" => "--max-depth",
+        "limit-steps" => "--max-steps",
+        "limit-memory" => "--max-memory",
+        _ => return d,
+    };
+    let raise = format!("{option} raises the limit");
+    d.help = Some(d.help.map_or(raise.clone(), |h| format!("{h}; {raise}")));
+    d
+}
+
+/// Output and settings of one invocation.
+pub(crate) struct Context {
+    /// Print JSON.
+    pub(crate) json: bool,
+    /// Bounds on compiling and running.
+    pub(crate) limits: Limits,
+    out: BufWriter<io::Stdout>,
+}
+
+impl Context {
+    pub(crate) fn new(json: bool, limits: Limits) -> Context {
+        Context { json, limits, out: BufWriter::new(io::stdout()) }
+    }
+
+    /// Writes text as it is.
+    pub(crate) fn print(&mut self, text: &str) -> Result<(), Failure> {
+        Ok(self.out.write_all(text.as_bytes())?)
+    }
+
+    /// Writes a line of JSON.
+    pub(crate) fn print_json(&mut self, value: &Value) -> Result<(), Failure> {
+        serde_json::to_writer(&mut self.out, value).map_err(io::Error::from)?;
+        self.print("\n")
+    }
+
+    /// Hands everything written so far to the reader.
+    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+        Ok(self.out.flush()?)
+    }
+
+    /// The source named on the command line: a file, `-` for standard input, or an expression.
+    pub(crate) fn source(&self, file: Option<&str>, expression: Option<&str>) -> Result<Source, Failure> {
+        let (name, bytes) = match (file, expression) {
+            (_, Some(text)) => return Ok(Source::new("<expression>", text)),
+            (Some("-"), None) => ("<stdin>", self.read(&mut io::stdin().lock())),
+            (Some(path), None) => (path, std::fs::File::open(path).and_then(|mut f| self.read(&mut f))),
+            (None, None) => return Err(Failure::Usage("give a FILE, `-` for standard input, or -e EXPR".into())),
+        };
+        let bytes = bytes.map_err(|e| Failure::plain("cannot-read", format!("cannot read `{name}`: {}", reason(&e)), None))?;
+        if bytes.len() > self.limits.source_bytes {
+            let message = format!("`{name}` has more than {} bytes", self.limits.source_bytes);
+            return Err(Failure::program(&Source::new("", ""), Diagnostic::error("limit-source-size", Default::default(), message).into()));
+        }
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(Source::new(name, text)),
+            Err(e) => {
+                let message = format!("`{name}` is not UTF-8 text (byte {})", e.utf8_error().valid_up_to());
+                Err(Failure::plain("not-utf8", message, None))
+            }
+        }
+    }
+
+    /// Reads at most one byte more than the source limit allows.
+    fn read(&self, from: &mut dyn Read) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        from.take(self.limits.source_bytes as u64 + 1).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Tells the user what went wrong; gives the exit code.
+    pub(crate) fn report(&mut self, failure: Failure) -> u8 {
+        match failure {
+            Failure::Wrong(source, diagnostics) => {
+                if self.json {
+                    let all: Vec<Value> = diagnostics.iter().map(|d| render::to_json(&source, d)).collect();
+                    let written = self.print_json(&json!({"diagnostics": all})).and_then(|()| self.flush());
+                    if let Err(Failure::Output(e)) = written {
+                        return output_failed(&e);
+                    }
+                } else {
+                    let _ = self.flush();
+                    for d in &diagnostics {
+                        let _ = writeln!(io::stderr(), "{}", render::to_text(&source, d, render::stderr_colour()));
+                    }
+                }
+                Failure::WRONG
+            }
+            Failure::Usage(message) => {
+                let _ = writeln!(io::stderr(), "error: {message}\n\nFor more information, try '--help'.");
+                Failure::USAGE
+            }
+            Failure::Output(e) => output_failed(&e),
+        }
+    }
+}
+
+/// A reader that went away (`| head`) has had enough and is no error.
+fn output_failed(e: &io::Error) -> u8 {
+    if e.kind() == ErrorKind::BrokenPipe {
+        return Failure::FINE;
+    }
+    let _ = writeln!(io::stderr(), "error: cannot write the output: {}", reason(e));
+    Failure::WRONG
+}
+
+/// An I/O error in words, without the number of the operating system.
+pub(crate) fn reason(e: &io::Error) -> String {
+    let text = e.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
+}

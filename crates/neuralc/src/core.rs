@@ -1,0 +1,61 @@
+//! The library, as the commands use it. In: sources and limits; out: programs, graphs and their derivatives, with every mistake
+//! turned into a `Failure` that knows its source.
+
+use crate::context::{Context, Failure};
+use crate::render::Source;
+use neural_compiler::exec::interp::{self, RunOptions};
+use neural_compiler::graph::Graph;
+use neural_compiler::ops::real::{Dtype, Real};
+use neural_compiler::{Diagnostic, Options, Program, Shape, Tensor, compile, diff, domain};
+use std::sync::Arc;
+
+/// A compiled program and the text it was made from.
+pub(crate) struct Compiled {
+    pub(crate) source: Source,
+    pub(crate) program: Program,
+}
+
+impl Compiled {
+    /// Compiles; every free name is an input.
+    pub(crate) fn new(context: &Context, source: Source) -> Result<Compiled, Failure> {
+        Compiled::closed(context, source, None)
+    }
+
+    /// Compiles; when inputs are given, other free names are mistakes.
+    pub(crate) fn closed(context: &Context, source: Source, inputs: Option<Vec<(String, Option<Shape>)>>) -> Result<Compiled, Failure> {
+        match compile(&source.text, &Options { inputs, limits: context.limits }) {
+            Ok(program) => Ok(Compiled { source, program }),
+            Err(e) => Err(Failure::program(&source, e)),
+        }
+    }
+
+    /// The graph for the shapes the program pins.
+    pub(crate) fn graph(&self) -> Result<Arc<Graph>, Failure> {
+        self.program.graph().map_err(|e| Failure::program(&self.source, e))
+    }
+
+    /// The graph for these input shapes.
+    pub(crate) fn specialise(&self, shapes: &[Shape]) -> Result<Arc<Graph>, Failure> {
+        self.program.specialise(shapes).map_err(|e| Failure::program(&self.source, e))
+    }
+
+    /// The value and its gradient with respect to some inputs.
+    pub(crate) fn gradient(&self, graph: &Graph, wrt: &[usize]) -> Result<Graph, Failure> {
+        diff::gradient(graph, wrt).map_err(|e| Failure::program(&self.source, e))
+    }
+
+    /// The value, its gradient and its second derivatives with respect to some inputs.
+    pub(crate) fn hessian(&self, graph: &Graph, wrt: &[usize]) -> Result<Graph, Failure> {
+        diff::hessian(graph, wrt).map_err(|e| Failure::program(&self.source, e))
+    }
+
+    /// Runs a graph of this program.
+    pub(crate) fn run<T: Real>(&self, context: &Context, graph: &Graph, inputs: &[Tensor<T>], trap: bool) -> Result<Vec<Tensor<T>>, Failure> {
+        interp::run(graph, inputs, &RunOptions { limits: context.limits, trap }).map_err(|e| Failure::run(&self.source, e))
+    }
+
+    /// Operations that may leave their domain.
+    pub(crate) fn domain(graph: &Graph, ranges: &[Option<(f64, f64)>], dtype: Dtype) -> Vec<Diagnostic> {
+        domain::check(graph, ranges, dtype)
+    }
+}

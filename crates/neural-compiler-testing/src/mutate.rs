@@ -25,7 +25,7 @@ const WORDS: &[&str] = &[
 pub fn text(rng: &mut Rng) -> (Source, String) {
     match rng.u32(..10) {
         0 => (Source::Bytes, bytes(rng)),
-        1..=4 => (Source::Soup, soup(rng)),
+        1..=3 => (Source::Soup, soup(rng)),
         _ => (Source::Mutant, mutant(rng)),
     }
 }
@@ -134,7 +134,7 @@ fn mutant(rng: &mut Rng) -> String {
         }
         let at = rng.usize(..t.len());
         let other = rng.usize(..t.len());
-        match rng.u32(..12) {
+        match rng.u32(..20) {
             0 => {
                 t.remove(at);
             }
@@ -161,7 +161,19 @@ fn mutant(rng: &mut Rng) -> String {
                 t.insert(end, close.repeat(depth));
                 t.insert(at, word.repeat(depth));
             }
-            10 => t[at] = format!("{}", (rng.f64() - 0.5) * 10f64.powi(rng.i32(-300..300))),
+            10..=13 => {
+                // Another number in the place of one: the program keeps its form.
+                if let Some(at) = (0..t.len()).cycle().skip(at).take(t.len()).find(|&i| t[i].parse::<f64>().is_ok()) {
+                    t[at] = format!("{}", (rng.f64() - 0.5) * 10f64.powi(rng.i32(-300..300)));
+                }
+            }
+            14..=17 => {
+                // Another operation in the place of one.
+                let names: Vec<&str> = surface_names().collect();
+                if let Some(at) = (0..t.len()).cycle().skip(at).take(t.len()).find(|&i| names.contains(&t[i].as_str())) {
+                    t[at] = names[rng.usize(..names.len())].to_string();
+                }
+            }
             _ => {
                 // Long runs of one expression.
                 let piece: String = t[at..list_end(&t, at)].concat();

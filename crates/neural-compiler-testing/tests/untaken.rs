@@ -1,0 +1,66 @@
+//! A branch not taken does not exist: what it would have produced appears neither in the value nor in any derivative.
+
+use neural_compiler::exec::interp;
+use neural_compiler::{Options, Tensor, compile, diff};
+
+/// Value, gradient and second derivatives of a program of one scalar `x`.
+fn derivatives(source: &str, x: f64) -> Vec<f64> {
+    let program = compile(source, &Options::default()).unwrap_or_else(|e| panic!("{e}\n{source}"));
+    let graph = program.graph().unwrap_or_else(|e| panic!("{e}\n{source}"));
+    assert_eq!(graph.inputs.len(), 1, "{source}");
+    let second = diff::hessian(&graph, &[0]).unwrap_or_else(|e| panic!("{e}\n{source}"));
+    let reverse = interp::run(&second, &[Tensor::scalar(x)], &Default::default()).unwrap_or_else(|e| panic!("{e}\n{source}"));
+    let along = interp::run(&diff::jvp(&graph, &[0]), &[Tensor::scalar(x), Tensor::scalar(1.0)], &Default::default()).unwrap_or_else(|e| panic!("{e}\n{source}"));
+    let numbers: Vec<f64> = reverse.iter().flat_map(|t| t.data().to_vec()).collect();
+    assert_eq!(numbers[1], along[1].data()[0], "forward and reverse differ for {source} at {x}");
+    numbers
+}
+
+#[track_caller]
+fn expect(source: &str, x: f64, wanted: [f64; 3]) {
+    assert_eq!(derivatives(source, x), wanted, "{source} at {x}");
+}
+
+#[test]
+fn a_quotient_that_is_not_taken() {
+    expect("(if (> x 0) (/ 1 x) 0)", 0.0, [0.0, 0.0, 0.0]);
+    expect("(if (> x 0) (/ 1 x) 0)", 0.5, [2.0, -4.0, 16.0]);
+    expect("(if (= x 0) 1 (/ (sin x) x))", 0.0, [1.0, 0.0, 0.0]);
+    expect("(cond ((= x 0) (* 3 x)) (else (/ 1 x)))", 0.0, [0.0, 3.0, 0.0]);
+}
+
+#[test]
+fn a_logarithm_that_is_not_taken() {
+    expect("(if (> x 0) (log x) x)", -1.0, [-1.0, 1.0, 0.0]);
+    expect("(if (> x 0) (sqrt x) (* x x))", 0.0, [0.0, 0.0, 2.0]);
+    expect("(if (< x 1) (* 2 x) (acos x))", -5.0, [-10.0, 2.0, 0.0]);
+    expect("(and (> x 0) (log x))", -1.0, [0.0, 0.0, 0.0]);
+    expect("(or (<= x 0) (log x))", 0.0, [1.0, 0.0, 0.0]);
+}
+
+#[test]
+fn a_branch_in_a_branch() {
+    expect("(if (> x 0) (if (> x 1) (log (- x 1)) (/ x)) (* x x))", -3.0, [9.0, -6.0, 2.0]);
+    expect("(if (> x 0) (if (> x 1) (log (- x 1)) (* 2 x)) (/ 1 0))", 0.5, [1.0, 2.0, 0.0]);
+    expect("(let ((y (if (> x 0) (log x) 0))) (if (> y 0) (/ x y) (* 3 x)))", -2.0, [-6.0, 3.0, 0.0]);
+}
+
+#[test]
+fn a_branch_in_a_loop() {
+    expect("(loop ((i 0) (s 0)) (if (= i 3) s (recur (+ i 1) (+ s (if (> x 0) (log x) x)))))", -1.0, [-3.0, 3.0, 0.0]);
+    expect("(loop ((i 0) (s x)) (if (= i 3) s (recur (+ i 1) (if (= i 0) (* 2 s) (if (> s 0) (sqrt s) (* 2 s))))))", -1.0, [-8.0, 8.0, 0.0]);
+    // Behind the last round the step would divide by 0.
+    expect("(loop ((i 2) (s x)) (if (= i 0) s (recur (- i 1) (* s (/ 2 i)))))", 3.0, [6.0, 2.0, 0.0]);
+}
+
+#[test]
+fn a_branch_in_a_call() {
+    expect("(define (f a) (if (> a 0) (log a) a)) (+ (f x) (f (* 2 x)))", -1.0, [-3.0, 3.0, 0.0]);
+    expect("(define (f n a) (if (= n 0) a (* (if (> a 0) (/ 1 (- a a)) 2) (f (- n 1) a)))) (f 3 x)", -1.0, [-8.0, 8.0, 0.0]);
+}
+
+#[test]
+fn an_index_that_is_not_taken() {
+    expect("(let ((v [1 2 3])) (if (< x 3) (* x (ref v x)) x))", 7.0, [7.0, 1.0, 0.0]);
+    expect("(let ((m [[x 0] [0 x]])) (if (= x 0) 5 (det (inv m))))", 0.0, [5.0, 0.0, 0.0]);
+}

@@ -21,6 +21,6 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { source_bytes: 8 << 20, nesting: 10_000, nodes: 4_000_000, iterations: 50_000_000, depth: 10_000, steps: 100_000_000, memory_bytes: 2 << 30 }
+        Limits { source_bytes: 8 << 20, nesting: 10_000, nodes: 4_000_000, iterations: 50_000_000, depth: 10_000, steps: 50_000_000, memory_bytes: 2 << 30 }
     }
 }

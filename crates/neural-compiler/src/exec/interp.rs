@@ -1,14 +1,19 @@
 //! The interpreter: slow, obviously right, the oracle of every other executor. In: a graph and input values; out: results.
 //! Invariants: nodes run in order, each once per activation of its region; only the taken branch of an `If` runs; every loop
 //! round and call is counted against the limits; recursion in the program never exhausts the machine's stack.
+//!
+//! A region's numbers live in one frame of a stack of frames; arguments are copied into the parameters of the region that runs,
+//! results are copied out. Records (the tape of reverse mode) live beside the frames, shared and freed when nobody needs them.
 
 use crate::exec::{EvalError, Tensor};
 use crate::graph::{Graph, Kind, NodeId, Region, RegionId, Type};
 use crate::limits::Limits;
+use crate::ops::Row;
 use crate::ops::real::Real;
-use crate::ops::row::{Kernel, KernelError, Operand, TensorFn, apply_scalar};
+use crate::ops::row::{Kernel, KernelError, Operand, TensorFn, TensorKernel, apply_scalar};
 use crate::shape::Shape;
 use crate::source::Span;
+use std::cell::Cell;
 use std::rc::Rc;
 
 /// How to run.
@@ -20,73 +25,11 @@ pub struct RunOptions {
     pub trap: bool,
 }
 
-/// What a record holds.
-#[derive(Clone)]
-enum Slot<T> {
-    Numbers(Rc<[T]>),
-    Record(Rc<Record<T>>),
-}
-
-/// Values stored by a forward run.
-enum Record<T> {
-    Packed(Vec<Slot<T>>),
-    /// What each round of a loop stored.
-    Rounds(Vec<Vec<Slot<T>>>),
-}
-
-impl<T> Drop for Record<T> {
-    /// Frees a chain of records (one per recursive call) without recursion.
-    fn drop(&mut self) {
-        let mut work: Vec<Slot<T>> = Vec::new();
-        let take = |r: &mut Record<T>, work: &mut Vec<Slot<T>>| match r {
-            Record::Packed(slots) => work.append(slots),
-            Record::Rounds(rounds) => rounds.iter_mut().for_each(|r| work.append(r)),
-        };
-        take(self, &mut work);
-        while let Some(slot) = work.pop() {
-            if let Slot::Record(rc) = slot
-                && let Ok(mut record) = Rc::try_unwrap(rc)
-            {
-                take(&mut record, &mut work);
-            }
-        }
-    }
-}
-
-/// Where each node of a region keeps its numbers.
-struct Layout {
-    offsets: Vec<usize>,
-    size: usize,
-}
-
-struct Machine<'a, T> {
-    graph: &'a Graph,
-    layouts: Vec<Layout>,
-    options: RunOptions,
-    depth: usize,
-    steps: u64,
-    memory: usize,
-    marker: std::marker::PhantomData<T>,
-}
-
-/// A region's values while it runs.
-struct Frame<T> {
-    numbers: Vec<T>,
-    /// Records and the results of nodes with several results, by node; empty where a region has none.
-    others: Vec<Other<T>>,
-}
-
-#[derive(Clone)]
-enum Other<T> {
-    None,
-    Record(Rc<Record<T>>),
-    Many(Vec<Slot<T>>),
-}
-
 /// Runs a graph on input values, in the order of its inputs.
 pub fn run<T: Real>(graph: &Graph, inputs: &[Tensor<T>], options: &RunOptions) -> Result<Vec<Tensor<T>>, EvalError> {
     if inputs.len() != graph.inputs.len() {
-        return Err(EvalError::new("missing-input", Span::default(), format!("the program has {} inputs, {} were given", graph.inputs.len(), inputs.len())));
+        let message = format!("the program has {} inputs, {} were given", graph.inputs.len(), inputs.len());
+        return Err(EvalError::new("missing-input", Span::default(), message));
     }
     for (input, value) in graph.inputs.iter().zip(inputs) {
         if input.shape != value.shape() {
@@ -94,40 +37,148 @@ pub fn run<T: Real>(graph: &Graph, inputs: &[Tensor<T>], options: &RunOptions) -
             return Err(EvalError::new("input-shape", Span::default(), message));
         }
     }
-    let layouts = graph
-        .regions
-        .iter()
-        .map(|r| {
-            let mut size = 0;
-            let offsets = r
-                .nodes
-                .iter()
-                .map(|n| {
-                    let at = size;
-                    if let Type::Value(s) = n.ty {
-                        size += s.len();
-                    }
-                    at
-                })
-                .collect();
-            Layout { offsets, size }
-        })
-        .collect();
-    let mut machine = Machine { graph, layouts, options: *options, depth: 0, steps: 0, memory: 0, marker: std::marker::PhantomData };
-    let args: Vec<Slot<T>> = inputs.iter().map(|t| Slot::Numbers(t.data().into())).collect();
-    let results = machine.region(graph.main, &args)?;
-    Ok(results
-        .into_iter()
-        .zip(graph.outputs())
-        .map(|(slot, shape)| match slot {
-            Slot::Numbers(n) => Tensor::new(shape, n.to_vec()).expect("a result has its shape"),
-            Slot::Record(_) => unreachable!("a program gives numbers"),
-        })
-        .collect())
+    let codes: Vec<Code> = graph.regions.iter().map(|r| Code::new(graph, r)).collect();
+    let mut machine = Machine { graph, codes: &codes, options: *options, depth: 0, steps: 0, numbers: Vec::new(), records: Vec::new(), held: Rc::default() };
+    let base = Base::default();
+    machine.reserve(graph.main, base)?;
+    let main = &codes[graph.main.0 as usize];
+    for (place, value) in main.params.iter().zip(inputs) {
+        machine.numbers[place.at..place.at + place.len].copy_from_slice(value.data());
+    }
+    machine.region(graph.main, base)?;
+    let tensor =
+        |(place, shape): (&Place, Shape)| Tensor::new(shape, machine.numbers[place.at..place.at + place.len].to_vec()).expect("a result has its shape");
+    Ok(main.results.iter().zip(graph.outputs()).map(tensor).collect())
+}
+
+/// Where a value lives in its frame: numbers, or (with length 0) a record.
+#[derive(Clone, Copy)]
+struct Place {
+    at: usize,
+    len: usize,
+    record: bool,
+}
+
+/// A node, ready to run.
+struct Step {
+    node: NodeId,
+    kind: Kind,
+    row: Option<&'static Row>,
+    args: Vec<Place>,
+    /// One, or one per result.
+    out: Vec<Place>,
+}
+
+/// A region, ready to run: the nodes in order, each with the places of its arguments and results.
+struct Code {
+    steps: Vec<Step>,
+    params: Vec<Place>,
+    results: Vec<Place>,
+    numbers: usize,
+    records: usize,
+}
+
+impl Code {
+    fn new(graph: &Graph, region: &Region) -> Code {
+        let (mut numbers, mut records) = (0, 0);
+        let mut place = |ty: Type| match ty {
+            Type::Value(s) => {
+                numbers += s.len();
+                Place { at: numbers - s.len(), len: s.len(), record: false }
+            }
+            Type::Record | Type::Many => {
+                records += 1;
+                Place { at: records - 1, len: 0, record: true }
+            }
+        };
+        let mut places: Vec<Vec<Place>> = Vec::with_capacity(region.nodes.len());
+        let mut steps = Vec::new();
+        let mut params = vec![Place { at: 0, len: 0, record: false }; region.params.len()];
+        for id in region.ids() {
+            let node = region.node(id);
+            let args: Vec<Place> =
+                region.args(id).iter().map(|a| places[a.0 as usize].first().copied().unwrap_or(Place { at: 0, len: 0, record: true })).collect();
+            let out = match node.kind {
+                Kind::Proj(i) => vec![places[region.args(id)[0].0 as usize][i as usize]],
+                _ if node.ty == Type::Many => graph.result_types(node.kind).into_iter().map(&mut place).collect(),
+                _ => vec![place(node.ty)],
+            };
+            match node.kind {
+                Kind::Param(p) => params[p as usize] = out[0],
+                Kind::Proj(_) => {}
+                kind => {
+                    let row = if let Kind::Op(op, _) = kind { Some(op.row()) } else { None };
+                    steps.push(Step { node: id, kind, row, args, out: out.clone() });
+                }
+            }
+            places.push(out);
+        }
+        let results = region.results.iter().map(|r| places[r.0 as usize][0]).collect();
+        Code { steps, params, results, numbers, records }
+    }
+}
+
+/// What a record holds.
+#[derive(Clone)]
+enum Slot<T> {
+    Numbers(Box<[T]>),
+    Record(Rc<Record<T>>),
+}
+
+enum Content<T> {
+    Packed(Vec<Slot<T>>),
+    /// What each round of a loop stored.
+    Rounds(Vec<Vec<Slot<T>>>),
+}
+
+/// Values stored by a forward run.
+struct Record<T> {
+    content: Content<T>,
+    bytes: usize,
+    /// Bytes held by all records of the run.
+    held: Rc<Cell<usize>>,
+}
+
+impl<T> Drop for Record<T> {
+    /// Frees a chain of records (one per recursive call) without recursion.
+    fn drop(&mut self) {
+        self.held.set(self.held.get() - self.bytes);
+        let mut work: Vec<Slot<T>> = Vec::new();
+        let take = |content: &mut Content<T>, work: &mut Vec<Slot<T>>| match content {
+            Content::Packed(slots) => work.append(slots),
+            Content::Rounds(rounds) => rounds.iter_mut().for_each(|r| work.append(r)),
+        };
+        take(&mut self.content, &mut work);
+        while let Some(slot) = work.pop() {
+            if let Slot::Record(rc) = slot
+                && let Ok(mut record) = Rc::try_unwrap(rc)
+            {
+                take(&mut record.content, &mut work);
+            }
+        }
+    }
+}
+
+/// Where a frame starts.
+#[derive(Clone, Copy, Default)]
+struct Base {
+    numbers: usize,
+    records: usize,
+}
+
+struct Machine<'a, T> {
+    graph: &'a Graph,
+    codes: &'a [Code],
+    options: RunOptions,
+    depth: usize,
+    steps: u64,
+    numbers: Vec<T>,
+    records: Vec<Option<Rc<Record<T>>>>,
+    held: Rc<Cell<usize>>,
 }
 
 impl<T: Real> Machine<'_, T> {
-    fn step(&mut self, span: Span) -> Result<(), EvalError> {
+    fn count(&mut self, span: Span) -> Result<(), EvalError> {
         self.steps += 1;
         if self.steps > self.options.limits.steps {
             return Err(EvalError::new("limit-steps", span, format!("the run takes more than {} loop rounds and calls", self.options.limits.steps)));
@@ -135,197 +186,271 @@ impl<T: Real> Machine<'_, T> {
         Ok(())
     }
 
-    fn claim(&mut self, bytes: usize, span: Span) -> Result<(), EvalError> {
-        self.memory += bytes;
-        if self.memory > self.options.limits.memory_bytes {
+    /// Makes room for a region's frame.
+    fn reserve(&mut self, id: RegionId, base: Base) -> Result<(), EvalError> {
+        let code = &self.codes[id.0 as usize];
+        let (numbers, records) = (base.numbers + code.numbers, base.records + code.records);
+        if self.numbers.len() < numbers {
+            self.numbers.resize(numbers, T::ZERO);
+        }
+        if self.records.len() < records {
+            self.records.resize(records, None);
+        }
+        self.check_memory(Span::default())
+    }
+
+    fn check_memory(&self, span: Span) -> Result<(), EvalError> {
+        let bytes = self.numbers.len() * size_of::<T>() + self.held.get();
+        if bytes > self.options.limits.memory_bytes {
             return Err(EvalError::new("limit-memory", span, format!("the run needs more than {} bytes", self.options.limits.memory_bytes)));
         }
         Ok(())
     }
 
-    fn region(&mut self, id: RegionId, args: &[Slot<T>]) -> Result<Vec<Slot<T>>, EvalError> {
+    /// Runs a region whose parameters are in place.
+    fn region(&mut self, id: RegionId, base: Base) -> Result<(), EvalError> {
         crate::deep(|| {
             let region = self.graph.region(id);
-            let size = self.layouts[id.0 as usize].size;
-            let bytes = size * size_of::<T>();
-            self.claim(bytes, Span::default())?;
-            let plain = region.nodes.iter().all(|n| matches!(n.ty, Type::Value(_)));
-            let mut frame = Frame { numbers: vec![T::ZERO; size], others: if plain { vec![] } else { vec![Other::None; region.nodes.len()] } };
-            for node in region.ids() {
-                self.node(region, id, node, args, &mut frame)?;
+            let codes = self.codes;
+            for step in &codes[id.0 as usize].steps {
+                self.step(region, id, step, base)?;
             }
-            let results = region.results.iter().map(|&r| self.slot(region, id, r, &frame)).collect();
-            self.memory -= bytes;
-            Ok(results)
+            Ok(())
         })
     }
 
-    fn range(&self, region: &Region, id: RegionId, node: NodeId) -> std::ops::Range<usize> {
-        let at = self.layouts[id.0 as usize].offsets[node.0 as usize];
-        at..at + region.shape(node).len()
-    }
-
-    fn slot(&self, region: &Region, id: RegionId, node: NodeId, frame: &Frame<T>) -> Slot<T> {
-        match region.node(node).ty {
-            Type::Value(_) => Slot::Numbers(frame.numbers[self.range(region, id, node)].into()),
-            Type::Record => match &frame.others[node.0 as usize] {
-                Other::Record(r) => Slot::Record(r.clone()),
-                Other::None | Other::Many(_) => unreachable!("a record has been stored"),
-            },
-            Type::Many => unreachable!("several results are taken apart first"),
+    fn slot(&self, place: Place, base: Base) -> Slot<T> {
+        if place.record {
+            Slot::Record(self.records[base.records + place.at].clone().expect("a record has been stored"))
+        } else {
+            let at = base.numbers + place.at;
+            Slot::Numbers(self.numbers[at..at + place.len].into())
         }
     }
 
-    fn store(&self, region: &Region, id: RegionId, node: NodeId, slot: &Slot<T>, frame: &mut Frame<T>) {
+    fn store(&mut self, slot: &Slot<T>, place: Place, base: Base) {
         match slot {
-            Slot::Numbers(n) => frame.numbers[self.range(region, id, node)].copy_from_slice(n),
-            Slot::Record(r) => frame.others[node.0 as usize] = Other::Record(r.clone()),
+            Slot::Numbers(n) => {
+                let at = base.numbers + place.at;
+                self.numbers[at..at + place.len].copy_from_slice(n);
+            }
+            Slot::Record(r) => self.records[base.records + place.at] = Some(r.clone()),
         }
     }
 
-    fn node(&mut self, region: &Region, id: RegionId, node: NodeId, params: &[Slot<T>], frame: &mut Frame<T>) -> Result<(), EvalError> {
-        let n = region.node(node);
-        let args = region.args(node);
-        match n.kind {
-            Kind::Param(p) => self.store(region, id, node, &params[p as usize], frame),
-            Kind::Const(bits) => frame.numbers[self.layouts[id.0 as usize].offsets[node.0 as usize]] = T::from_f64(f64::from_bits(bits)),
-            Kind::Op(..) => self.operation(region, id, node, frame)?,
-            Kind::Proj(i) => {
-                let slot = match &frame.others[args[0].0 as usize] {
-                    Other::Many(results) => results[i as usize].clone(),
-                    Other::None | Other::Record(_) => {
-                        unreachable!("several results have been stored")
-                    }
-                };
-                self.store(region, id, node, &slot, frame);
-            }
-            Kind::Pack => {
-                let slots = args.iter().map(|&a| self.slot(region, id, a, frame)).collect();
-                let bytes = args.iter().map(|&a| region.shape(a).len() * size_of::<T>() + size_of::<Slot<T>>()).sum();
-                self.claim(bytes, n.span)?;
-                frame.others[node.0 as usize] = Other::Record(Rc::new(Record::Packed(slots)));
-            }
-            Kind::Unpack(i) => {
-                let Other::Record(record) = frame.others[args[0].0 as usize].clone() else { unreachable!("a record has been stored") };
-                let Record::Packed(slots) = &*record else { unreachable!("a packed record") };
-                self.store(region, id, node, &slots[i as usize], frame);
-            }
+    fn copy(&mut self, from: Place, from_base: Base, to: Place, to_base: Base) {
+        if from.record {
+            self.records[to_base.records + to.at] = self.records[from_base.records + from.at].clone();
+        } else {
+            let at = from_base.numbers + from.at;
+            self.numbers.copy_within(at..at + from.len, to_base.numbers + to.at);
+        }
+    }
+
+    /// The frame behind a region's own.
+    fn above(&self, id: RegionId, base: Base) -> Base {
+        let code = &self.codes[id.0 as usize];
+        Base { numbers: base.numbers + code.numbers, records: base.records + code.records }
+    }
+
+    fn step(&mut self, region: &Region, id: RegionId, step: &Step, base: Base) -> Result<(), EvalError> {
+        let codes = self.codes;
+        let span = region.node(step.node).span;
+        match step.kind {
+            Kind::Const(bits) => self.numbers[base.numbers + step.out[0].at] = T::from_f64(f64::from_bits(bits)),
+            Kind::Op(_, attr) => return self.operation(region, step, attr, base),
             Kind::If(yes, no) => {
-                let test = frame.numbers[self.layouts[id.0 as usize].offsets[args[0].0 as usize]];
-                let slots: Vec<Slot<T>> = args[1..].iter().map(|&a| self.slot(region, id, a, frame)).collect();
-                let results = self.region(if test != T::ZERO { yes } else { no }, &slots)?;
-                frame.others[node.0 as usize] = Other::Many(results);
+                let test = self.numbers[base.numbers + step.args[0].at];
+                let branch = if test != T::ZERO { yes } else { no };
+                self.run(branch, &step.args[1..], &step.out, id, base)?;
             }
             Kind::Call(f) => {
-                self.step(n.span)?;
+                self.count(span)?;
                 self.depth += 1;
                 if self.depth > self.options.limits.depth {
                     let message = format!("calls of `{}` are nested more than {} deep", self.graph.region(f).name, self.options.limits.depth);
-                    return Err(EvalError::new("limit-depth", n.span, message));
+                    return Err(EvalError::new("limit-depth", span, message));
                 }
-                let slots: Vec<Slot<T>> = args.iter().map(|&a| self.slot(region, id, a, frame)).collect();
-                let results = self.region(f, &slots)?;
+                self.run(f, &step.args, &step.out, id, base)?;
                 self.depth -= 1;
-                frame.others[node.0 as usize] = Other::Many(results);
             }
-            Kind::Loop { body, carried, taped } => {
-                let slots = args.iter().map(|&a| self.slot(region, id, a, frame)).collect();
-                let results = self.run_loop(body, carried as usize, taped, slots, n.span)?;
-                frame.others[node.0 as usize] = Other::Many(results);
-            }
-            Kind::Back { body, stored, carried } => {
-                let Other::Record(record) = frame.others[args[0].0 as usize].clone() else { unreachable!("a record has been stored") };
-                let Record::Rounds(rounds) = &*record else { unreachable!("the record of a loop") };
-                let (stored, carried) = (stored as usize, carried as usize);
-                let mut slots: Vec<Slot<T>> = args[1..].iter().map(|&a| self.slot(region, id, a, frame)).collect();
-                for round in rounds.iter().rev() {
-                    self.step(n.span)?;
-                    debug_assert_eq!(round.len(), stored);
-                    let all: Vec<Slot<T>> = round.iter().chain(&slots).cloned().collect();
-                    let next = self.region(body, &all)?;
-                    slots.splice(..carried, next);
+            Kind::Loop { body, carried, taped } => self.run_loop(body, carried as usize, taped, step, id, base, span)?,
+            Kind::Back { body, carried, .. } => {
+                let record = self.records[base.records + step.args[0].at].clone().expect("a record has been stored");
+                let Content::Rounds(rounds) = &record.content else { unreachable!("the record of a loop") };
+                let inner = self.above(id, base);
+                self.reserve(body, inner)?;
+                let code = &codes[body.0 as usize];
+                let stored = code.params.len() - (step.args.len() - 1);
+                for (&a, &p) in step.args[1..].iter().zip(&code.params[stored..]) {
+                    self.copy(a, base, p, inner);
                 }
-                slots.truncate(carried);
-                frame.others[node.0 as usize] = Other::Many(slots);
+                for round in rounds.iter().rev() {
+                    self.count(span)?;
+                    for (slot, &p) in round.iter().zip(&code.params) {
+                        self.store(slot, p, inner);
+                    }
+                    self.region(body, inner)?;
+                    self.shuffle(&code.results[..carried as usize], &code.params[stored..stored + carried as usize], inner);
+                }
+                for (&p, &out) in code.params[stored..].iter().zip(&step.out) {
+                    self.copy(p, inner, out, base);
+                }
             }
+            Kind::Pack => {
+                let slots: Vec<Slot<T>> = step.args.iter().map(|&a| self.slot(a, base)).collect();
+                let record = self.record(Content::Packed(slots), step.args.iter().map(|a| a.len).sum::<usize>(), step.args.len());
+                self.records[base.records + step.out[0].at] = Some(record);
+                self.check_memory(span)?;
+            }
+            Kind::Unpack(i) => {
+                let record = self.records[base.records + step.args[0].at].clone().expect("a record has been stored");
+                let Content::Packed(slots) = &record.content else { unreachable!("a packed record") };
+                self.store(&slots[i as usize], step.out[0], base);
+            }
+            Kind::Param(_) | Kind::Proj(_) => unreachable!("places, not steps"),
         }
         Ok(())
     }
 
-    fn run_loop(&mut self, body: RegionId, carried: usize, taped: bool, mut slots: Vec<Slot<T>>, span: Span) -> Result<Vec<Slot<T>>, EvalError> {
+    fn record(&self, content: Content<T>, numbers: usize, slots: usize) -> Rc<Record<T>> {
+        let bytes = numbers * size_of::<T>() + slots * size_of::<Slot<T>>();
+        self.held.set(self.held.get() + bytes);
+        Rc::new(Record { content, bytes, held: self.held.clone() })
+    }
+
+    /// Runs another region on values of this one.
+    fn run(&mut self, child: RegionId, args: &[Place], out: &[Place], id: RegionId, base: Base) -> Result<(), EvalError> {
+        let inner = self.above(id, base);
+        self.reserve(child, inner)?;
+        let code = &self.codes[child.0 as usize];
+        for (&a, &p) in args.iter().zip(&code.params) {
+            self.copy(a, base, p, inner);
+        }
+        self.region(child, inner)?;
+        for (&r, &o) in code.results.iter().zip(out) {
+            self.copy(r, inner, o, base);
+        }
+        self.release(child, inner);
+        Ok(())
+    }
+
+    /// Lets go of the records of a frame that is done.
+    fn release(&mut self, child: RegionId, inner: Base) {
+        let records = self.codes[child.0 as usize].records;
+        self.records[inner.records..inner.records + records].fill(None);
+    }
+
+    /// Copies results over parameters of the same frame; a result may itself be a parameter, so all are read before any is written.
+    fn shuffle(&mut self, from: &[Place], to: &[Place], base: Base) {
+        let scalars = from.len() <= 8 && from.iter().all(|p| !p.record && p.len == 1);
+        if scalars {
+            let mut held = [T::ZERO; 8];
+            for (h, p) in held.iter_mut().zip(from) {
+                *h = self.numbers[base.numbers + p.at];
+            }
+            for (h, p) in held.iter().zip(to) {
+                self.numbers[base.numbers + p.at] = *h;
+            }
+        } else {
+            let held: Vec<Slot<T>> = from.iter().map(|&p| self.slot(p, base)).collect();
+            for (slot, &p) in held.iter().zip(to) {
+                self.store(slot, p, base);
+            }
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn run_loop(&mut self, body: RegionId, carried: usize, taped: bool, step: &Step, id: RegionId, base: Base, span: Span) -> Result<(), EvalError> {
+        let inner = self.above(id, base);
+        self.reserve(body, inner)?;
+        let code = &self.codes[body.0 as usize];
+        for (&a, &p) in step.args.iter().zip(&code.params) {
+            self.copy(a, base, p, inner);
+        }
+        let own_record = code.results.last().filter(|r| taped && r.record).copied();
         let mut rounds: Vec<Vec<Slot<T>>> = Vec::new();
-        let mut count = 0u64;
-        let own_record = taped && self.graph.region(body).result_types().last() == Some(&Type::Record);
+        let (mut count, mut numbers, mut slots) = (0u64, 0, 0);
+        let held_before = self.held.get();
         loop {
-            self.step(span)?;
+            self.count(span)?;
             count += 1;
             if count > self.options.limits.iterations {
                 return Err(EvalError::new("limit-iterations", span, format!("this loop runs more than {} rounds", self.options.limits.iterations)));
             }
-            let mut results = self.region(body, &slots)?;
+            let mut round: Vec<Slot<T>> = if taped { code.params[..carried].iter().map(|&p| self.slot(p, inner)).collect() } else { Vec::new() };
+            self.region(body, inner)?;
             if taped {
-                let mut round: Vec<Slot<T>> = slots[..carried].to_vec();
-                if own_record {
-                    round.extend(results.pop());
-                }
-                let bytes = round.iter().map(|s| if let Slot::Numbers(n) = s { n.len() * size_of::<T>() + 24 } else { 24 }).sum();
-                self.claim(bytes, span)?;
+                round.extend(own_record.map(|r| self.slot(r, inner)));
+                numbers += code.params[..carried].iter().map(|p| p.len).sum::<usize>();
+                slots += round.len() + 1;
                 rounds.push(round);
-            }
-            let Slot::Numbers(go_on) = &results[0] else { unreachable!("`continue?` is a number") };
-            if go_on[0] == T::ZERO {
-                let mut out: Vec<Slot<T>> = results.drain(1 + carried..).collect();
-                if taped {
-                    out.push(Slot::Record(Rc::new(Record::Rounds(rounds))));
+                // What the rounds hold counts while they are collected, not only once they are a record.
+                let bytes = numbers * size_of::<T>() + slots * size_of::<Slot<T>>();
+                if held_before + bytes > self.options.limits.memory_bytes {
+                    return Err(EvalError::new("limit-memory", span, format!("the run needs more than {} bytes", self.options.limits.memory_bytes)));
                 }
-                return Ok(out);
             }
-            slots.splice(..carried, results.drain(1..1 + carried));
+            if self.numbers[inner.numbers + code.results[0].at] == T::ZERO {
+                break;
+            }
+            self.shuffle(&code.results[1..1 + carried], &code.params[..carried], inner);
         }
+        for (&r, &o) in code.results[1 + carried..].iter().zip(&step.out) {
+            self.copy(r, inner, o, base);
+        }
+        if taped {
+            let record = self.record(Content::Rounds(rounds), numbers, slots);
+            self.records[base.records + step.out.last().expect("a taped loop has a record").at] = Some(record);
+        }
+        self.release(body, inner);
+        Ok(())
     }
 
-    fn operation(&mut self, region: &Region, id: RegionId, node: NodeId, frame: &mut Frame<T>) -> Result<(), EvalError> {
-        let n = region.node(node);
-        let Kind::Op(op, attr) = n.kind else { unreachable!("an operation") };
-        let row = op.row();
-        let args = region.args(node);
-        let shape = n.ty.shape();
+    fn operation(&mut self, region: &Region, step: &Step, attr: u32, base: Base) -> Result<(), EvalError> {
+        let row = step.row.expect("an operation has a row");
+        let node = region.node(step.node);
+        let out = step.out[0];
+        let trap = self.options.trap;
+        if out.len == 1 && row.is_elementwise() {
+            let mut point = [T::ZERO; 3];
+            for (p, a) in point.iter_mut().zip(&step.args) {
+                *p = self.numbers[base.numbers + a.at];
+            }
+            let point = &point[..step.args.len()];
+            let x = apply_scalar(&row.kernel, point);
+            self.numbers[base.numbers + out.at] = x;
+            return if trap { check(row, point, x, node.span) } else { Ok(()) };
+        }
         // Arguments come before their users, so the result's place starts behind all of them.
-        let at = self.layouts[id.0 as usize].offsets[node.0 as usize];
-        let (before, rest) = frame.numbers.split_at_mut(at);
-        let out = &mut rest[..shape.len()];
-        let operand = |a: NodeId| {
-            let range = self.range(region, id, a);
-            Operand { data: &before[range], shape: region.shape(a) }
-        };
+        let (before, rest) = self.numbers[base.numbers..].split_at_mut(out.at);
+        let result = &mut rest[..out.len];
+        let shape = node.ty.shape();
+        let operand = |i: usize| Operand { data: &before[step.args[i].at..step.args[i].at + step.args[i].len], shape: region.shape(region.args(step.node)[i]) };
         match &row.kernel {
             Kernel::Tensor(kernel) => {
-                let operands: Vec<Operand<'_, T>> = args.iter().map(|&a| operand(a)).collect();
-                let f = tensor_kernel::<T>(kernel);
-                match f(&operands, attr, shape, out) {
+                let operands: Vec<Operand<'_, T>> = (0..step.args.len()).map(operand).collect();
+                match tensor_kernel::<T>(kernel)(&operands, attr, shape, result) {
                     Ok(()) => {}
                     Err(KernelError::IndexOutOfRange) => {
                         let index = operands[1].data[0].to_f64();
-                        let of = if op == crate::ops::Op::CutAt { operands[0].shape } else { shape };
-                        return Err(EvalError::new("index-out-of-range", n.span, format!("the index {} is outside a {of}", crate::number_text(index))));
+                        let of = if operands[0].shape.len() > shape.len() { operands[0].shape } else { shape };
+                        return Err(EvalError::new("index-out-of-range", node.span, format!("the index {} is outside a {of}", crate::number_text(index))));
                     }
                 }
-                if self.options.trap && out.iter().any(|x| x.is_nan()) && !operands.iter().any(|o| o.data.iter().any(|x| x.is_nan())) {
-                    return Err(left_domain::<T>(row.name, &[], row.domain.text(), n.span));
+                if trap && result.iter().any(|x| x.is_nan()) && !operands.iter().any(|o| o.data.iter().any(|x| x.is_nan())) {
+                    return Err(left_domain::<T>(row, &[], node.span));
                 }
             }
             Kernel::Unary(_) | Kernel::Binary(_) | Kernel::Select => {
-                let operands = [args.first(), args.get(1), args.get(2)].map(|a| a.map(|&a| operand(a)));
                 let mut point = [T::ZERO; 3];
-                let k = args.len();
-                for (i, x) in out.iter_mut().enumerate() {
-                    for (p, o) in point.iter_mut().zip(&operands).take(k) {
-                        let o = o.as_ref().expect("as many operands as arguments");
-                        *p = if o.shape == Shape::Scalar { o.data[0] } else { o.data[i] };
+                for (i, x) in result.iter_mut().enumerate() {
+                    for (p, a) in point.iter_mut().zip(&step.args) {
+                        *p = before[a.at + if a.len == 1 { 0 } else { i }];
                     }
-                    *x = apply_scalar(&row.kernel, &point[..k]);
-                    if self.options.trap && (row.domain.violated(&point[..k]) || (x.is_nan() && !point[..k].iter().any(|p| p.is_nan()))) {
-                        return Err(left_domain(row.name, &point[..k], row.domain.text(), n.span));
+                    *x = apply_scalar(&row.kernel, &point[..step.args.len()]);
+                    if trap {
+                        check(row, &point[..step.args.len()], *x, node.span)?;
                     }
                 }
             }
@@ -335,22 +460,27 @@ impl<T: Real> Machine<'_, T> {
     }
 }
 
-fn left_domain<T: Real>(name: &str, point: &[T], domain: &str, span: Span) -> EvalError {
+/// Whether an elementwise application stays in its domain and makes no NaN of numbers.
+fn check<T: Real>(row: &Row, point: &[T], x: T, span: Span) -> Result<(), EvalError> {
+    if row.domain.violated(point) || (x.is_nan() && !point.iter().any(|p| p.is_nan())) { Err(left_domain(row, point, span)) } else { Ok(()) }
+}
+
+fn left_domain<T: Real>(row: &Row, point: &[T], span: Span) -> EvalError {
     let args: String = point.iter().map(|x| format!(" {}", crate::number_text(x.to_f64()))).collect();
-    let at = if point.is_empty() { format!("`{name}`") } else { format!("({name}{args})") };
-    let domain = if domain == "everything" { "its result is not a number".to_string() } else { format!("its domain is {domain}") };
+    let at = if point.is_empty() { format!("`{}`", row.name) } else { format!("({}{args})", row.name) };
+    let domain = match row.domain {
+        crate::ops::domain::Domain::All => "its result is not a number".to_string(),
+        domain => format!("its domain is {}", domain.text()),
+    };
     EvalError::new("domain-left", span, format!("{at} leaves the safe domain: {domain}"))
 }
 
 /// The kernel for a number type.
-fn tensor_kernel<T: Real>(k: &crate::ops::row::TensorKernel) -> TensorFn<T> {
-    use std::any::TypeId;
-    // The two arms are the only number types there are; the cast is between identical types.
-    if TypeId::of::<T>() == TypeId::of::<f32>() {
-        let f: &dyn std::any::Any = &k.f32;
-        *f.downcast_ref::<TensorFn<T>>().expect("f32")
-    } else {
-        let f: &dyn std::any::Any = &k.f64;
-        *f.downcast_ref::<TensorFn<T>>().expect("f64")
-    }
+fn tensor_kernel<T: Real>(k: &TensorKernel) -> TensorFn<T> {
+    // There are two number types; the cast is between identical types.
+    let f: &dyn std::any::Any = match T::DTYPE {
+        crate::ops::real::Dtype::F32 => &k.f32,
+        crate::ops::real::Dtype::F64 => &k.f64,
+    };
+    *f.downcast_ref::<TensorFn<T>>().expect("the kernel of its own type")
 }

@@ -185,9 +185,10 @@ impl Builder {
         match self.region.node(x).kind {
             Kind::Op(Op::Join, _) => {
                 let (from, to) = self.region.node(x).args;
-                if to as usize - from as usize == self.shape(x).len() {
-                    // All scalars: no need to search.
-                    return (shape == Shape::Scalar).then(|| self.region.pool[from as usize + start as usize]);
+                if to as usize - from as usize == self.shape(x).len() && shape == Shape::Scalar {
+                    // One number each: no need to search. A vector of one number still has to be opened.
+                    let part = self.region.pool[from as usize + start as usize];
+                    return Some(self.given(Op::Cut, 0, shape, &[part]));
                 }
                 for i in from..to {
                     let part = self.region.pool[i as usize];

@@ -280,29 +280,71 @@ pub(crate) fn det<T: Real>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut 
     Ok(())
 }
 
-/// Matrix of cofactors, the derivative of `det`: minors up to 6 by 6 (finite even where the matrix is singular), `det` times the
-/// transposed inverse beyond.
+/// Minors are computed one by one up to this size, which keeps them finite where the matrix is singular.
+const MINORS: usize = 6;
+
+/// A square matrix without some rows and columns.
+fn without<T: Real>(a: &[T], n: usize, rows: &[usize], columns: &[usize]) -> Vec<T> {
+    let kept = (0..n).filter(|r| !rows.contains(r)).flat_map(|r| (0..n).filter(|c| !columns.contains(c)).map(move |c| a[r * n + c]));
+    kept.collect()
+}
+
+fn signed<T: Real>(x: T, odd: bool) -> T {
+    if odd { -x } else { x }
+}
+
+fn inverse<T: Real>(lu: &Lu<T>) -> Vec<T> {
+    let mut out = vec![T::ZERO; lu.n * lu.n];
+    lu.solve(&identity(lu.n), lu.n, &mut out);
+    out
+}
+
+/// Matrix of cofactors, the derivative of `det`; beyond the size of minors, `det` times the transposed inverse.
 pub(crate) fn cofactor<T: Real>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut [T]) -> Out {
     let (n, _) = rows_columns(args[0].shape);
     let a = args[0].data;
-    if n <= 6 {
-        let mut minor = vec![T::ZERO; (n - 1) * (n - 1)];
+    if n <= MINORS {
         for i in 0..n {
             for j in 0..n {
-                let kept = (0..n).filter(|&r| r != i).flat_map(|r| (0..n).filter(move |&c| c != j).map(move |c| a[r * n + c]));
-                minor.iter_mut().zip(kept).for_each(|(m, x)| *m = x);
-                let d = det_of(&minor, n - 1);
-                out[i * n + j] = if (i + j) % 2 == 1 { -d } else { d };
+                out[i * n + j] = signed(det_of(&without(a, n, &[i], &[j]), n - 1), (i + j) % 2 == 1);
             }
         }
     } else {
         let lu = Lu::new(a, n);
-        let d = lu.det();
-        let mut inverse = vec![T::ZERO; n * n];
-        lu.solve(&identity(n), n, &mut inverse);
+        let (d, y) = (lu.det(), inverse(&lu));
         for i in 0..n {
             for j in 0..n {
-                out[i * n + j] = d * inverse[j * n + i];
+                out[i * n + j] = d * y[j * n + i];
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The derivative of the cofactors of the first matrix along the second.
+pub(crate) fn cofactor_along<T: Real>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut [T]) -> Out {
+    let (n, _) = rows_columns(args[0].shape);
+    let (a, t) = (args[0].data, args[1].data);
+    if n <= MINORS {
+        for i in 0..n {
+            for j in 0..n {
+                let terms = (0..n).filter(|&k| k != i).flat_map(|k| (0..n).filter(|&l| l != j).map(move |l| (k, l)));
+                out[i * n + j] = sum(terms.map(|(k, l)| {
+                    // Rows and columns behind the deleted ones move up by one.
+                    let odd = (i + j + k - usize::from(k > i) + l - usize::from(l > j)) % 2 == 1;
+                    t[k * n + l] * signed(det_of(&without(a, n, &[i, k], &[j, l]), n - 2), odd)
+                }));
+            }
+        }
+    } else {
+        let lu = Lu::new(a, n);
+        let (d, y) = (lu.det(), inverse(&lu));
+        let slope = sum((0..n * n).map(|k| d * y[(k % n) * n + k / n] * t[k]));
+        let product = |x: &[T], z: &[T]| -> Vec<T> { (0..n * n).map(|k| sum((0..n).map(|m| x[k / n * n + m] * z[m * n + k % n]))).collect() };
+        let turned = product(&product(&y, t), &y);
+        for i in 0..n {
+            for j in 0..n {
+                out[i * n + j] = slope * y[j * n + i] - d * turned[j * n + i];
             }
         }
     }

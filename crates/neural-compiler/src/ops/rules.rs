@@ -230,44 +230,51 @@ pub(crate) fn det_vjp(b: &mut Builder, a: &Applied<'_>, g: NodeId) -> Vec<Maybe>
     vec![Some(b.mul(g, cofactors))]
 }
 
-/// Cofactors are linear up to 2 by 2; beyond, they are `det A` times the transposed inverse.
+/// The second derivative of `det` is symmetric in its two directions, so one operation serves both modes.
 pub(crate) fn cofactor_jvp(b: &mut Builder, a: &Applied<'_>, t: &[Maybe]) -> Maybe {
-    let t = t[0]?;
-    match b.shape(a.out) {
-        Shape::Matrix(1, 1) => None,
-        Shape::Matrix(2, 2) => Some(b.op(Op::Cofactor, &[t])),
+    t[0].map(|t| b.op(Op::CofactorAlong, &[a.args[0], t]))
+}
+
+pub(crate) fn cofactor_vjp(b: &mut Builder, a: &Applied<'_>, g: NodeId) -> Vec<Maybe> {
+    vec![Some(b.op(Op::CofactorAlong, &[a.args[0], g]))]
+}
+
+/// The third derivative of `det` in directions `t` and `s`, as a matrix: symmetric as well. Beyond 3 by 3 it goes through the
+/// inverse, so it is not a number where the matrix is singular.
+fn third_derivative(b: &mut Builder, a: NodeId, t: NodeId, s: NodeId) -> Maybe {
+    match b.shape(a) {
+        Shape::Matrix(1 | 2, _) => None,
+        Shape::Matrix(3, _) => Some(b.op(Op::CofactorAlong, &[s, t])),
         _ => {
-            let y = b.op(Op::Inv, a.args);
-            let yt = transposed(b, y);
-            let det = b.op(Op::Det, a.args);
-            let slope = b.mul(a.out, t);
-            let slope = b.op(Op::Total, &[slope]);
-            let ty = b.op(Op::Product, &[t, y]);
-            let yty = b.op(Op::Product, &[y, ty]);
-            let yty = transposed(b, yty);
-            let (grown, turned) = (b.mul(slope, yt), b.mul(det, yty));
-            Some(b.sub(grown, turned))
+            let y = b.op(Op::Inv, &[a]);
+            let (det, cofactors, along) = (b.op(Op::Det, &[a]), b.op(Op::Cofactor, &[a]), b.op(Op::CofactorAlong, &[a, s]));
+            let contract = |b: &mut Builder, x: NodeId, z: NodeId| {
+                let product = b.mul(x, z);
+                b.op(Op::Total, &[product])
+            };
+            let product = |b: &mut Builder, x: NodeId, z: NodeId| b.op(Op::Product, &[x, z]);
+            let (slope, turn, bend) = (contract(b, cofactors, t), contract(b, cofactors, s), contract(b, along, t));
+            let (ty, sy) = (product(b, t, y), product(b, s, y));
+            let (yty, ysy) = (product(b, y, ty), product(b, y, sy));
+            let (ysyty, ytysy) = (product(b, ysy, ty), product(b, yty, sy));
+            let both = b.add(ysyty, ytysy);
+            let terms = [b.mul(bend, y), b.mul(slope, ysy), b.mul(turn, yty), b.mul(det, both)];
+            let sum = b.sub(terms[0], terms[1]);
+            let sum = b.sub(sum, terms[2]);
+            let sum = b.add(sum, terms[3]);
+            Some(transposed(b, sum))
         }
     }
 }
 
-pub(crate) fn cofactor_vjp(b: &mut Builder, a: &Applied<'_>, g: NodeId) -> Vec<Maybe> {
-    vec![match b.shape(a.out) {
-        Shape::Matrix(1, 1) => None,
-        Shape::Matrix(2, 2) => Some(b.op(Op::Cofactor, &[g])),
-        _ => {
-            let y = b.op(Op::Inv, a.args);
-            let yt = transposed(b, y);
-            let det = b.op(Op::Det, a.args);
-            let slope = b.mul(g, yt);
-            let slope = b.op(Op::Total, &[slope]);
-            let gt = transposed(b, g);
-            let gy = b.op(Op::Product, &[gt, yt]);
-            let ygy = b.op(Op::Product, &[yt, gy]);
-            let (grown, turned) = (b.mul(slope, a.out), b.mul(det, ygy));
-            Some(b.sub(grown, turned))
-        }
-    }]
+pub(crate) fn cofactor_along_jvp(b: &mut Builder, a: &Applied<'_>, t: &[Maybe]) -> Maybe {
+    let moved = t[0].and_then(|s| third_derivative(b, a.args[0], a.args[1], s));
+    let turned = t[1].map(|t| b.op(Op::CofactorAlong, &[a.args[0], t]));
+    sum_present(b, [moved, turned])
+}
+
+pub(crate) fn cofactor_along_vjp(b: &mut Builder, a: &Applied<'_>, g: NodeId) -> Vec<Maybe> {
+    vec![third_derivative(b, a.args[0], a.args[1], g), Some(b.op(Op::CofactorAlong, &[a.args[0], g]))]
 }
 
 pub(crate) fn inv_jvp(b: &mut Builder, a: &Applied<'_>, t: &[Maybe]) -> Maybe {

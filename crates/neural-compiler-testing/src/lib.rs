@@ -5,6 +5,7 @@
 //! and the fuzzer in `fuzz/` are thin users of these.
 
 pub mod case;
+pub mod derivatives;
 pub mod exercise;
 pub mod generate;
 pub mod mutate;

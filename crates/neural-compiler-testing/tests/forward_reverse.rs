@@ -91,14 +91,24 @@ fn forward_equals_reverse() {
         let case = differentiable(seed);
         match check(&case, seed) {
             Ok(slope) => steep += u64::from(slope),
-            Err(what) => wrong.push(format!("seed {seed}: {what}
-{}", case.source)),
+            Err(what) => wrong.push(format!(
+                "seed {seed}: {what}
+{}",
+                case.source
+            )),
         }
     }
-    assert!(wrong.is_empty(), "{} programs fail, the first of them:
-{}", wrong.len(), wrong[..wrong.len().min(4)].join("
+    assert!(
+        wrong.is_empty(),
+        "{} programs fail, the first of them:
+{}",
+        wrong.len(),
+        wrong[..wrong.len().min(4)].join(
+            "
 
-"));
+"
+        )
+    );
     println!("{count} programs, {steep} with a slope");
     assert!(steep > count * 6 / 10, "only {steep} of {count} programs depend smoothly on their inputs");
 }

@@ -10,7 +10,8 @@ fn derivatives(source: &str, x: f64) -> Vec<f64> {
     assert_eq!(graph.inputs.len(), 1, "{source}");
     let second = diff::hessian(&graph, &[0]).unwrap_or_else(|e| panic!("{e}\n{source}"));
     let reverse = interp::run(&second, &[Tensor::scalar(x)], &Default::default()).unwrap_or_else(|e| panic!("{e}\n{source}"));
-    let along = interp::run(&diff::jvp(&graph, &[0]), &[Tensor::scalar(x), Tensor::scalar(1.0)], &Default::default()).unwrap_or_else(|e| panic!("{e}\n{source}"));
+    let along =
+        interp::run(&diff::jvp(&graph, &[0]), &[Tensor::scalar(x), Tensor::scalar(1.0)], &Default::default()).unwrap_or_else(|e| panic!("{e}\n{source}"));
     let numbers: Vec<f64> = reverse.iter().flat_map(|t| t.data().to_vec()).collect();
     assert_eq!(numbers[1], along[1].data()[0], "forward and reverse differ for {source} at {x}");
     numbers

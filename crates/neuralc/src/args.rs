@@ -266,7 +266,7 @@ pub(crate) struct ComposeArgs {
     /// Files with programs, the innermost first; `-` for standard input
     #[arg(value_name = "FILE", num_args = 2.., required = true)]
     pub(crate) files: Vec<String>,
-    /// The input to feed: once for all files after the first, or once for each
+    /// The input to feed: once, for the files that have it, or once for each file after the first
     #[arg(long, value_name = "NAME")]
     pub(crate) into: Vec<String>,
 }

@@ -49,20 +49,21 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Names the option that raises a limit.
+/// Names the option of the command line that helps.
 fn advise(mut d: Diagnostic) -> Diagnostic {
-    let option = match d.code {
-        "limit-source-size" => "--max-source-bytes",
-        "limit-nesting" => "--max-nesting",
-        "limit-nodes" => "--max-nodes",
-        "limit-iterations" => "--max-iterations",
-        "limit-depth" => "--max-depth",
-        "limit-steps" => "--max-steps",
-        "limit-memory" => "--max-memory",
+    let advice = match d.code {
+        "limit-source-size" => "--max-source-bytes raises the limit",
+        "limit-nesting" => "--max-nesting raises the limit",
+        "limit-nodes" => "--max-nodes raises the limit",
+        "limit-iterations" => "--max-iterations raises the limit",
+        "limit-depth" => "--max-depth raises the limit",
+        "limit-steps" => "--max-steps raises the limit",
+        "limit-memory" => "--max-memory raises the limit",
+        "shape-unknown" => "here: --shape NAME=SIZE",
+        "ambiguous-input" => "here: --into NAME",
         _ => return d,
     };
-    let raise = format!("{option} raises the limit");
-    d.help = Some(d.help.map_or(raise.clone(), |h| format!("{h}; {raise}")));
+    d.help = Some(d.help.map_or(advice.into(), |h| format!("{h}; {advice}")));
     d
 }
 

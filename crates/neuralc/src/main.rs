@@ -50,7 +50,8 @@ fn run(cli: Cli) -> u8 {
 /// Runs `f`; a panic becomes a polite report and exit code 70.
 fn guard(f: impl FnOnce() -> u8) -> u8 {
     std::panic::set_hook(Box::new(|info| {
-        let message = info.payload_as_str().unwrap_or("no message");
+        let payload = info.payload();
+        let message = payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
         let place = info.location().map(|l| format!(" ({}:{})", l.file(), l.line())).unwrap_or_default();
         let mut err = std::io::stderr();
         let _ = writeln!(err, "neuralc: internal error: {message}{place}");
@@ -65,5 +66,6 @@ mod tests {
     fn panics_become_exit_code_70() {
         assert_eq!(super::guard(|| panic!("on purpose")), 70);
         assert_eq!(super::guard(|| 1), 1);
+        drop(std::panic::take_hook());
     }
 }

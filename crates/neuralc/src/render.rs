@@ -47,8 +47,13 @@ struct Excerpt {
     mark: Range<usize>,
 }
 
+/// The last character boundary up to a byte.
 fn floor(text: &str, at: usize) -> usize {
-    text.floor_char_boundary(at)
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
 }
 
 /// Cuts the lines a span covers out of a text.

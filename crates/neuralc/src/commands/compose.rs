@@ -14,12 +14,18 @@ pub(crate) fn run(context: &mut Context, args: &ComposeArgs) -> Result<u8, Failu
         return Err(Failure::Usage(format!("--into is given once, or once for each of the {stages} files after the first")));
     }
     let mut composed: Option<Compiled> = None;
+    let mut fed = args.into.len() != 1;
     for (i, file) in args.files.iter().enumerate() {
         let next = Compiled::new(context, context.source(Some(file), None)?)?;
         composed = Some(match composed {
             None => next,
             Some(inner) => {
-                let name = args.into.get(i - 1).or(args.into.first().filter(|_| args.into.len() == 1));
+                // A single name goes to the stages that have it.
+                let name = match &args.into[..] {
+                    [one] => Some(one).filter(|name| next.program.inputs().iter().any(|i| i.name == **name)),
+                    names => names.get(i - 1),
+                };
+                fed |= name.is_some();
                 let both = match name {
                     Some(name) => feed(&next.program, name, &inner.program),
                     None => chain(&[&inner.program, &next.program]),
@@ -28,6 +34,9 @@ pub(crate) fn run(context: &mut Context, args: &ComposeArgs) -> Result<u8, Failu
                 Compiled { source: Source::new("<composed>", program.source()), program }
             }
         });
+    }
+    if !fed {
+        return Err(Failure::plain("unknown-input", format!("no program after the first has an input `{}`", args.into[0]), None));
     }
     let composed = composed.ok_or_else(|| Failure::Usage("give at least two files".into()))?;
     let text = format(&composed.source.text, &context.limits).map_err(|e| Failure::program(&composed.source, e))?;

@@ -3,13 +3,13 @@
 //!
 //! A defined value is computed at once and becomes an input of every later program: that is what `:grad` differentiates by.
 
+mod balance;
 mod session;
 mod terminal;
 
 use crate::args::ReplArgs;
 use crate::context::{Context, Failure};
-use neural_compiler::Limits;
-use neural_compiler::syntax::reader::read;
+use balance::Balance;
 use session::{Reply, Session};
 use std::io::{BufRead, IsTerminal, stdin};
 use terminal::{Line, Terminal};
@@ -24,17 +24,6 @@ pub(crate) const HELP: &str = "\
 :reset                 forget everything
 :help  :quit
 ";
-
-/// Whether a text still waits for a closing parenthesis, bracket or comment.
-fn incomplete(text: &str) -> bool {
-    let (_, errors) = read(text, &Limits::default());
-    let Some(first) = errors.first() else { return false };
-    match first.code {
-        "unclosed-comment" => true,
-        "unbalanced-parenthesis" => first.labels.is_empty() && first.message.contains("never closed"),
-        _ => false,
-    }
-}
 
 pub(crate) fn run(context: &mut Context, args: &ReplArgs) -> Result<u8, Failure> {
     let mut session = Session::new(args.dtype.0, args.trap);
@@ -82,31 +71,20 @@ fn piped(context: &mut Context, session: &mut Session) -> Result<u8, Failure> {
     let mut pending = String::new();
     let mut input = stdin().lock();
     let mut bytes = Vec::new();
+    let mut balance = Balance::default();
     loop {
         bytes.clear();
         let read = input.read_until(b'\n', &mut bytes)?;
-        pending.push_str(&String::from_utf8_lossy(&bytes));
-        if read > 0 && pending.len() <= context.limits.source_bytes && !pending.starts_with(':') && incomplete(&pending) {
+        let line = String::from_utf8_lossy(&bytes);
+        pending.push_str(&line);
+        balance.line(&line);
+        if read > 0 && pending.len() <= context.limits.source_bytes && balance.open() {
             continue;
         }
         let entry = std::mem::take(&mut pending);
+        balance = Balance::default();
         if !answer(context, session, &entry)? || read == 0 {
             return Ok(Failure::FINE);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::incomplete;
-
-    #[test]
-    fn entries_end_when_parentheses_balance() {
-        for text in ["(", "(+ 1\n", "[1 2", "#| note", "(define (f x)\n"] {
-            assert!(incomplete(text), "{text}");
-        }
-        for text in ["", "1", "(+ 1 2)", ")", "(]", "(+ 1 2))", "\"", "; ("] {
-            assert!(!incomplete(text), "{text}");
         }
     }
 }

@@ -7,13 +7,14 @@ use crate::context::{Context, Failure};
 use crate::core::Compiled;
 use crate::inputs::{Wide, tensors};
 use crate::render::Source;
+use crate::value;
 use neural_compiler::graph::{Graph, Kind};
 use neural_compiler::ops::real::{Dtype, Real};
 use neural_compiler::source::Span;
 use neural_compiler::syntax::ast::InputKind;
 use neural_compiler::syntax::reader::{Data, DatumId, read};
 use neural_compiler::{Diagnostic, Diagnostics, Shape};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 /// Whether to go on.
 pub(crate) enum Reply {
@@ -54,6 +55,7 @@ impl Session {
             let (name, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
             match (name, rest.trim()) {
                 ("q" | "quit" | "exit", _) => return Ok(Reply::Quit),
+                ("h" | "help", _) if context.json => context.print_json(&json!({"help": HELP}))?,
                 ("h" | "help", _) => context.print(HELP)?,
                 ("list", _) => self.list(context)?,
                 ("reset", _) => *self = Session::new(self.dtype, self.trap),
@@ -171,9 +173,14 @@ impl Session {
     }
 
     fn list(&self, context: &mut Context) -> Result<(), Failure> {
-        for (name, value) in &self.values {
-            let value = &tensors::<f64>(std::slice::from_ref(value))[0];
-            context.print(&format!("{name} = {}\n", crate::value::to_text(value)))?;
+        let tensor = |value: &Wide| tensors::<f64>(std::slice::from_ref(value)).remove(0);
+        if context.json {
+            let values: Map<String, Value> = self.values.iter().map(|(n, v)| (n.clone(), value::to_json(&tensor(v)))).collect();
+            let functions: Vec<&str> = self.functions.iter().map(|f| f.1.as_str()).collect();
+            return context.print_json(&json!({"values": values, "functions": functions}));
+        }
+        for (name, v) in &self.values {
+            context.print(&format!("{name} = {}\n", value::to_text(&tensor(v))))?;
         }
         for (_, text) in &self.functions {
             context.print(&format!("{text}\n"))?;

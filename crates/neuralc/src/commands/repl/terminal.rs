@@ -1,7 +1,7 @@
 //! The line editor: history, completion, entries of several lines. In: keys; out: entries.
 
 use crate::commands::ops::FORMS;
-use crate::commands::repl::incomplete;
+use crate::commands::repl::balance::Balance;
 use neural_compiler::ops::surface_names;
 use rustyline::completion::{Completer, Pair};
 use rustyline::config::{CompletionType, Config};
@@ -92,9 +92,7 @@ impl Completer for Assistant {
 
 impl Validator for Assistant {
     fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
-        let text = context.input();
-        let text = text.strip_prefix(':').and_then(|t| t.split_once(' ')).map_or(text, |t| t.1);
-        Ok(if incomplete(text) { ValidationResult::Incomplete } else { ValidationResult::Valid(None) })
+        Ok(if Balance::of(context.input()).open() { ValidationResult::Incomplete } else { ValidationResult::Valid(None) })
     }
 }
 

@@ -384,6 +384,7 @@ impl<T: Checked> Analysis<'_, T> {
                 values::uniform(Interval::everything().or_nan(nan || singular || overflow), shape)
             }
             Bound::Corners(..)
+            | Bound::Exact(..)
             | Bound::Even(_)
             | Bound::Range(..)
             | Bound::Sine

@@ -101,8 +101,10 @@ impl Domain {
 /// How an operation maps intervals.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Bound {
-    /// Monotone in each argument: bounds are taken at the corners. Within the given range, whatever rounding does.
+    /// Monotone in each argument before rounding: bounds are taken at the corners and widened, but never beyond the given range.
     Corners(f64, f64),
+    /// Monotone in each argument after rounding too: bounds are taken at the corners.
+    Exact(f64, f64),
     /// Symmetric about 0 and growing away from it, at least this.
     Even(f64),
     /// Anything in a range.
@@ -150,7 +152,8 @@ pub fn bound<T: Real>(row: &Row, args: &[Interval<T>]) -> Interval<T> {
     let x = args[0];
     let everything = || Interval::everything().or_nan(true);
     let result = match row.bound {
-        Bound::Corners(lo, hi) => corners(&row.kernel, args).meet_range(lo, hi),
+        Bound::Corners(lo, hi) => clipped(corners(&row.kernel, args).widen(), lo, hi),
+        Bound::Exact(lo, hi) => clipped(corners(&row.kernel, args), lo, hi),
         Bound::Even(least) => {
             let hull = Interval::hull([at(&[x.lo]), at(&[x.hi])]).widen();
             let hull = if x.contains(T::ZERO) || x.nonzero { hull.join(Interval::point(at(&[T::ZERO]))) } else { hull };
@@ -167,7 +170,7 @@ pub fn bound<T: Real>(row: &Row, args: &[Interval<T>]) -> Interval<T> {
         Bound::Cosine => wave(x, at, 0.0),
         Bound::Tangent => {
             // Poles at a quarter turn and every half turn from there.
-            if turns_within(x, 0.25, 0.5) || x.has_infinity() { everything() } else { corners(&row.kernel, args) }
+            if turns_within(x, 0.25, 0.5) || x.has_infinity() { everything() } else { corners(&row.kernel, args).widen() }
         }
         Bound::Product => args[0] * args[1],
         Bound::Ratio => ratio(x, args[1], at),
@@ -216,6 +219,11 @@ pub fn bound<T: Real>(row: &Row, args: &[Interval<T>]) -> Interval<T> {
     result.or_nan(nan)
 }
 
+/// Bounds within a range; a corner outside the domain says nothing, so then it is the whole range.
+fn clipped<T: Real>(hull: Interval<T>, lo: f64, hi: f64) -> Interval<T> {
+    if hull.nan { Interval::new(T::from_f64(lo), T::from_f64(hi)).or_nan(true) } else { hull.meet_range(lo, hi) }
+}
+
 trait MeetRange {
     fn meet_range(self, lo: f64, hi: f64) -> Self;
 }
@@ -227,18 +235,14 @@ impl<T: Real> MeetRange for Interval<T> {
     }
 }
 
-/// Hull of the values at the corners, widened where the function is not known to be monotone after rounding.
+/// Hull of the values at the corners.
 fn corners<T: Real>(kernel: &Kernel, args: &[Interval<T>]) -> Interval<T> {
     let mut points = Vec::with_capacity(1 << args.len());
     for corner in 0..1usize << args.len() {
         let point: Vec<T> = args.iter().enumerate().map(|(i, a)| if corner >> i & 1 == 1 { a.hi } else { a.lo }).collect();
         points.push(apply_scalar(kernel, &point));
     }
-    let hull = Interval::hull(points);
-    match kernel {
-        Kernel::Binary(_) => hull,
-        _ => hull.widen(),
-    }
+    Interval::hull(points)
 }
 
 /// Whether some point `offset + k * step` of a full turn lies in the interval, with room for rounding.

@@ -1,0 +1,49 @@
+# The two commands of the README, and the longer runs behind them. Everything a target needs, it installs itself.
+
+CARGO ?= cargo
+PYTHON ?= python3
+VENV := .venv
+OUT := out
+SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
+
+.PHONY: help demo test deps lint accuracy accuracy-quick fuzz bench-compile clean
+
+help: ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+
+demo: ## build, then compile, run, differentiate and draw a bundled model
+	$(CARGO) build --release --locked -p neuralc
+	./examples/demo.sh "$$($(CARGO) metadata --locked --no-deps --format-version 1 | sed -E 's/.*"target_directory":"([^"]*)".*/\1/')/release/neuralc" $(OUT)
+
+test: deps ## every test: Rust, spec examples, fuzzing, Guile and multiprecision oracles
+	$(CARGO) test --locked --workspace --quiet
+
+deps: $(VENV)/.ready ## what the tests need: a real Scheme, and mpmath in a virtual environment
+	@command -v guile >/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq guile-3.0 >/dev/null; }
+
+$(VENV)/.ready: oracles/requirements.txt
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --requirement oracles/requirements.txt
+	touch $@
+
+lint: ## formatting and clippy
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --workspace --all-targets --quiet -- -D warnings
+
+accuracy: ## measure every elementary function (about 20 minutes) and rewrite docs/accuracy.md
+	@command -v m4 >/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq m4 >/dev/null; }
+	$(CARGO) run --release --locked --manifest-path tools/accuracy/Cargo.toml
+
+accuracy-quick: ## the same on fewer points
+	@command -v m4 >/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq m4 >/dev/null; }
+	$(CARGO) run --release --locked --manifest-path tools/accuracy/Cargo.toml -- --quick
+
+fuzz: ## a million fuzzed inputs
+	$(CARGO) run --release --locked -p neural-compiler-fuzz -- --count 1000000
+
+bench-compile: ## source text to ready program
+	$(CARGO) bench --locked -p neural-compiler --bench compile
+
+clean: ## remove what the other targets made
+	$(CARGO) clean
+	rm -rf $(VENV) $(OUT)

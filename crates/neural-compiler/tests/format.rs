@@ -49,6 +49,12 @@ fn long_calls_break_under_the_first_argument() {
 }
 
 #[test]
+fn arguments_of_long_names_stand_below_them() {
+    let source = "(a-function-with-a-long-name (* aaaaaaaaaaaaaaaaaaa bbbbbbbbbbbbbbbbb) (* cccccccccccccc ddddddddddd))";
+    assert_eq!(check(source), "(a-function-with-a-long-name\n  (* aaaaaaaaaaaaaaaaaaa bbbbbbbbbbbbbbbbb)\n  (* cccccccccccccc ddddddddddd))\n");
+}
+
+#[test]
 fn long_vectors_are_filled() {
     let numbers: Vec<String> = (0..100).map(|i| i.to_string()).collect();
     let out = check(&format!("[{}]", numbers.join(" ")));

@@ -128,8 +128,8 @@ pub(crate) struct SourceArgs {
 #[command(
     override_usage = "neuralc run [OPTIONS] <FILE | -e EXPR> [NAME=VALUE]...",
     after_help = "\
-A value is a number (1.5, 1/3, -inf), a vector [1,2,3] or a matrix [[1,2],[3,4]]; blanks may stand for
-commas. Parameters and states declared in the program start at their declared values.
+A value is a number (1.5, 1/3, -inf), a vector [1,2,3] or a matrix [[1,2],[3,4]]; blanks may stand for commas. \
+Parameters and states declared in the program start at their declared values.
 
 Examples:
   neuralc run -e '(* 0.5 (* m (square v)))' m=2 v=3
@@ -161,8 +161,8 @@ pub(crate) struct RunArgs {
 /// `neuralc check`
 #[derive(Args)]
 #[command(after_help = "\
-With ranges, every operation that can leave its domain for some input inside them is reported (division
-by zero, square root of a negative number, …); nothing is reported only where safety is proved. Inputs
+With ranges, every operation that can leave its domain for some input inside them is reported (division \
+by zero, square root of a negative number, …); nothing is reported only where safety is proved. Inputs \
 without a range may be anything; parameters stay within their declared bounds.
 
 Examples:
@@ -255,7 +255,7 @@ pub(crate) struct FmtArgs {
 /// `neuralc compose`
 #[derive(Args)]
 #[command(after_help = "\
-The value of each program becomes the only free input of the next, or the one named with --into. The
+The value of each program becomes the only free input of the next, or the one named with --into. The \
 source of the whole is printed; inputs of the same name become one input.
 
 Examples:

@@ -15,6 +15,8 @@ use crate::syntax::reader::read;
 const WIDTH: usize = 88;
 /// Deeper indentation than this helps nobody and would make the output quadratic in the nesting.
 const DEEPEST: usize = 60;
+/// Arguments stand right of a head up to this long, below a longer one.
+const LONGEST_HEAD: usize = 12;
 /// Comments after code are aligned with their neighbours by at most this many blanks.
 const MOST_PADDING: usize = 40;
 
@@ -289,20 +291,20 @@ impl Printer<'_> {
         let start = self.column.min(DEEPEST);
         self.put(open);
         let style = self.tree.style(id);
-        let inner = match style {
-            Style::Data => start + 1,
-            Style::Body(_) => start + 2,
-            Style::Call | Style::Branches => {
-                let head = self.tree.item(children[0]).flat.unwrap_or(0);
-                if head <= 12 { start + head + 2 } else { start + 2 }
-            }
+        let (inner, first_line) = match style {
+            Style::Data => (start + 1, 1),
+            Style::Body(_) => (start + 2, style.first_line()),
+            Style::Call | Style::Branches => match self.tree.item(children[0]).flat {
+                Some(head) if head <= LONGEST_HEAD => (start + head + 2, style.first_line()),
+                _ => (start + 2, 1),
+            },
         };
         // Many small things, such as the elements of a long vector, are set like words in a paragraph.
         let fill = matches!(style, Style::Data | Style::Call) && children.iter().all(|&c| self.tree.item(c).kind == Kind::Atom);
         for (i, &c) in children.iter().enumerate() {
             if i > 0 {
                 let full = fill && self.column + 1 + self.tree.item(c).flat.unwrap_or(0) >= WIDTH;
-                let wanted = if fill { full } else { i >= style.first_line() || self.tree.is_comment(children[i - 1]) };
+                let wanted = if fill { full } else { i >= first_line || self.tree.is_comment(children[i - 1]) };
                 self.separate(children[i - 1], c, inner, wanted);
             }
             self.item(c);

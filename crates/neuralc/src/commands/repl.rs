@@ -49,8 +49,10 @@ fn answer(context: &mut Context, session: &mut Session, entry: &str) -> Result<b
 
 fn interactive(context: &mut Context, session: &mut Session) -> Result<u8, Failure> {
     let mut terminal = Terminal::new().map_err(|e| Failure::plain("no-terminal", format!("cannot use the terminal: {e}"), None))?;
-    context.print("neuralc: an expression or a definition; :help explains, :quit ends.\n")?;
-    context.flush()?;
+    if !context.json {
+        context.print("neuralc: an expression or a definition; :help explains, :quit ends.\n")?;
+        context.flush()?;
+    }
     loop {
         match terminal.line(&session.names()) {
             Line::Entry(entry) => {

@@ -113,9 +113,9 @@ impl Session {
         let program = self.compile(context, expression)?;
         let values: Vec<Wide> = self.values.iter().map(|v| v.1.clone()).collect();
         let shapes: Vec<Shape> = values.iter().map(|v| v.0).collect();
-        let wrt = if order == Order::Value { Vec::new() } else { used(&*program.specialise(&shapes)?) };
-        let prelude = program.source.text.len() - expression.len();
-        evaluate::<T>(context, &program, &values, &wrt, order, self.trap).map_err(|f| relocate(f, &program.source.text[..prelude]))
+        let prelude = &program.source.text[..program.source.text.len() - expression.len()];
+        let wrt = if order == Order::Value { Ok(Vec::new()) } else { program.specialise(&shapes).map(|graph| used(&graph)) };
+        wrt.and_then(|wrt| evaluate::<T>(context, &program, &values, &wrt, order, self.trap)).map_err(|failure| relocate(failure, prelude))
     }
 
     fn forget(&mut self, name: &str) {
@@ -154,8 +154,11 @@ impl Session {
         let program = self.compile(context, text)?;
         let values: Vec<Wide> = self.values.iter().map(|v| v.1.clone()).collect();
         let shapes: Vec<Shape> = values.iter().map(|v| v.0).collect();
-        let graph = program.specialise(&shapes)?;
-        let results = program.run(context, &graph, &tensors::<T>(&values), self.trap)?;
+        let prelude = &program.source.text[..program.source.text.len() - text.len()];
+        let results = program
+            .specialise(&shapes)
+            .and_then(|graph| program.run(context, &graph, &tensors::<T>(&values), self.trap))
+            .map_err(|failure| relocate(failure, prelude))?;
         Ok((results[0].shape(), results[0].data().iter().map(|x| x.to_f64()).collect()))
     }
 

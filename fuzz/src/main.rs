@@ -1,10 +1,12 @@
 //! The fuzzer: `neural-compiler-fuzz --seconds N | --count N [--seed S] [--jobs J]`, or `neural-compiler-fuzz FILE…` to try
-//! single texts. Looks for panics, broken promises, hangs (one text for more than five seconds) and runaway memory; each kind is
+//! single texts. Looks for panics, broken promises, hangs (one text for more than five seconds of processor time) and runaway memory; each kind is
 //! minimised where that is possible and kept in `fuzz/crashes/`. Exits with 1 when it found any.
 
+mod clock;
 mod memory;
 mod options;
 
+use clock::Moment;
 use fastrand::Rng;
 use neural_compiler_testing::{exercise, mutate};
 use options::Options;
@@ -43,7 +45,7 @@ fn verdict(text: &str) -> Result<exercise::Reached, String> {
 /// What a worker is doing.
 struct Work {
     text: String,
-    since: Instant,
+    since: Moment,
 }
 
 fn keep(kind: &str, text: &str) {
@@ -99,7 +101,7 @@ fn fuzz(options: &Options) -> bool {
                         break;
                     }
                     let (_, text) = mutate::text(&mut Rng::with_seed(options.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(i)));
-                    *slot.lock().expect("no panic holds it") = Some(Work { text: text.clone(), since: Instant::now() });
+                    *slot.lock().expect("no panic holds it") = Some(Work { text: text.clone(), since: Moment::now() });
                     match verdict(&text) {
                         Ok(r) => drop(reached[r as usize].fetch_add(1, Relaxed)),
                         Err(kind) => {
@@ -125,7 +127,7 @@ fn fuzz(options: &Options) -> bool {
             std::thread::sleep(Duration::from_millis(20));
             for slot in &work {
                 if let Some(w) = &*slot.lock().expect("no panic holds it") {
-                    let kind = if w.since.elapsed() > PATIENCE { "hang" } else { "memory" };
+                    let kind = if w.since.exceeds(PATIENCE * options.jobs as u32) { "hang" } else { "memory" };
                     if kind == "hang" || memory::live() > MOST_MEMORY {
                         keep(kind, &w.text);
                         std::process::exit(1);

@@ -9,6 +9,7 @@ pub mod derivatives;
 pub mod exercise;
 pub mod generate;
 pub mod mutate;
+pub mod operations;
 pub mod oracle;
 
 pub use case::{Case, CaseInput, Compiled};

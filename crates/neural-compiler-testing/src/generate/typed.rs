@@ -43,7 +43,7 @@ pub fn everything(seed: u64) -> Case {
 
 fn program(seed: u64, safe: bool) -> Case {
     let mut rng = Rng::with_seed(seed);
-    let size = rng.i64(6..if safe { 60 } else { 90 });
+    let size = rng.i64(12..if safe { 70 } else { 90 });
     let mut w = Writer { rng, scope: Scope::new(), budget: Budget::new(size), safe, polymorphic: Vec::new() };
     let mut source = String::new();
     let mut inputs = Vec::new();
@@ -201,7 +201,7 @@ impl Writer {
         let (name, a) = (self.scope.fresh("poly"), self.scope.fresh("a"));
         let body = match self.rng.u32(..3) {
             0 => format!("(* {a} (sin {a}))"),
-            1 => format!("(if (> x 0) (+ {a} x) (- (tanh {a})))"),
+            1 => format!("(if (> (total {a}) 0) (+ {a} 0.5) (- (tanh {a})))"),
             _ => format!("(let ((h (* 0.5 {a}))) (+ h (square (cos h))))"),
         };
         self.polymorphic.push(name.clone());
@@ -232,7 +232,8 @@ impl Writer {
                 }
             }
         }
-        text += &self.expr(shape, depth);
+        // A whole program is more than a name or a number.
+        text += &if between == "\n" { self.operation(shape, depth) } else { self.expr(shape, depth) };
         self.scope.release(mark);
         text
     }

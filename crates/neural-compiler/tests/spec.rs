@@ -141,6 +141,7 @@ fn block(file: &str, start: usize, section: &str, lines: &[&str]) -> Result<Bloc
             None => return Err(format!("{file}:{at}: program text after an expectation")),
         }
     }
+    b.program.truncate(b.program.trim_end().len());
     if b.directives.iter().any(|d| d.what.is_expectation()) { Ok(b) } else { Err(format!("{file}:{start}: a block without an expectation")) }
 }
 

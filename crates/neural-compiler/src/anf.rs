@@ -286,7 +286,7 @@ pub fn convert(ast: &Ast, limits: &Limits) -> Result<Anf, Diagnostics> {
     for f in 0..ast.funs.len() {
         c.function(f);
     }
-    if c.errors.is_empty() { Ok(c.anf) } else { Err(Diagnostics(c.errors)) }
+    if c.errors.is_empty() { Ok(c.anf) } else { Err(Diagnostics::sorted(c.errors)) }
 }
 
 impl Converter<'_> {

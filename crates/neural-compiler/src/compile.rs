@@ -46,31 +46,35 @@ pub fn compile(source: &str, options: &Options) -> Result<Program, Diagnostics> 
     let anf = anf::convert(&ast, &options.limits)?;
     debug_assert_eq!(anf.verify(), Ok(()));
     let tails = tail::analyse(&anf);
-    let shapes = input_shapes(&ast, &anf)?;
+    let (shapes, guessed) = input_shapes(&ast, &anf)?;
     let program = Program { source: source.to_string(), ast, anf, tails, shapes, limits: options.limits, cache: Mutex::default() };
-    if let Some(shapes) = program.default_shapes() {
-        // Shapes are known: find what is wrong with them now rather than at the first call.
+    if let Some(shapes) = program.default_shapes()
+        && !guessed
+    {
+        // Shapes are known: find what is wrong with them now rather than at the first call. Where an input was taken for a scalar
+        // only because nothing says otherwise, the shapes of actual values decide.
         program.specialise(&shapes)?;
     }
     Ok(program)
 }
 
-/// What the program pins of its inputs' shapes.
-fn input_shapes(ast: &Ast, anf: &Anf) -> Result<Vec<InputShape>, Diagnostics> {
+/// What the program pins of its inputs' shapes, and whether any is a guess.
+fn input_shapes(ast: &Ast, anf: &Anf) -> Result<(Vec<InputShape>, bool), Diagnostics> {
     let scalar_op = |e: &(Expr, Span)| !matches!(e.0, Expr::Op(s, args) if s.op((args.1 - args.0) as usize).is_none_or(|op| !matches!(op.row().shape, ShapeRule::Elementwise)));
     let scalars = ast.inputs.iter().all(|i| matches!(i.shape, None | Some(Shape::Scalar))) && ast.exprs.iter().all(scalar_op);
     if scalars {
         // Nothing in the program makes or needs anything but scalars.
-        return Ok(vec![InputShape::Known(Shape::Scalar); ast.inputs.len()]);
+        return Ok((vec![InputShape::Known(Shape::Scalar); ast.inputs.len()], false));
     }
     let mut solver = Solver::new(anf);
     let terms: Vec<_> = ast.inputs.iter().map(|i| i.shape.map_or_else(|| solver.fresh(), Into::into)).collect();
     solver.call(FunId(0), terms.clone());
     solver.settle();
+    let guessed = terms.iter().any(|&t| solver.is_open(t));
     if !solver.errors.is_empty() {
-        return Err(Diagnostics(solver.errors));
+        return Err(Diagnostics::sorted(solver.errors));
     }
-    Ok(terms.into_iter().map(|t| solver.input_shape(t)).collect())
+    Ok((terms.into_iter().map(|t| solver.input_shape(t)).collect(), guessed))
 }
 
 impl Program {

@@ -82,6 +82,14 @@ impl Diagnostic {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostics(pub Vec<Diagnostic>);
 
+impl Diagnostics {
+    /// In source order, whatever order they were found in.
+    pub(crate) fn sorted(mut list: Vec<Diagnostic>) -> Diagnostics {
+        list.sort_by_key(|d| d.span);
+        Diagnostics(list)
+    }
+}
+
 impl From<Diagnostic> for Diagnostics {
     fn from(d: Diagnostic) -> Diagnostics {
         Diagnostics(vec![d])

@@ -138,6 +138,11 @@ impl<'a> Solver<'a> {
         }
     }
 
+    /// Whether nothing at all is known of a shape.
+    pub(crate) fn is_open(&self, t: Term) -> bool {
+        matches!(self.resolve(t), Term::Var(_))
+    }
+
     pub(crate) fn input_shape(&self, t: Term) -> InputShape {
         match (self.settled(t), self.resolve(t)) {
             (Some(s), _) => InputShape::Known(s),
@@ -458,7 +463,7 @@ impl<'a> Solver<'a> {
                 let mut total = Some(0);
                 for &t in terms {
                     total = match (self.resolve(t), total) {
-                        (Term::Var(_) | Term::Scalar, Some(n)) => Some(n + 1),
+                        (Term::Scalar, Some(n)) => Some(n + 1),
                         (Term::Vector(Dim::Known(k)), Some(n)) => Some(n + k),
                         (Term::Matrix(..), _) => {
                             self.misfit(op, terms, &spans, span);
@@ -467,10 +472,8 @@ impl<'a> Solver<'a> {
                         _ => None,
                     };
                 }
-                match total {
-                    Some(n) => Term::Vector(Dim::Known(n)),
-                    None => Term::Vector(self.fresh_dim()),
-                }
+                // A part nobody knows may be a scalar or a vector: the length stays open until the graph is built.
+                total.map_or_else(|| Term::Vector(self.fresh_dim()), |n| Term::Vector(Dim::Known(n)))
             }
             Special::Solve => {
                 let d = self.fresh_dim();

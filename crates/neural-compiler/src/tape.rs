@@ -2,7 +2,7 @@
 //! graph; out: one tape per region.
 //! Invariants: a slot is written before it is read and not reused before its last reader; a value of n numbers takes n slots in a
 //! row; a value is *uniform* (the same for every lane of a batch) unless it depends on a varying input or is made under a varying
-//! test.
+//! test; uniform values, varying values and records have slots of their own; parameters and results keep theirs to the end.
 
 use crate::graph::{Graph, Kind, NodeId, Region, RegionId, Type};
 use crate::shape::Shape;
@@ -28,6 +28,32 @@ impl Rate {
     }
 }
 
+/// Where a value lives: a run of slots of one kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// First slot.
+    pub at: u32,
+    /// How many numbers; 0 for a record.
+    pub len: u32,
+    /// Which slots.
+    pub rate: Rate,
+}
+
+impl Place {
+    /// Whether it holds a record.
+    pub fn is_record(self) -> bool {
+        self.len == 0
+    }
+
+    fn text(self) -> String {
+        match (self.is_record(), self.rate) {
+            (true, _) => format!(" r{}", self.at),
+            (false, Rate::Uniform) => format!(" u{}", self.at),
+            (false, Rate::Varying) => format!(" s{}", self.at),
+        }
+    }
+}
+
 /// An instruction.
 #[derive(Clone, Debug)]
 pub struct Instruction {
@@ -35,16 +61,16 @@ pub struct Instruction {
     pub node: NodeId,
     /// What it does.
     pub kind: Kind,
-    /// First slot of each result; one for most instructions.
-    pub out: Vec<u32>,
-    /// First slots of the arguments.
-    pub args: Vec<u32>,
+    /// The place of each result; one for most instructions.
+    pub out: Vec<Place>,
+    /// The places of the arguments.
+    pub args: Vec<Place>,
     /// Shapes of the results.
     pub shapes: Vec<Shape>,
     /// Uniform or varying.
     pub rate: Rate,
-    /// Slots (first and length) whose last reader this is.
-    pub frees: Vec<(u32, u32)>,
+    /// Places whose last reader this is.
+    pub frees: Vec<Place>,
 }
 
 /// A region's instructions.
@@ -52,16 +78,18 @@ pub struct Instruction {
 pub struct RegionTape {
     /// Its name.
     pub name: String,
-    /// First slots of the parameters.
-    pub params: Vec<u32>,
-    /// Rates of the parameters.
-    pub param_rates: Vec<Rate>,
+    /// The places of the parameters.
+    pub params: Vec<Place>,
     /// Instructions, in order.
     pub code: Vec<Instruction>,
-    /// First slots of the results.
-    pub results: Vec<u32>,
-    /// How many slots it needs.
+    /// The places of the results.
+    pub results: Vec<Place>,
+    /// How many varying slots it needs.
     pub slots: u32,
+    /// How many uniform slots it needs.
+    pub uniforms: u32,
+    /// How many records it holds.
+    pub records: u32,
 }
 
 /// A program as tapes, one per region, the main region first.
@@ -81,7 +109,7 @@ impl Tape {
     /// The tape of a graph some of whose inputs are the same for every lane.
     pub fn with_uniform(graph: &Graph, uniform: &[bool]) -> Tape {
         let rates = Rates::new(graph, uniform);
-        let regions = graph.regions.iter().enumerate().map(|(r, region)| allocate(graph, region, &rates.params[r], &rates.nodes[r])).collect::<Vec<_>>();
+        let regions = graph.regions.iter().enumerate().map(|(r, region)| allocate(graph, region, &rates.nodes[r])).collect::<Vec<_>>();
         let title = |region: &Region, i: &Instruction| crate::graph::print::title(graph, region, i.node);
         let titles = regions.iter().zip(&graph.regions).map(|(t, region)| t.code.iter().map(|i| title(region, i)).collect()).collect();
         Tape { regions, titles }
@@ -89,12 +117,12 @@ impl Tape {
 
     /// As text: an instruction a line.
     pub fn to_text(&self) -> String {
-        let slots = |s: &[u32]| s.iter().map(|s| format!(" s{s}")).collect::<String>();
+        let slots = |s: &[Place]| s.iter().map(|s| s.text()).collect::<String>();
         let mut out = String::new();
         for (r, (region, titles)) in self.regions.iter().zip(&self.titles).enumerate() {
-            out.push_str(&format!("tape {}#{r}, {} slots, parameters in{}\n", region.name, region.slots, slots(&region.params)));
+            out.push_str(&format!("tape {}#{r}, {} slots, {} uniforms, parameters in{}\n", region.name, region.slots, region.uniforms, slots(&region.params)));
             for (i, title) in region.code.iter().zip(titles) {
-                let frees = if i.frees.is_empty() { String::new() } else { format!("  frees{}", slots(&i.frees.iter().map(|f| f.0).collect::<Vec<_>>())) };
+                let frees = if i.frees.is_empty() { String::new() } else { format!("  frees{}", slots(&i.frees)) };
                 out.push_str(&format!(" {} <- {title}{}  {}{frees}\n", slots(&i.out), slots(&i.args), i.rate.name()));
             }
             out.push_str(&format!("  return{}\n", slots(&region.results)));
@@ -104,11 +132,12 @@ impl Tape {
 
     /// As JSON.
     pub fn to_json(&self) -> Value {
+        let names = |places: &[Place]| places.iter().map(|p| p.text().trim().to_string()).collect::<Vec<_>>();
         let instruction = |(i, title): (&Instruction, &String)| {
             json!({
-                "op": title, "out": i.out, "args": i.args, "rate": i.rate.name(),
+                "op": title, "out": names(&i.out), "args": names(&i.args), "rate": i.rate.name(),
                 "shapes": i.shapes.iter().map(|s| s.dims()).collect::<Vec<_>>(),
-                "frees": i.frees.iter().map(|f| f.0).collect::<Vec<_>>(),
+                "frees": names(&i.frees),
             })
         };
         let regions: Vec<Value> = self
@@ -117,7 +146,7 @@ impl Tape {
             .zip(&self.titles)
             .map(|(r, titles)| {
                 json!({
-                    "name": r.name, "slots": r.slots, "params": r.params, "results": r.results,
+                    "name": r.name, "slots": r.slots, "uniforms": r.uniforms, "params": names(&r.params), "results": names(&r.results),
                     "code": r.code.iter().zip(titles).map(instruction).collect::<Vec<_>>(),
                 })
             })
@@ -243,19 +272,39 @@ impl Slots {
         self.used += length;
         self.used - length
     }
+}
 
-    fn give(&mut self, slot: u32, length: u32) {
-        self.free.entry(length).or_default().push(slot);
+/// The three kinds of slots of a region.
+#[derive(Default)]
+struct Files {
+    varying: Slots,
+    uniform: Slots,
+    records: Slots,
+}
+
+impl Files {
+    fn of(&mut self, record: bool, rate: Rate) -> &mut Slots {
+        match (record, rate) {
+            (true, _) => &mut self.records,
+            (false, Rate::Uniform) => &mut self.uniform,
+            (false, Rate::Varying) => &mut self.varying,
+        }
+    }
+
+    fn take(&mut self, ty: Type, rate: Rate) -> Place {
+        match ty {
+            Type::Value(s) => Place { at: self.of(false, rate).take(s.len() as u32), len: s.len() as u32, rate },
+            Type::Record | Type::Many => Place { at: self.records.take(1), len: 0, rate: Rate::Varying },
+        }
+    }
+
+    fn give(&mut self, place: Place) {
+        self.of(place.is_record(), place.rate).free.entry(place.len.max(1)).or_default().push(place.at);
     }
 }
 
-fn allocate(graph: &Graph, region: &Region, param_rates: &[Rate], rates: &[Rate]) -> RegionTape {
-    let width = |ty: Type| match ty {
-        Type::Value(s) => s.len() as u32,
-        // A record is a handle.
-        Type::Record | Type::Many => 1,
-    };
-    // Last reader of each node; a result is read by the end, several results by the readers of each.
+fn allocate(graph: &Graph, region: &Region, rates: &[Rate]) -> RegionTape {
+    // Last reader of each node; parameters and results live to the end.
     let mut last: Vec<usize> = (0..region.nodes.len()).collect();
     for id in region.ids() {
         if !matches!(region.node(id).kind, Kind::Proj(_)) {
@@ -263,61 +312,69 @@ fn allocate(graph: &Graph, region: &Region, param_rates: &[Rate], rates: &[Rate]
         }
     }
     region.results.iter().for_each(|r| last[r.0 as usize] = usize::MAX);
-    let mut slots = Slots::default();
-    let mut place: Vec<u32> = vec![0; region.nodes.len()];
-    let mut params = vec![0; region.params.len()];
-    for id in region.ids() {
-        if let Kind::Param(p) = region.node(id).kind {
-            place[id.0 as usize] = slots.take(width(region.node(id).ty));
-            params[p as usize] = place[id.0 as usize];
-        }
-    }
+    let mut files = Files::default();
+    let nowhere = Place { at: 0, len: 0, rate: Rate::Uniform };
+    let mut place: Vec<Place> = vec![nowhere; region.nodes.len()];
+    let mut params = vec![nowhere; region.params.len()];
     let mut projections: BTreeMap<NodeId, Vec<(u32, NodeId)>> = BTreeMap::new();
     for id in region.ids() {
-        if let Kind::Proj(i) = region.node(id).kind {
-            projections.entry(region.args(id)[0]).or_default().push((i, id));
+        let n = id.0 as usize;
+        match region.node(id).kind {
+            Kind::Param(p) => {
+                place[n] = files.take(region.node(id).ty, rates[n]);
+                params[p as usize] = place[n];
+                last[n] = usize::MAX;
+            }
+            Kind::Proj(i) => projections.entry(region.args(id)[0]).or_default().push((i, id)),
+            Kind::Const(_) | Kind::Op(..) | Kind::If(..) | Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_) | Kind::Pack | Kind::Unpack(_) => {}
         }
     }
     let mut dying: BTreeMap<usize, Vec<NodeId>> = BTreeMap::new();
     for id in region.ids() {
-        if region.node(id).ty != Type::Many {
+        if region.node(id).ty != Type::Many && last[id.0 as usize] != usize::MAX {
             dying.entry(last[id.0 as usize]).or_default().push(id);
         }
     }
     let mut code = Vec::new();
     for id in region.ids() {
         let node = region.node(id);
+        let mut frees = Vec::new();
+        let mut release = |files: &mut Files, place: &[Place], at: usize| {
+            for n in dying.remove(&at).unwrap_or_default() {
+                files.give(place[n.0 as usize]);
+                frees.push(place[n.0 as usize]);
+            }
+        };
         if matches!(node.kind, Kind::Param(_) | Kind::Proj(_)) {
+            release(&mut files, &place, id.0 as usize);
             continue;
         }
         let args = region.args(id).iter().map(|a| place[a.0 as usize]).collect();
+        let rate = rates[id.0 as usize];
         let (out, shapes) = if node.ty == Type::Many {
-            let mut list = projections.remove(&id).unwrap_or_default();
-            list.sort();
+            let list = projections.remove(&id).unwrap_or_default();
             let types = graph.result_types(node.kind);
             let mut out = Vec::new();
-            for (i, ty) in types.iter().enumerate() {
-                let slot = slots.take(width(*ty));
+            let mut unread = Vec::new();
+            for (i, &ty) in types.iter().enumerate() {
+                let proj = list.iter().find(|(k, _)| *k as usize == i).map(|p| p.1);
+                let slot = files.take(ty, proj.map_or(Rate::Varying, |p| rates[p.0 as usize]));
                 out.push(slot);
-                match list.iter().find(|(k, _)| *k as usize == i) {
-                    Some(&(_, proj)) => place[proj.0 as usize] = slot,
-                    // Nobody reads it.
-                    None => slots.give(slot, width(*ty)),
+                match proj {
+                    Some(p) => place[p.0 as usize] = slot,
+                    None => unread.push(slot),
                 }
             }
+            unread.into_iter().for_each(|slot| files.give(slot));
             (out, types.into_iter().map(Type::shape).collect())
         } else {
-            place[id.0 as usize] = slots.take(width(node.ty));
+            place[id.0 as usize] = files.take(node.ty, rate);
             (vec![place[id.0 as usize]], vec![node.ty.shape()])
         };
-        let mut frees = Vec::new();
-        for n in dying.remove(&(id.0 as usize)).unwrap_or_default() {
-            let run = (place[n.0 as usize], width(region.node(n).ty));
-            slots.give(run.0, run.1);
-            frees.push(run);
-        }
-        code.push(Instruction { node: id, kind: node.kind, out, args, shapes, rate: rates[id.0 as usize], frees });
+        release(&mut files, &place, id.0 as usize);
+        code.push(Instruction { node: id, kind: node.kind, out, args, shapes, rate, frees });
     }
     let results = region.results.iter().map(|r| place[r.0 as usize]).collect();
-    RegionTape { name: region.name.clone(), params, param_rates: param_rates.to_vec(), code, results, slots: slots.used }
+    let (slots, uniforms, records) = (files.varying.used, files.uniform.used, files.records.used);
+    RegionTape { name: region.name.clone(), params, code, results, slots, uniforms, records }
 }

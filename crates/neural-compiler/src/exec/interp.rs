@@ -127,8 +127,12 @@ enum Slot<T> {
 
 enum Content<T> {
     Packed(Vec<Slot<T>>),
-    /// What each round of a loop stored.
-    Rounds(Vec<Vec<Slot<T>>>),
+    /// What each round of a loop stored: as many numbers as the loop carries, and the body's own record if it has one.
+    Rounds {
+        count: usize,
+        numbers: Vec<T>,
+        records: Vec<Rc<Record<T>>>,
+    },
 }
 
 /// Values stored by a forward run.
@@ -146,7 +150,7 @@ impl<T> Drop for Record<T> {
         let mut work: Vec<Slot<T>> = Vec::new();
         let take = |content: &mut Content<T>, work: &mut Vec<Slot<T>>| match content {
             Content::Packed(slots) => work.append(slots),
-            Content::Rounds(rounds) => rounds.iter_mut().for_each(|r| work.append(r)),
+            Content::Rounds { records, .. } => work.extend(records.drain(..).map(Slot::Record)),
         };
         take(&mut self.content, &mut work);
         while let Some(slot) = work.pop() {
@@ -200,7 +204,12 @@ impl<T: Real> Machine<'_, T> {
     }
 
     fn check_memory(&self, span: Span) -> Result<(), EvalError> {
-        let bytes = self.numbers.len() * size_of::<T>() + self.held.get();
+        self.check_memory_with(0, span)
+    }
+
+    /// Whether the run stays within its memory with so many bytes more.
+    fn check_memory_with(&self, more: usize, span: Span) -> Result<(), EvalError> {
+        let bytes = self.numbers.len() * size_of::<T>() + self.held.get() + more;
         if bytes > self.options.limits.memory_bytes {
             return Err(EvalError::new("limit-memory", span, format!("the run needs more than {} bytes", self.options.limits.memory_bytes)));
         }
@@ -277,7 +286,7 @@ impl<T: Real> Machine<'_, T> {
             Kind::Loop { body, carried, taped } => self.run_loop(body, carried as usize, taped, step, id, base, span)?,
             Kind::Back { body, carried, .. } => {
                 let record = self.records[base.records + step.args[0].at].clone().expect("a record has been stored");
-                let Content::Rounds(rounds) = &record.content else { unreachable!("the record of a loop") };
+                let Content::Rounds { count, numbers, records } = &record.content else { unreachable!("the record of a loop") };
                 let inner = self.above(id, base);
                 self.reserve(body, inner)?;
                 let code = &codes[body.0 as usize];
@@ -285,10 +294,17 @@ impl<T: Real> Machine<'_, T> {
                 for (&a, &p) in step.args[1..].iter().zip(&code.params[stored..]) {
                     self.copy(a, base, p, inner);
                 }
-                for round in rounds.iter().rev() {
+                let width = numbers.len() / count;
+                for round in (0..*count).rev() {
                     self.count(span)?;
-                    for (slot, &p) in round.iter().zip(&code.params) {
-                        self.store(slot, p, inner);
+                    let mut at = round * width;
+                    for &p in &code.params[..stored] {
+                        if p.record {
+                            self.records[inner.records + p.at] = Some(records[round].clone());
+                        } else {
+                            self.numbers[inner.numbers + p.at..inner.numbers + p.at + p.len].copy_from_slice(&numbers[at..at + p.len]);
+                            at += p.len;
+                        }
                     }
                     self.region(body, inner)?;
                     self.shuffle(&code.results[..carried as usize], &code.params[stored..stored + carried as usize], inner);
@@ -314,7 +330,8 @@ impl<T: Real> Machine<'_, T> {
     }
 
     fn record(&self, content: Content<T>, numbers: usize, slots: usize) -> Rc<Record<T>> {
-        let bytes = numbers * size_of::<T>() + slots * size_of::<Slot<T>>();
+        // Every stored value is an allocation of its own, with the allocator's bookkeeping.
+        let bytes = numbers * size_of::<T>() + slots * (size_of::<Slot<T>>() + 32);
         self.held.set(self.held.get() + bytes);
         Rc::new(Record { content, bytes, held: self.held.clone() })
     }
@@ -369,27 +386,25 @@ impl<T: Real> Machine<'_, T> {
             self.copy(a, base, p, inner);
         }
         let own_record = code.results.last().filter(|r| taped && r.record).copied();
-        let mut rounds: Vec<Vec<Slot<T>>> = Vec::new();
-        let (mut count, mut numbers, mut slots) = (0u64, 0, 0);
-        let held_before = self.held.get();
+        let (mut count, mut numbers, mut records) = (0u64, Vec::new(), Vec::new());
         loop {
             self.count(span)?;
             count += 1;
             if count > self.options.limits.iterations {
                 return Err(EvalError::new("limit-iterations", span, format!("this loop runs more than {} rounds", self.options.limits.iterations)));
             }
-            let mut round: Vec<Slot<T>> = if taped { code.params[..carried].iter().map(|&p| self.slot(p, inner)).collect() } else { Vec::new() };
-            self.region(body, inner)?;
             if taped {
-                round.extend(own_record.map(|r| self.slot(r, inner)));
-                numbers += code.params[..carried].iter().map(|p| p.len).sum::<usize>();
-                slots += round.len() + 1;
-                rounds.push(round);
-                // What the rounds hold counts while they are collected, not only once they are a record.
-                let bytes = numbers * size_of::<T>() + slots * size_of::<Slot<T>>();
-                if held_before + bytes > self.options.limits.memory_bytes {
-                    return Err(EvalError::new("limit-memory", span, format!("the run needs more than {} bytes", self.options.limits.memory_bytes)));
+                for p in &code.params[..carried] {
+                    let at = inner.numbers + p.at;
+                    numbers.extend_from_slice(&self.numbers[at..at + p.len]);
                 }
+                // What the rounds hold counts while they are collected, not only once they are a record.
+                let bytes = numbers.capacity() * size_of::<T>() + records.capacity() * size_of::<Rc<Record<T>>>();
+                self.check_memory_with(bytes, span)?;
+            }
+            self.region(body, inner)?;
+            if let Some(r) = own_record {
+                records.extend(self.records[inner.records + r.at].clone());
             }
             if self.numbers[inner.numbers + code.results[0].at] == T::ZERO {
                 break;
@@ -400,7 +415,8 @@ impl<T: Real> Machine<'_, T> {
             self.copy(r, inner, o, base);
         }
         if taped {
-            let record = self.record(Content::Rounds(rounds), numbers, slots);
+            let (kept, held) = (numbers.capacity(), records.capacity());
+            let record = self.record(Content::Rounds { count: count as usize, numbers, records }, kept, held);
             self.records[base.records + step.out.last().expect("a taped loop has a record").at] = Some(record);
         }
         self.release(body, inner);
@@ -438,6 +454,8 @@ impl<T: Real> Machine<'_, T> {
                         return Err(EvalError::new("index-out-of-range", node.span, format!("the index {} is outside a {of}", crate::number_text(index))));
                     }
                 }
+                // One NaN for all executors: its sign and payload would depend on the order of operands.
+                result.iter_mut().filter(|x| x.is_nan()).for_each(|x| *x = T::from_f64(f64::NAN));
                 if trap && result.iter().any(|x| x.is_nan()) && !operands.iter().any(|o| o.data.iter().any(|x| x.is_nan())) {
                     return Err(left_domain::<T>(row, &[], node.span));
                 }

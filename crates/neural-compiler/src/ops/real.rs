@@ -42,6 +42,10 @@ pub trait Real: Ring + Div<Output = Self> + Neg<Output = Self> + PartialOrd + Se
     fn unary(f: &math::Unary, x: Self) -> Self;
     /// A function of two arguments.
     fn binary(f: &math::Binary, x: Self, y: Self) -> Self;
+    /// A function of one argument, element by element.
+    fn unary_slice(f: &math::Unary, level: math::Level, x: &[Self], out: &mut [Self]);
+    /// A function of two arguments, element by element.
+    fn binary_slice(f: &math::Binary, level: math::Level, x: math::Arg<'_, Self>, y: math::Arg<'_, Self>, out: &mut [Self]);
     /// Correctly rounded square root.
     fn sqrt(self) -> Self;
     /// Absolute value.
@@ -59,7 +63,7 @@ pub trait Real: Ring + Div<Output = Self> + Neg<Output = Self> + PartialOrd + Se
 }
 
 macro_rules! real {
-    ($t:ident, $dtype:expr, $mantissa_bits:expr) => {
+    ($t:ident, $slice:ident, $dtype:expr, $mantissa_bits:expr) => {
         impl Ring for $t {
             const ZERO: $t = 0.0;
             const ONE: $t = 1.0;
@@ -82,6 +86,14 @@ macro_rules! real {
 
             fn binary(f: &math::Binary, x: $t, y: $t) -> $t {
                 f.$t(x, y)
+            }
+
+            fn unary_slice(f: &math::Unary, level: math::Level, x: &[$t], out: &mut [$t]) {
+                f.$slice(level, x, out)
+            }
+
+            fn binary_slice(f: &math::Binary, level: math::Level, x: math::Arg<'_, $t>, y: math::Arg<'_, $t>, out: &mut [$t]) {
+                f.$slice(level, x, y, out)
             }
 
             fn sqrt(self) -> $t {
@@ -117,5 +129,5 @@ macro_rules! real {
     };
 }
 
-real!(f32, Dtype::F32, 23);
-real!(f64, Dtype::F64, 52);
+real!(f32, f32_slice, Dtype::F32, 23);
+real!(f64, f64_slice, Dtype::F64, 52);

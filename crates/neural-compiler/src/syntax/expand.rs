@@ -125,7 +125,7 @@ pub(crate) fn expand(data: &Data, inputs: Option<&[(String, Option<crate::shape:
     }
     let body = x.program();
     x.ast.funs[0].body = body;
-    if x.errors.is_empty() { Ok(x.ast) } else { Err(Diagnostics(x.errors)) }
+    if x.errors.is_empty() { Ok(x.ast) } else { Err(Diagnostics::sorted(x.errors)) }
 }
 
 impl<'a> Expander<'a> {
@@ -405,7 +405,7 @@ impl<'a> Expander<'a> {
             Datum::Symbol(s) => self.variable(s, span),
             Datum::Bracket(..) => {
                 let vec = ops::surface("vec").expect("vec is an operation");
-                self.operation(vec, self.data.children(d), span)
+                self.operation(vec, self.data.children(d), span, place)
             }
             Datum::List(..) => match *self.data.children(d) {
                 [] => self.error(Diagnostic::error("empty-form", span, "() means nothing here").help("write a number, a name or (operation argument …)")),
@@ -477,28 +477,28 @@ impl<'a> Expander<'a> {
         (from, self.ast.args.len() as u32)
     }
 
-    fn operation(&mut self, s: Surface, args: &[DatumId], span: Span) -> ExprId {
+    fn operation(&mut self, s: Surface, args: &[DatumId], span: Span, place: Place) -> ExprId {
         if let Err(expected) = s.check_arity(args.len()) {
             let got = args.len();
             self.error(Diagnostic::error("wrong-arity", span, format!("`{}` takes {expected}, got {got}", s.name())).help(format!("usage: {}", s.usage())));
         }
-        let args = self.args(args, NOWHERE);
+        let args = self.args(args, place);
         self.push(Expr::Op(s, args), span)
     }
 
     fn application(&mut self, s: Symbol, head: DatumId, args: &[DatumId], d: DatumId, place: Place) -> ExprId {
         let span = self.data.span(d);
         match self.scope[s.0 as usize] {
-            Some(Meaning::Fun(f)) => return self.call(f, args, span),
+            Some(Meaning::Fun(f)) => return self.call(f, args, span, place),
             Some(Meaning::Var(_)) => {
                 let name = excerpt(self.name(s));
-                self.args(args, NOWHERE);
+                self.args(args, place);
                 return self.error(Diagnostic::error("not-a-function", self.data.span(head), format!("`{name}` is a value here, not a function")));
             }
             None => {}
         }
         match self.builtin(s) {
-            Builtin::Op(op) => self.operation(op, args, span),
+            Builtin::Op(op) => self.operation(op, args, span, place),
             Builtin::Form(form) => self.form(form, args, d, place),
             Builtin::Unknown => {
                 let name = self.name(s);
@@ -506,7 +506,7 @@ impl<'a> Expander<'a> {
                 known.extend(ops::surface_names().map(String::from));
                 known.extend(FORMS.iter().map(|(n, _)| n.to_string()));
                 let help = did_you_mean(name, known.iter().map(String::as_str));
-                self.args(args, NOWHERE);
+                self.args(args, place);
                 let message = format!("there is no function `{}`", excerpt(name));
                 let help = help.or_else(|| Some("`neuralc ops` lists the operations; define others with (define (name x) …)".into()));
                 self.error(Diagnostic::error("unknown-function", self.data.span(head), message).maybe_help(help))
@@ -514,16 +514,16 @@ impl<'a> Expander<'a> {
         }
     }
 
-    fn call(&mut self, f: FunId, args: &[DatumId], span: Span) -> ExprId {
+    fn call(&mut self, f: FunId, args: &[DatumId], span: Span, place: Place) -> ExprId {
         let fun = &self.ast.funs[f.0 as usize];
         if fun.params.len() != args.len() {
             let params: Vec<&str> = fun.params.iter().map(|p| self.ast.vars[p.0 as usize].name.as_str()).collect();
             let message = format!("`{}` takes {} ({}), got {}", fun.name, ops::count(params.len(), "argument"), params.join(" "), args.len());
             let defined = fun.span;
-            self.args(args, NOWHERE);
+            self.args(args, place);
             return self.error(Diagnostic::error("wrong-arity", span, message).label(defined, "defined here"));
         }
-        let args = self.args(args, NOWHERE);
+        let args = self.args(args, place);
         self.push(Expr::Call(f, args), span)
     }
 
@@ -596,7 +596,7 @@ impl<'a> Expander<'a> {
                     let Some(pairs) = self.binding_list(bindings, "loop") else {
                         return self.push(Expr::Number(0.0), span);
                     };
-                    self.loop_form("loop", None, &pairs, body, span)
+                    self.loop_form("loop", None, &pairs, body, span, place)
                 }
                 [] => self.bad_let(span, "loop"),
             },
@@ -607,7 +607,7 @@ impl<'a> Expander<'a> {
                         let message = format!("this loop has {}, recur got {}", ops::count(expected, "variable"), args.len());
                         return self.error(Diagnostic::error("wrong-arity", span, message).label(self.ast.funs[f.0 as usize].span, "the loop"));
                     }
-                    let args = self.args(args, NOWHERE);
+                    let args = self.args(args, place);
                     self.push(Expr::Call(f, args), span)
                 }
                 Place { current_loop: Some(f), tail: false } => {
@@ -718,23 +718,23 @@ impl<'a> Expander<'a> {
         self.wrap_let(bindings, body, span)
     }
 
-    fn named_let(&mut self, name: DatumId, bindings: DatumId, body: &[DatumId], span: Span, _place: Place) -> ExprId {
+    fn named_let(&mut self, name: DatumId, bindings: DatumId, body: &[DatumId], span: Span, place: Place) -> ExprId {
         let s = self.data.symbol(name).expect("checked by the caller");
         let Some(pairs) = self.binding_list(bindings, "let name") else {
             return self.push(Expr::Number(0.0), span);
         };
-        self.loop_form(self.name(s), Some(s), &pairs, body, span)
+        self.loop_form(self.name(s), Some(s), &pairs, body, span, place)
     }
 
     /// `loop` and named `let`: a function and its first call. `name` is visible in the body of a named `let` only.
-    fn loop_form(&mut self, title: &str, name: Option<Symbol>, pairs: &[(DatumId, DatumId)], body: &[DatumId], span: Span) -> ExprId {
+    fn loop_form(&mut self, title: &str, name: Option<Symbol>, pairs: &[(DatumId, DatumId)], body: &[DatumId], span: Span, place: Place) -> ExprId {
         let values: Vec<DatumId> = pairs.iter().map(|&(_, v)| v).collect();
-        let args = self.args(&values, NOWHERE);
+        let args = self.args(&values, place);
         let params: Vec<DatumId> = pairs.iter().map(|&(n, _)| n).collect();
         let f = self.new_fun(title, &params, span);
         let old = name.map(|s| (s, self.bind(s, Meaning::Fun(f))));
-        let place = if name.is_none() { Place { current_loop: Some(f), tail: true } } else { NOWHERE };
-        self.function(f, &params, body, span, place);
+        let inside = if name.is_none() { Place { current_loop: Some(f), tail: true } } else { NOWHERE };
+        self.function(f, &params, body, span, inside);
         if let Some((s, old)) = old {
             self.restore(vec![(s, old)]);
         }

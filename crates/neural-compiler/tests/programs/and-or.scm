@@ -1,0 +1,1 @@
+(+ (and (> x 0) (log x)) (or (< x 0) (sqrt x)))

@@ -1,0 +1,1 @@
+((lambda (u v) (* u (+ u v))) (sin x) y)

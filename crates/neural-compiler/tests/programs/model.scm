@@ -1,0 +1,5 @@
+(param g 9.81 :min 0)
+(state x 0.0)
+(state v [1.0 2.0])
+(derive x (ref v 0))
+(derive v (* (- g) v))

@@ -1,0 +1,1 @@
+(+ (* a (square x)) (* b x) c)

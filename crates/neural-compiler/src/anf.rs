@@ -206,7 +206,7 @@ fn captures(ast: &Ast, limits: &Limits) -> Result<Vec<Vec<VarId>>, Diagnostics> 
     let n = ast.funs.len();
     let mut free: Vec<FxHashSet<VarId>> = vec![FxHashSet::default(); n];
     let mut callers: Vec<Vec<usize>> = vec![Vec::new(); n];
-    for f in 1..n {
+    for (f, free) in free.iter_mut().enumerate().skip(1) {
         let mut stack = vec![ast.funs[f].body];
         let mut called = FxHashSet::default();
         while let Some(e) = stack.pop() {
@@ -214,7 +214,7 @@ fn captures(ast: &Ast, limits: &Limits) -> Result<Vec<Vec<VarId>>, Diagnostics> 
                 Expr::Number(_) => {}
                 Expr::Var(v) => {
                     if ast.vars[v.0 as usize].owner.0 as usize != f {
-                        free[f].insert(v);
+                        free.insert(v);
                     }
                 }
                 Expr::Op(_, args) => stack.extend(ast.args(args)),
@@ -236,8 +236,7 @@ fn captures(ast: &Ast, limits: &Limits) -> Result<Vec<Vec<VarId>>, Diagnostics> 
     let mut work: Vec<usize> = (1..n).collect();
     while let Some(g) = work.pop() {
         let vars: Vec<VarId> = free[g].iter().copied().collect();
-        for i in 0..callers[g].len() {
-            let f = callers[g][i];
+        for &f in &callers[g] {
             let before = free[f].len();
             free[f].extend(vars.iter().filter(|v| ast.vars[v.0 as usize].owner.0 as usize != f));
             if free[f].len() > before {

@@ -103,6 +103,11 @@ impl Program {
         &self.shapes
     }
 
+    /// The bounds it was compiled under.
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
     /// What its results mean.
     pub fn kind(&self) -> ModelKind {
         self.ast.kind

@@ -32,6 +32,7 @@ pub fn chain(programs: &[&Program]) -> Result<Program, Diagnostics> {
 fn build(stages: Vec<(&Program, Option<&str>)>) -> Result<Program, Diagnostics> {
     let mut declarations: Vec<String> = Vec::new();
     let mut value: Option<String> = None;
+    let limits = stages.first().map_or(Limits::default(), |(p, _)| p.limits());
     for (program, input) in stages {
         let mut parts = take_apart(program)?;
         let text = match value.take() {
@@ -55,7 +56,7 @@ fn build(stages: Vec<(&Program, Option<&str>)>) -> Result<Program, Diagnostics> 
     }
     source.push_str(&value.expect("at least one stage"));
     source.push('\n');
-    compile(&source, &Options::default())
+    compile(&source, &Options { limits, ..Options::default() })
 }
 
 /// The input that takes the value of the stage before.
@@ -81,7 +82,7 @@ fn target(program: &Program, named: Option<&str>) -> Result<String, Diagnostics>
 
 const DECLARATIONS: &[&str] = &["param", "input", "net", "state", "derive", "next"];
 
-fn head<'a>(data: &'a Data, d: crate::syntax::reader::DatumId) -> &'a str {
+fn head(data: &Data, d: crate::syntax::reader::DatumId) -> &str {
     data.list(d).and_then(|l| l.first()).and_then(|&h| data.symbol(h)).map_or("", |s| data.names.text(s))
 }
 

@@ -125,8 +125,8 @@ pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) ->
         .map(|k| (strsim::damerau_levenshtein(name, k), k))
         .min_by(|a, b| a.0.cmp(&b.0).then(a.1.cmp(b.1)))?;
     let allowed = match name.chars().count() {
-        0..=2 => 1,
-        3..=5 => 2,
+        0..=4 => 1,
+        5..=7 => 2,
         _ => 3,
     };
     (distance <= allowed && distance < name.chars().count()).then(|| format!("did you mean `{best}`?"))

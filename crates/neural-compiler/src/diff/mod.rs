@@ -131,7 +131,8 @@ fn needs_scalar(graph: &Graph) -> Result<(), Diagnostics> {
         [Shape::Scalar] => Ok(()),
         ref other => {
             let found = other.iter().map(|s| s.to_string()).collect::<Vec<_>>().join(", ");
-            Err(Diagnostic::error("grad-needs-scalar", Span::default(), format!("a gradient is that of a scalar, the program gives a {found}"))
+            let span = graph.main().results.first().map_or(Span::default(), |&r| graph.main().node(r).span);
+            Err(Diagnostic::error("grad-needs-scalar", span, format!("a gradient is that of a scalar, the program gives a {found}"))
                 .help("reduce the result to a scalar, for instance with vsum, dot or ref")
                 .into())
         }

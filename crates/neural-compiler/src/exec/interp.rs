@@ -163,6 +163,9 @@ impl<T> Drop for Record<T> {
     }
 }
 
+/// Machine stack a nested call of the program may take, branches and loops on the way included; generous.
+const STACK_PER_CALL: usize = 8 * 1024;
+
 /// Where a frame starts.
 #[derive(Clone, Copy, Default)]
 struct Base {
@@ -209,7 +212,7 @@ impl<T: Real> Machine<'_, T> {
 
     /// Whether the run stays within its memory with so many bytes more.
     fn check_memory_with(&self, more: usize, span: Span) -> Result<(), EvalError> {
-        let bytes = self.numbers.len() * size_of::<T>() + self.held.get() + more;
+        let bytes = self.numbers.len() * size_of::<T>() + self.held.get() + self.depth * STACK_PER_CALL + more;
         if bytes > self.options.limits.memory_bytes {
             return Err(EvalError::new("limit-memory", span, format!("the run needs more than {} bytes", self.options.limits.memory_bytes)));
         }

@@ -250,7 +250,8 @@ fn turns_within<T: Real>(x: Interval<T>, offset: f64, step: f64) -> bool {
     let turn = |v: f64| (v / std::f64::consts::TAU - offset) / step;
     let (lo, hi) = (turn(x.lo.to_f64()), turn(x.hi.to_f64()));
     let slack = 1e-6 + 1e-6 * lo.abs().max(hi.abs());
-    !((hi + slack).floor() < (lo - slack).ceil())
+    let apart = (hi + slack).floor() < (lo - slack).ceil();
+    !apart
 }
 
 /// Bounds of a function that swings between -1 and 1, with its crest at `crest` turns.

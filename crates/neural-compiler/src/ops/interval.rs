@@ -41,7 +41,7 @@ impl<T: Real> Interval<T> {
 
     /// Whether it holds no number.
     pub fn is_empty(self) -> bool {
-        !(self.lo <= self.hi)
+        self.lo > self.hi
     }
 
     /// Whether a number is in it.

@@ -75,9 +75,9 @@ pub(crate) fn dot<T: Ring>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut 
 /// Vector product in three dimensions.
 pub(crate) fn cross<T: Ring>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut [T]) -> Out {
     let (a, b) = (args[0].data, args[1].data);
-    for i in 0..3 {
+    for (i, x) in out.iter_mut().enumerate() {
         let (j, k) = ((i + 1) % 3, (i + 2) % 3);
-        out[i] = a[j] * b[k] - a[k] * b[j];
+        *x = a[j] * b[k] - a[k] * b[j];
     }
     Ok(())
 }

@@ -6,8 +6,8 @@ use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::ops;
 use crate::shape::Shape;
 use crate::source::Span;
-use crate::syntax::ast::{Expr, ExprId, Input, InputKind, ModelKind, ParamInfo, StateStart, VarId};
-use crate::syntax::expand::{Expander, Meaning, NOWHERE};
+use crate::syntax::ast::{Expr, ExprId, Input, InputKind, ModelKind, ParamInfo, StateStart};
+use crate::syntax::expand::{Bindings, Expander, Meaning, NOWHERE, Undo};
 use crate::syntax::reader::{Datum, DatumId, Symbol};
 
 /// `derive` and `next` clauses seen so far.
@@ -145,7 +145,7 @@ impl Expander<'_> {
             Datum::Bracket(..) => {
                 let items = self.data.children(d);
                 if let Some(v) = items.iter().map(|&i| number(i)).collect::<Option<Vec<f64>>>() {
-                    return (!v.is_empty()).then(|| (Shape::Vector(v.len() as u32), v));
+                    return (!v.is_empty()).then_some((Shape::Vector(v.len() as u32), v));
                 }
                 let rows: Vec<Vec<f64>> = items.iter().map(|&row| self.data.children(row).iter().map(|&i| number(i)).collect()).collect::<Option<_>>()?;
                 let columns = rows.first()?.len();
@@ -250,7 +250,7 @@ impl Expander<'_> {
         self.wrap_let(bindings, body, end)
     }
 
-    fn model_definitions(&mut self, items: &[DatumId]) -> (Vec<(Symbol, Option<Meaning>)>, Vec<(VarId, ExprId)>) {
+    fn model_definitions(&mut self, items: &[DatumId]) -> (Undo, Bindings) {
         let (definitions, expressions) = self.split_body(items);
         if let Some(&extra) = expressions.first() {
             let span = self.data.span(extra);

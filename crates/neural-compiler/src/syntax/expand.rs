@@ -17,6 +17,12 @@ pub(crate) enum Meaning {
     Fun(FunId),
 }
 
+/// What names meant before a form bound them.
+pub(crate) type Undo = Vec<(Symbol, Option<Meaning>)>;
+
+/// Variables and their values, in order.
+pub(crate) type Bindings = Vec<(VarId, ExprId)>;
+
 /// Forms, recognised where no binding shadows them.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Form {
@@ -165,7 +171,7 @@ impl<'a> Expander<'a> {
         self.scope[s.0 as usize].replace(m)
     }
 
-    pub(crate) fn restore(&mut self, undo: Vec<(Symbol, Option<Meaning>)>) {
+    pub(crate) fn restore(&mut self, undo: Undo) {
         for (s, old) in undo.into_iter().rev() {
             self.scope[s.0 as usize] = old;
         }
@@ -223,7 +229,7 @@ impl<'a> Expander<'a> {
         self.wrap_let(bindings, value, span)
     }
 
-    pub(crate) fn wrap_let(&mut self, bindings: Vec<(VarId, ExprId)>, body: ExprId, span: Span) -> ExprId {
+    pub(crate) fn wrap_let(&mut self, bindings: Bindings, body: ExprId, span: Span) -> ExprId {
         if bindings.is_empty() {
             return body;
         }
@@ -261,7 +267,7 @@ impl<'a> Expander<'a> {
     }
 
     /// Binds the names of a group of definitions, then expands them: functions see the whole group, values what stands before them.
-    pub(crate) fn define_all(&mut self, definitions: Vec<DatumId>) -> (Vec<(Symbol, Option<Meaning>)>, Vec<(VarId, ExprId)>) {
+    pub(crate) fn define_all(&mut self, definitions: Vec<DatumId>) -> (Undo, Bindings) {
         let mut parsed: Vec<(Definition, Span)> = Vec::new();
         for d in definitions {
             let span = self.data.span(d);
@@ -319,7 +325,7 @@ impl<'a> Expander<'a> {
         f
     }
 
-    fn bind_group(&mut self, group: Vec<(Definition, Span)>, body_from: usize) -> (Vec<(Symbol, Option<Meaning>)>, Vec<(VarId, ExprId)>) {
+    fn bind_group(&mut self, group: Vec<(Definition, Span)>, body_from: usize) -> (Undo, Bindings) {
         let names: Vec<(Symbol, Span)> = group
             .iter()
             .map(|(d, span)| match *d {
@@ -682,7 +688,7 @@ impl<'a> Expander<'a> {
     }
 
     /// Expands one binding's value where its name is not yet visible.
-    fn let_binding(&mut self, s: Symbol, value: DatumId, place: Place, bindings: &mut Vec<(VarId, ExprId)>) -> Meaning {
+    fn let_binding(&mut self, s: Symbol, value: DatumId, place: Place, bindings: &mut Bindings) -> Meaning {
         match self.definition_of(s, value) {
             Definition::Value(s, value) => {
                 let value = self.expr(value, place.inner());

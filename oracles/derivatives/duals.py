@@ -152,7 +152,7 @@ class Numbers:
             t = c.tan(a)
             parts = t, 1 + t * t, 2 * t * (1 + t * t)
         elif name in ("asin", "acos"):
-            root = c.sqrt(1 - a * a)
+            root = c.sqrt((1 - a) * (1 + a))
             first, second = 1 / root, a / root**3
             parts = (c.asin(a), first, second) if name == "asin" else (c.acos(a), -first, -second)
         elif name == "atan":

@@ -19,6 +19,9 @@ class Noisy:
         return getattr(math, name)
 
     def noise(self, x):
+        # Whole numbers come of counting, which does not round: moving them would break loops and indices.
+        if float(x).is_integer():
+            return x
         return x * (1.0 + self.random.uniform(-1.0, 1.0) * 2.0**-53)
 
     @staticmethod

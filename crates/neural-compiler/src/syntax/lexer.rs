@@ -195,7 +195,7 @@ impl<'a> Lexer<'a> {
                 _ => {}
             }
         }
-        Err(Diagnostic::error("unclosed-name", Span::new(start, start + 1), "this |name| is never closed"))
+        Err(Diagnostic::error("unclosed-name", Span::new(start, start + 1), "this |name| is not closed on its line"))
     }
 
     fn skip_word(&mut self) {
@@ -273,16 +273,15 @@ fn number(text: &str) -> Option<Result<f64, (&'static str, String)>> {
         if !digits(top.trim_start_matches(['+', '-'])) || !digits(bottom) {
             return malformed();
         }
-        let (Ok(top), Ok(bottom)) = (top.parse::<f64>(), bottom.parse::<f64>()) else {
-            return malformed();
-        };
-        const EXACT: f64 = 9007199254740992.0;
-        if bottom == 0.0 {
+        if bottom.bytes().all(|b| b == b'0') {
             return Some(Err(("bad-number", format!("`{}` has a zero denominator", excerpt(text)))));
         }
-        if top.abs() > EXACT || bottom > EXACT {
+        // Whole numbers up to 2^53 are exact in f64, so the quotient is rounded once.
+        let exact = |digits: &str| digits.parse::<u128>().is_ok_and(|n| n <= 1 << 53);
+        if !exact(top.trim_start_matches(['+', '-'])) || !exact(bottom) {
             return Some(Err(("bad-number", "numerator and denominator of a rational must not exceed 2^53, so that it is rounded only once".to_string())));
         }
+        let (Ok(top), Ok(bottom)) = (top.parse::<f64>(), bottom.parse::<f64>()) else { return malformed() };
         return Some(Ok(top / bottom));
     }
     // Digits, at most one point, at most one exponent: exactly the decimal numbers of R7RS, so `inf`, `nan` and `1_0` stay out.

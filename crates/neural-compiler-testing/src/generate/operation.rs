@@ -22,9 +22,9 @@ impl Writer {
 
     pub(crate) fn operation(&mut self, shape: Shape, d: u32) -> String {
         match (shape, self.rng.u32(..10)) {
-            (Shape::Scalar, 0..=2) => self.to_scalar(d),
-            (Shape::Vector(n), 0..=5) => self.to_vector(n, d),
-            (Shape::Matrix(r, c), 0..=5) => self.to_matrix(r, c, d),
+            (Shape::Scalar, 0..=2) => self.scalar_result(d),
+            (Shape::Vector(n), 0..=5) => self.vector_result(n, d),
+            (Shape::Matrix(r, c), 0..=5) => self.matrix_result(r, c, d),
             _ => self.elementwise(shape, d),
         }
     }
@@ -87,7 +87,7 @@ impl Writer {
         self.rng.u32(..length).to_string()
     }
 
-    fn to_scalar(&mut self, d: u32) -> String {
+    fn scalar_result(&mut self, d: u32) -> String {
         let n = self.rng.u32(2..4);
         let v = Shape::Vector(n);
         let square = Shape::Matrix(n, n);
@@ -107,7 +107,7 @@ impl Writer {
         }
     }
 
-    fn to_vector(&mut self, n: u32, d: u32) -> String {
+    fn vector_result(&mut self, n: u32, d: u32) -> String {
         let v = Shape::Vector(n);
         match self.rng.u32(..12) {
             0..=2 => {
@@ -154,7 +154,7 @@ impl Writer {
         if self.safe { format!("(+ (* 3 (eye {n})) (sin {}))", self.expr(square, d)) } else { self.expr(square, d) }
     }
 
-    fn to_matrix(&mut self, r: u32, c: u32, d: u32) -> String {
+    fn matrix_result(&mut self, r: u32, c: u32, d: u32) -> String {
         let m = Shape::Matrix(r, c);
         match self.rng.u32(..10) {
             0..=1 => {

@@ -392,7 +392,7 @@ impl Writer {
                     text += &if self.chance(3) && nested == 0 {
                         format!("(define {name} (lambda ({}) {body})){between}", params.join(" "))
                     } else {
-                        format!("(define ({}) {body}){between}", [&[name.clone()], &params[..]].concat().join(" "))
+                        format!("(define ({}) {body}){between}", [std::slice::from_ref(name), &params].concat().join(" "))
                     };
                     let cost = (self.budget.cost - cost) / weight + 1.0;
                     self.scope.bind(name, Entry::Function(vec![Sort::Number; arity], Sort::Number, cost));

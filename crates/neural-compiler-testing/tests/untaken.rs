@@ -2,6 +2,9 @@
 
 use neural_compiler::exec::interp;
 use neural_compiler::{Options, Tensor, compile, diff};
+use neural_compiler_testing::case::bits;
+use neural_compiler_testing::generate::differentiable;
+use neural_compiler_testing::{Case, oracle};
 
 /// Value, gradient and second derivatives of a program of one scalar `x`.
 fn derivatives(source: &str, x: f64) -> Vec<f64> {
@@ -64,4 +67,40 @@ fn a_branch_in_a_call() {
 fn an_index_that_is_not_taken() {
     expect("(let ((v [1 2 3])) (if (< x 3) (* x (ref v x)) x))", 7.0, [7.0, 1.0, 0.0]);
     expect("(let ((m [[x 0] [0 x]])) (if (= x 0) 5 (det (inv m))))", 0.0, [5.0, 0.0, 0.0]);
+}
+
+/// Value, gradient and Hessian of a case.
+fn all(case: &Case) -> Vec<Tensor<f64>> {
+    let compiled = case.compile().unwrap_or_else(|e| panic!("{e}\n{}", case.source));
+    let wrt: Vec<usize> = (0..compiled.inputs.len()).collect();
+    let second = diff::hessian(&compiled.graph, &wrt).unwrap_or_else(|e| panic!("{e}\n{}", case.source));
+    interp::run(&second, &compiled.tensors(), &Default::default()).unwrap_or_else(|e| panic!("{e}\n{}", case.source))
+}
+
+/// What would go wrong in every way there is: NaN, infinity, a bad index, a singular matrix, a loop and a recursion without end.
+const POISON: &[&str] = &[
+    "(/ (log (- x x)) 0)",
+    "(sqrt (- -1 (square x)))",
+    "(ref [1 2] (+ 5 (abs x)))",
+    "(det (inv (mat [x x] [x x])))",
+    "(pow (- x x) -1)",
+    "(loop ((i x)) (if (= i +inf.0) i (recur (+ i x))))",
+    "(letrec ((f (lambda (n) (+ 1 (f (+ n x)))))) (f x))",
+    "(norm (normalize [(- x x) 0]))",
+];
+
+#[test]
+fn no_poison_reaches_a_generated_program() {
+    for seed in 0..oracle::setting("UNTAKEN_PROGRAMS", 1500) {
+        let case = differentiable(seed);
+        let (inputs, body): (Vec<&str>, Vec<&str>) = case.source.lines().partition(|l| l.starts_with("(input"));
+        let (inputs, body) = (inputs.join("\n"), body.join("\n"));
+        let poison = POISON[seed as usize % POISON.len()];
+        // `x` first, so that both programs take their inputs in the same order.
+        let clean = Case { source: format!("{inputs}\n(if (< x 1000) (let () {body}) x)"), ..case.clone() };
+        let poisoned = Case { source: format!("{inputs}\n(if (< x 1000) (let () {body}) {poison})"), ..case.clone() };
+        assert_eq!(bits(&all(&clean)), bits(&all(&poisoned)), "{}", poisoned.source);
+        let otherwise = Case { source: format!("{inputs}\n(if (> x 1000) {poison} (let () {body}))"), ..case };
+        assert_eq!(bits(&all(&clean)), bits(&all(&otherwise)), "{}", otherwise.source);
+    }
 }

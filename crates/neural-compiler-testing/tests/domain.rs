@@ -5,7 +5,7 @@ use fastrand::Rng;
 use neural_compiler::domain;
 use neural_compiler::exec::interp::{self, RunOptions};
 use neural_compiler::ops::real::{Dtype, Real};
-use neural_compiler::{Limits, Tensor};
+use neural_compiler::{Limits, Options, Tensor, compile};
 use neural_compiler_testing::generate::{differentiable, everything};
 use neural_compiler_testing::{Case, Compiled, oracle};
 
@@ -63,6 +63,27 @@ fn check<T: Real>(case: &Case, dtype: Dtype, seed: u64) -> Result<bool, String> 
         }
     }
     Ok(true)
+}
+
+/// Programs whose danger was once overlooked: a comparison with NaN took no branch, squares overflowed in `norm`, products in
+/// `det`, and one NaN of a vector hid its neighbours.
+#[test]
+fn dangers_once_overlooked_are_seen() {
+    let overlooked: &[(&str, &[(f64, f64)])] = &[
+        ("(if (<= x +nan.0) x (/ 1 (- x x)))", &[(1.0, 2.0)]),
+        ("(if (<= x (log10 +nan.0)) 1 (pow -0.95 1.125))", &[(1.0, 2.0)]),
+        ("(vsum (log2 (normalize [s x s])))", &[(1e300, 1e300), (-1.5, -1.4)]),
+        ("(input v :size 2) (det (mat v v))", &[(-3.0, 1e300)]),
+        ("(vsum (scale y [1 +nan.0 (if (> y -5) -inf.0 1)]))", &[(0.0, 2.0)]),
+    ];
+    for (source, ranges) in overlooked {
+        let graph = compile(source, &Options::default()).and_then(|p| p.graph()).unwrap_or_else(|e| panic!("{e}\n{source}"));
+        let ranges: Vec<_> = ranges.iter().map(|&r| Some(r)).collect();
+        assert!(!domain::check(&graph, &ranges, Dtype::F64).is_empty(), "silent about {source}");
+    }
+    // And NaN that comes in is nobody's fault.
+    let graph = compile("(log +nan.0 -0.125)", &Options::default()).and_then(|p| p.graph()).expect("a program");
+    assert!(interp::run::<f64>(&graph, &[], &RunOptions { limits: Limits::default(), trap: true }).is_ok());
 }
 
 #[test]

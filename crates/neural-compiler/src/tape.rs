@@ -2,7 +2,8 @@
 //! graph; out: one tape per region.
 //! Invariants: a slot is written before it is read and not reused before its last reader; a value of n numbers takes n slots in a
 //! row; a value is *uniform* (the same for every lane of a batch) unless it depends on a varying input or is made under a varying
-//! test; uniform values, varying values and records have slots of their own; parameters and results keep theirs to the end.
+//! test; uniform values, varying values and records have slots of their own; parameters, results and the main region's uniform
+//! values keep theirs to the end.
 
 use crate::graph::{Graph, Kind, NodeId, Region, RegionId, Type};
 use crate::shape::Shape;
@@ -109,7 +110,7 @@ impl Tape {
     /// The tape of a graph some of whose inputs are the same for every lane.
     pub fn with_uniform(graph: &Graph, uniform: &[bool]) -> Tape {
         let rates = Rates::new(graph, uniform);
-        let regions = graph.regions.iter().enumerate().map(|(r, region)| allocate(graph, region, &rates.nodes[r])).collect::<Vec<_>>();
+        let regions = graph.regions.iter().enumerate().map(|(r, region)| allocate(graph, RegionId(r as u32), region, &rates.nodes[r])).collect::<Vec<_>>();
         let title = |region: &Region, i: &Instruction| crate::graph::print::title(graph, region, i.node);
         let titles = regions.iter().zip(&graph.regions).map(|(t, region)| t.code.iter().map(|i| title(region, i)).collect()).collect();
         Tape { regions, titles }
@@ -229,7 +230,8 @@ impl Rates {
             _ => return false,
         };
         let b = body.0 as usize;
-        let flag = if from == 1 { self.results[b][0] } else { Rate::Uniform };
+        // Walking back, lanes take as many rounds as they took forward, which the record alone knows.
+        let flag = if from == 1 { self.results[b][0] } else { Rate::Varying };
         let next: Vec<Rate> = self.results[b][from..from + carried].iter().map(|&x| x.max(flag)).collect();
         Rates::raise(&mut self.params[b][first..first + carried], next)
     }
@@ -303,7 +305,8 @@ impl Files {
     }
 }
 
-fn allocate(graph: &Graph, region: &Region, rates: &[Rate]) -> RegionTape {
+fn allocate(graph: &Graph, id: RegionId, region: &Region, rates: &[Rate]) -> RegionTape {
+    let main = id == graph.main;
     // Last reader of each node; parameters and results live to the end.
     let mut last: Vec<usize> = (0..region.nodes.len()).collect();
     for id in region.ids() {
@@ -331,7 +334,9 @@ fn allocate(graph: &Graph, region: &Region, rates: &[Rate]) -> RegionTape {
     }
     let mut dying: BTreeMap<usize, Vec<NodeId>> = BTreeMap::new();
     for id in region.ids() {
-        if region.node(id).ty != Type::Many && last[id.0 as usize] != usize::MAX {
+        // Uniform values of the main region are computed once, ahead of all others, so they live to the end.
+        let lasting = main && rates[id.0 as usize] == Rate::Uniform;
+        if region.node(id).ty != Type::Many && last[id.0 as usize] != usize::MAX && !lasting {
             dying.entry(last[id.0 as usize]).or_default().push(id);
         }
     }
@@ -358,7 +363,7 @@ fn allocate(graph: &Graph, region: &Region, rates: &[Rate]) -> RegionTape {
             let mut unread = Vec::new();
             for (i, &ty) in types.iter().enumerate() {
                 let proj = list.iter().find(|(k, _)| *k as usize == i).map(|p| p.1);
-                let slot = files.take(ty, proj.map_or(Rate::Varying, |p| rates[p.0 as usize]));
+                let slot = files.take(ty, proj.map_or(rate, |p| rates[p.0 as usize]));
                 out.push(slot);
                 match proj {
                     Some(p) => place[p.0 as usize] = slot,

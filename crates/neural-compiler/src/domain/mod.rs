@@ -33,14 +33,14 @@ pub fn check(graph: &Graph, ranges: &[Option<(f64, f64)>], dtype: Dtype) -> Vec<
 /// Types the analysis runs in: they know their interval kernels.
 trait Checked: Real {
     fn largest() -> Self;
-    fn kernel(kernel: &crate::ops::row::TensorKernel) -> TensorFn<Interval<Self>>;
+    fn interval_kernel(kernel: &crate::ops::row::TensorKernel) -> TensorFn<Interval<Self>>;
 }
 
 impl Checked for f32 {
     fn largest() -> f32 {
         f32::MAX
     }
-    fn kernel(kernel: &crate::ops::row::TensorKernel) -> TensorFn<Interval<f32>> {
+    fn interval_kernel(kernel: &crate::ops::row::TensorKernel) -> TensorFn<Interval<f32>> {
         kernel.i32
     }
 }
@@ -49,7 +49,7 @@ impl Checked for f64 {
     fn largest() -> f64 {
         f64::MAX
     }
-    fn kernel(kernel: &crate::ops::row::TensorKernel) -> TensorFn<Interval<f64>> {
+    fn interval_kernel(kernel: &crate::ops::row::TensorKernel) -> TensorFn<Interval<f64>> {
         kernel.i64
     }
 }
@@ -306,10 +306,11 @@ impl<T: Checked> Analysis<'_, T> {
                 let mut out = Vec::with_capacity(values::kept(shape));
                 for i in 0..values::kept(shape) {
                     let point: Vec<Interval<T>> = args.iter().map(|a| if a.len() == 1 { a[0] } else { a[i] }).collect();
-                    if row.domain.may_be_violated(&point) {
+                    let x = bound(row, &point);
+                    if row.domain.may_be_violated(&point) || (x.nan && !point.iter().any(|p| p.nan)) {
                         self.report(region, id, row, &point);
                     }
-                    out.push(bound(row, &point));
+                    out.push(x);
                 }
                 out
             }
@@ -324,7 +325,7 @@ impl<T: Checked> Analysis<'_, T> {
             }
         }
         let nan_before = args.iter().any(|a| a.iter().any(|i| i.nan));
-        if !nan_before && result.iter().any(|r| r.nan) && !matches!(row.domain, Domain::Invertible) {
+        if matches!(row.kernel, Kernel::Tensor(_)) && !nan_before && result.iter().any(|r| r.nan) && row.domain != Domain::Invertible {
             let point: Vec<Interval<T>> = args.iter().map(|a| values::hull(a)).collect();
             self.report(region, id, row, &point);
         }
@@ -345,21 +346,27 @@ impl<T: Checked> Analysis<'_, T> {
                 let operands: Vec<Operand<'_, Interval<T>>> = full.iter().zip(shapes).map(|(a, &shape)| Operand { data: a, shape }).collect();
                 let mut out = vec![Interval::point(T::ZERO); shape.len()];
                 // Kernels of sums and products have no error to report.
-                let _ = T::kernel(kernel)(&operands, attr, shape, &mut out);
+                let _ = T::interval_kernel(kernel)(&operands, attr, shape, &mut out);
                 values::compress(out)
             }
             Bound::Length => {
+                // Between the largest of the least magnitudes and sqrt(n) times the largest magnitude; no squares, which could
+                // overflow or vanish where the kernel's own scaling does not.
                 let full = values::full(args[0], shapes[0]);
-                let squares = full.iter().fold(Interval::point(T::ZERO), |sum, &x| {
-                    let square = x * x;
-                    sum + square.meet(Interval::new(T::ZERO, T::from_f64(f64::INFINITY))).or_nan(square.nan)
-                });
-                let (lo, hi) = (squares.lo.sqrt().next_down().next_down(), squares.hi.sqrt().next_up().next_up());
-                let lo = if lo > T::ZERO { lo } else { T::ZERO };
-                // Squares may overflow or vanish where the kernel's own scaling does not.
-                let largest = full.iter().fold(T::ZERO, |m, i| [i.lo.abs(), i.hi.abs()].into_iter().fold(m, |m, x| if x > m { x } else { m }));
-                let n = T::from_f64(full.len() as f64);
-                let hi = if hi.to_f64().is_finite() && hi > T::ZERO { hi } else { (largest * n).next_up() };
+                let larger = |m: T, x: T| if x > m { x } else { m };
+                let least = |i: &Interval<T>| {
+                    if i.lo > T::ZERO {
+                        i.lo
+                    } else if i.hi < T::ZERO {
+                        -i.hi
+                    } else {
+                        T::ZERO
+                    }
+                };
+                let lo = full.iter().map(least).fold(T::ZERO, larger);
+                let most = full.iter().map(|i| larger(i.lo.abs(), i.hi.abs())).fold(T::ZERO, larger);
+                let hi = (most * T::from_f64((full.len() as f64).sqrt()).next_up()).next_up().next_up();
+                let lo = if lo > T::ZERO { larger(lo.next_down().next_down(), T::ZERO) } else { lo };
                 let nonzero = full.iter().any(|i| !i.has_zero());
                 vec![Interval { lo, hi, nan, nonzero }]
             }
@@ -380,7 +387,14 @@ impl<T: Checked> Analysis<'_, T> {
             }
             Bound::Anything => {
                 let singular = row.domain == Domain::Invertible && !values::surely_invertible(args[0], shapes[0]);
-                let overflow = args.iter().any(|a| a.iter().any(|i| i.has_infinity()));
+                // Products of as many elements as there are rows must stay well inside the numbers, else infinities may meet.
+                let rows = match shapes[0] {
+                    Shape::Matrix(n, _) => f64::from(n),
+                    Shape::Scalar | Shape::Vector(_) => 1.0,
+                };
+                let most = args.iter().flat_map(|a| a.iter()).fold(0.0f64, |m, i| m.max(i.lo.abs().to_f64()).max(i.hi.abs().to_f64()));
+                let digits = (rows + 1.0) * most.max(1.0).log10() + rows * rows.log10() + 8.0;
+                let overflow = most.is_nan() || most < 1e-30 || digits > T::largest().to_f64().log10();
                 values::uniform(Interval::everything().or_nan(nan || singular || overflow), shape)
             }
             Bound::Corners(..)

@@ -10,7 +10,7 @@ use crate::graph::{Graph, Kind, NodeId, Region, RegionId, Type};
 use crate::limits::Limits;
 use crate::ops::Row;
 use crate::ops::real::Real;
-use crate::ops::row::{Kernel, KernelError, Operand, TensorFn, TensorKernel, apply_scalar};
+use crate::ops::row::{Kernel, KernelError, Operand, apply_scalar};
 use crate::shape::Shape;
 use crate::source::Span;
 use std::cell::Cell;
@@ -449,7 +449,7 @@ impl<T: Real> Machine<'_, T> {
         match &row.kernel {
             Kernel::Tensor(kernel) => {
                 let operands: Vec<Operand<'_, T>> = (0..step.args.len()).map(operand).collect();
-                match tensor_kernel::<T>(kernel)(&operands, attr, shape, result) {
+                match T::kernel(kernel)(&operands, attr, shape, result) {
                     Ok(()) => {}
                     Err(KernelError::IndexOutOfRange) => {
                         let index = operands[1].data[0].to_f64();
@@ -494,14 +494,4 @@ fn left_domain<T: Real>(row: &Row, point: &[T], span: Span) -> EvalError {
         domain => format!("its domain is {}", domain.text()),
     };
     EvalError::new("domain-left", span, format!("{at} leaves the safe domain: {domain}"))
-}
-
-/// The kernel for a number type.
-fn tensor_kernel<T: Real>(k: &TensorKernel) -> TensorFn<T> {
-    // There are two number types; the cast is between identical types.
-    let f: &dyn std::any::Any = match T::DTYPE {
-        crate::ops::real::Dtype::F32 => &k.f32,
-        crate::ops::real::Dtype::F64 => &k.f64,
-    };
-    *f.downcast_ref::<TensorFn<T>>().expect("the kernel of its own type")
 }

@@ -3,7 +3,7 @@
 
 use crate::ops::interval::Interval;
 use crate::ops::real::Real;
-use crate::ops::row::{Kernel, Row, apply_scalar};
+use crate::ops::row::{Group, Kernel, Row, apply_scalar};
 
 /// The set of arguments an operation is defined for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,6 +53,9 @@ impl Domain {
     /// Whether scalar arguments lie outside. NaN arguments are somebody else's fault.
     pub fn violated<T: Real>(self, args: &[T]) -> bool {
         let (zero, one) = (T::ZERO, T::ONE);
+        if args.iter().any(|x| x.is_nan()) {
+            return false;
+        }
         let x = args.first().copied().unwrap_or(zero);
         match self {
             Domain::All | Domain::Invertible | Domain::Index => false,
@@ -144,6 +147,12 @@ pub enum Bound {
 /// Bounds of an elementwise application.
 pub fn bound<T: Real>(row: &Row, args: &[Interval<T>]) -> Interval<T> {
     let nan = args.iter().any(|a| a.nan);
+    if nan && row.group == Group::Comparison {
+        // A comparison with NaN does not hold; without NaN it is what it is.
+        let numbers: Vec<Interval<T>> = args.iter().map(|a| Interval { nan: false, ..*a }).collect();
+        let hull = bound(row, &numbers).join(Interval::point(T::ZERO));
+        return Interval { nonzero: false, ..hull };
+    }
     if args.iter().any(|a| a.is_empty()) && row.bound != Bound::Choice {
         return Interval::empty().or_nan(nan);
     }

@@ -1,6 +1,7 @@
 //! Operations: `table` (the rows), `row` (what a row says), `kernels` and the math crate (computation), `rules` (derivatives and
 //! lowering), `domain` and `interval` (where they are defined and what they can give), `real` (the number types).
 
+pub mod block;
 pub mod domain;
 pub mod interval;
 mod kernels;

@@ -1,5 +1,7 @@
 //! The two number types a program runs in. One trait, so that every kernel is written once.
 
+use crate::ops::block::Block;
+use crate::ops::row::{TensorFn, TensorKernel};
 use neural_compiler_math as math;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -46,6 +48,10 @@ pub trait Real: Ring + Div<Output = Self> + Neg<Output = Self> + PartialOrd + Se
     fn unary_slice(f: &math::Unary, level: math::Level, x: &[Self], out: &mut [Self]);
     /// A function of two arguments, element by element.
     fn binary_slice(f: &math::Binary, level: math::Level, x: math::Arg<'_, Self>, y: math::Arg<'_, Self>, out: &mut [Self]);
+    /// A tensor kernel for this type.
+    fn kernel(k: &TensorKernel) -> TensorFn<Self>;
+    /// A tensor kernel for blocks of lanes, if it has one.
+    fn lane_kernel(k: &TensorKernel) -> Option<TensorFn<Block<Self>>>;
     /// Correctly rounded square root.
     fn sqrt(self) -> Self;
     /// Absolute value.
@@ -63,7 +69,7 @@ pub trait Real: Ring + Div<Output = Self> + Neg<Output = Self> + PartialOrd + Se
 }
 
 macro_rules! real {
-    ($t:ident, $slice:ident, $dtype:expr, $mantissa_bits:expr) => {
+    ($t:ident, $slice:ident, $lanes:ident, $dtype:expr, $mantissa_bits:expr) => {
         impl Ring for $t {
             const ZERO: $t = 0.0;
             const ONE: $t = 1.0;
@@ -94,6 +100,14 @@ macro_rules! real {
 
             fn binary_slice(f: &math::Binary, level: math::Level, x: math::Arg<'_, $t>, y: math::Arg<'_, $t>, out: &mut [$t]) {
                 f.$slice(level, x, y, out)
+            }
+
+            fn kernel(k: &TensorKernel) -> TensorFn<$t> {
+                k.$t
+            }
+
+            fn lane_kernel(k: &TensorKernel) -> Option<TensorFn<Block<$t>>> {
+                k.$lanes
             }
 
             fn sqrt(self) -> $t {
@@ -129,5 +143,5 @@ macro_rules! real {
     };
 }
 
-real!(f32, f32_slice, Dtype::F32, 23);
-real!(f64, f64_slice, Dtype::F64, 52);
+real!(f32, f32_slice, lanes32, Dtype::F32, 23);
+real!(f64, f64_slice, lanes64, Dtype::F64, 52);

@@ -1,6 +1,7 @@
 //! What a row of the table says about an operation. In: nothing; out: the types `table` fills in and everyone else reads.
 
 use crate::graph::{Builder, NodeId};
+use crate::ops::block::Block;
 use crate::ops::domain::{Bound, Domain};
 use crate::ops::interval::Interval;
 use crate::ops::real::Real;
@@ -149,6 +150,10 @@ pub struct TensorKernel {
     pub f32: TensorFn<f32>,
     /// For f64.
     pub f64: TensorFn<f64>,
+    /// On blocks of f32 lanes; `None` for kernels that need more than sums and products.
+    pub lanes32: Option<TensorFn<Block<f32>>>,
+    /// On blocks of f64 lanes.
+    pub lanes64: Option<TensorFn<Block<f64>>>,
     /// On intervals of f32.
     pub i32: TensorFn<Interval<f32>>,
     /// On intervals of f64.

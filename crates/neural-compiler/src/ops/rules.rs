@@ -12,13 +12,17 @@ type Lowered = Result<NodeId, LowerError>;
 
 // ---- elementwise partial derivatives ----
 
-/// 1 where `a` wins, 1/2 at a tie, 0 elsewhere.
+/// 1 where an argument wins, 0 where it loses, 1/2 at a tie; NaN where they cannot be compared.
 pub(crate) fn choice_partials(b: &mut Builder, x: &[NodeId], wins: Op) -> Nodes {
-    let (zero, half, one) = (b.constant(0.0), b.constant(0.5), b.constant(1.0));
+    let (zero, half, one, nan) = (b.constant(0.0), b.constant(0.5), b.constant(1.0), b.constant(f64::NAN));
     let tie = b.op(Op::Eq, &[x[0], x[1]]);
-    let rest = b.op(Op::Select, &[tie, half, zero]);
-    let (first, second) = (b.op(wins, &[x[0], x[1]]), b.op(wins, &[x[1], x[0]]));
-    vec![b.op(Op::Select, &[first, one, rest]), b.op(Op::Select, &[second, one, rest])]
+    let rest = b.op(Op::Select, &[tie, half, nan]);
+    let wins = [b.op(wins, &[x[0], x[1]]), b.op(wins, &[x[1], x[0]])];
+    let partial = |b: &mut Builder, i: usize| {
+        let loses = b.op(Op::Select, &[wins[1 - i], zero, rest]);
+        b.op(Op::Select, &[wins[i], one, loses])
+    };
+    vec![partial(b, 0), partial(b, 1)]
 }
 
 pub(crate) fn pow_partials(b: &mut Builder, x: &[NodeId], y: NodeId) -> Nodes {

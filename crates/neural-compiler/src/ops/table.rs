@@ -69,14 +69,14 @@ const PAIRS: &[&[f64]] = &[
 /// A kernel that works on numbers and on intervals.
 macro_rules! tensor {
     ($f:path) => {
-        Kernel::Tensor(TensorKernel { f32: $f, f64: $f, i32: $f, i64: $f })
+        Kernel::Tensor(TensorKernel { f32: $f, f64: $f, lanes32: Some($f), lanes64: Some($f), i32: $f, i64: $f })
     };
 }
 
 /// A kernel for numbers only; its row's `bound` says how it maps intervals.
 macro_rules! real_tensor {
     ($f:path) => {
-        Kernel::Tensor(TensorKernel { f32: $f, f64: $f, i32: |_, _, _, _| Ok(()), i64: |_, _, _, _| Ok(()) })
+        Kernel::Tensor(TensorKernel { f32: $f, f64: $f, lanes32: None, lanes64: None, i32: |_, _, _, _| Ok(()), i64: |_, _, _, _| Ok(()) })
     };
 }
 

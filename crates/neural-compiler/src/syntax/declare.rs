@@ -72,6 +72,10 @@ impl Expander<'_> {
             return;
         };
         let text = self.name(s).to_string();
+        if self.is_function(s) {
+            self.error(Diagnostic::error("duplicate-name", span, format!("`{text}` is declared twice")));
+            return;
+        }
         if let Some(existing) = self.ast.inputs.iter_mut().find(|i| i.name == text) {
             if existing.kind == InputKind::Declared && existing.span == Span::default() {
                 existing.kind = kind;
@@ -283,6 +287,10 @@ impl Expander<'_> {
             return self.bad(span, USAGE);
         }
         let title = self.name(s).to_string();
+        if self.is_bound(s) {
+            self.error(Diagnostic::error("duplicate-name", span, format!("`{title}` is declared twice")));
+            return;
+        }
         let f = self.new_fun(&title, inputs, span);
         let op = |x: &mut Self, name: &str, args: &[ExprId]| {
             let surface = ops::surface(name).expect("a net is made of known operations");

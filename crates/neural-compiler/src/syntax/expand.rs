@@ -167,6 +167,31 @@ impl<'a> Expander<'a> {
         var
     }
 
+    /// Whether a name means something here.
+    pub(crate) fn is_bound(&self, s: Symbol) -> bool {
+        self.scope[s.0 as usize].is_some()
+    }
+
+    /// Whether a name is a function here.
+    pub(crate) fn is_function(&self, s: Symbol) -> bool {
+        matches!(self.scope[s.0 as usize], Some(Meaning::Fun(_)))
+    }
+
+    /// Declarations and definitions of a program are one level: a name has one of them.
+    fn check_redefinition(&mut self, items: &[DatumId]) {
+        for &d in items {
+            if !self.is_form(d, Form::Define) {
+                continue;
+            }
+            let Some(&head) = self.data.children(d).get(1) else { continue };
+            let name = self.data.symbol(head).or_else(|| self.data.children(head).first().and_then(|&h| self.data.symbol(h)));
+            if let Some(s) = name.filter(|&s| self.is_bound(s)) {
+                let text = excerpt(self.name(s));
+                self.error(Diagnostic::error("duplicate-name", self.data.span(head), format!("`{text}` is declared and then defined")));
+            }
+        }
+    }
+
     pub(crate) fn bind(&mut self, s: Symbol, m: Meaning) -> Option<Meaning> {
         self.scope[s.0 as usize].replace(m)
     }
@@ -199,6 +224,7 @@ impl<'a> Expander<'a> {
                 rest.push(d);
             }
         }
+        self.check_redefinition(&rest);
         let end = data.top.last().map_or(Span::default(), |&d| data.span(d));
         if model.has_steps() {
             return self.model_body(&rest, model, end);

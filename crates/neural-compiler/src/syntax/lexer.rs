@@ -189,9 +189,8 @@ impl<'a> Lexer<'a> {
                 b'|' => {
                     return Ok(Token { kind: TokenKind::Symbol, span: Span::new(start, self.at) });
                 }
-                b'\\' | b'\n' => {
-                    return Err(self.error("unexpected-character", start, "a name in |bars| holds no backslash and no line break"));
-                }
+                b'\n' => break,
+                b'\\' => return Err(self.error("unexpected-character", start, "a name in |bars| holds no backslash")),
                 _ => {}
             }
         }
@@ -228,6 +227,11 @@ impl<'a> Lexer<'a> {
             });
         }
         let text = &self.source[start..self.at];
+        if text == "." {
+            return Err(self
+                .error("unexpected-character", start, "a lone `.` means nothing here")
+                .help("functions have a fixed number of parameters; there are no pairs"));
+        }
         let kind = match number(text) {
             Some(Ok(x)) => TokenKind::Number(x),
             Some(Err((code, message))) => return Err(self.error(code, start, message)),

@@ -51,11 +51,11 @@ fn program(seed: u64, safe: bool) -> Case {
     let mut wanted: Vec<(String, Shape)> = ["x", "y", "z", "s"][..scalars].iter().map(|n| (n.to_string(), SCALAR)).collect();
     if w.chance(3) {
         let n = w.rng.u32(2..4);
-        wanted.push(("v".into(), Shape::Vector(n)));
+        wanted.push(("vector".into(), Shape::Vector(n)));
     }
     if w.chance(if safe { 8 } else { 4 }) {
         let (r, c) = (w.rng.u32(1..4), w.rng.u32(1..4));
-        wanted.push(("m".into(), if safe { Shape::Matrix(2, 2) } else { Shape::Matrix(r, c) }));
+        wanted.push(("matrix".into(), if safe { Shape::Matrix(2, 2) } else { Shape::Matrix(r, c) }));
     }
     for (name, shape) in wanted {
         match shape {

@@ -24,7 +24,7 @@ const MOST_PADDING: usize = 40;
 ///
 /// ```
 /// use neural_compiler::{Limits, syntax::format::format};
-/// assert_eq!(format("( +  1\n 2 );three", &Limits::default()).unwrap(), "(+ 1 2) ; three\n");
+/// assert_eq!(format("( +  1\n 2 );three", &Limits::default()).unwrap(), "(+ 1 2) ;three\n");
 /// ```
 pub fn format(source: &str, limits: &Limits) -> Result<String, Diagnostics> {
     let (_, errors) = read(source, limits);

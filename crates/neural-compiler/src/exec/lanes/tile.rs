@@ -16,6 +16,9 @@ use crate::tape::{Instruction, Place, Rate, Tape};
 use neural_compiler_math::Arg;
 use std::rc::Rc;
 
+/// The records of the two sides of a choice.
+type Sides<T> = (Option<Rc<Record<T>>>, Option<Rc<Record<T>>>);
+
 /// The lanes that count; `None`: all of them.
 type Mask<'m> = Option<&'m [bool]>;
 
@@ -303,7 +306,7 @@ impl<'a, T: Real> TileRun<'a, T> {
                 (first.contains(&true), second.contains(&true))
             }
         };
-        let mut records: Vec<(Option<Rc<Record<T>>>, Option<Rc<Record<T>>>)> = vec![(None, None); i.out.len()];
+        let mut records: Vec<Sides<T>> = vec![(None, None); i.out.len()];
         if run_yes {
             let inner = self.enter(id, base, yes, &i.args[1..], Some(true))?;
             self.region(yes, inner, if run_no { Some(&first) } else { mask })?;

@@ -163,7 +163,7 @@ class Numbers:
             parts = t, first, -2 * t * first
         elif name == "sigmoid":
             s, r = 1 / (1 + c.exp(-a)), 1 / (1 + c.exp(a))
-            parts = s, s * r, s * r * (r - s)
+            parts = s, s * r, -s * r * c.tanh(a / 2)
         elif name == "softplus":
             s, r = 1 / (1 + c.exp(-a)), 1 / (1 + c.exp(a))
             parts = (c.log1p(c.exp(a)) if a < 0 else a + c.log1p(c.exp(-a))), s, s * r

@@ -115,14 +115,15 @@ impl<T: Checked> Analysis<'_, T> {
                 break;
             }
         }
-        a.reporting = true;
-        a.everything(&inputs);
-        let mut found: Vec<Diagnostic> = a.found.into_values().collect();
+        if a.visits <= MOST_VISITS {
+            a.reporting = true;
+            a.everything(&inputs);
+        }
         if a.visits > MOST_VISITS {
             let span = graph.main().results.first().map_or(Default::default(), |&r| graph.main().node(r).span);
-            found.push(Diagnostic::warning("domain-unknown", span, "the program is too large to prove that it stays in its domain"));
+            return vec![Diagnostic::warning("domain-unknown", span, "the program is too large to prove that it stays in its domain")];
         }
-        found
+        a.found.into_values().collect()
     }
 
     fn everything(&mut self, inputs: &[Abs<T>]) {
@@ -175,7 +176,7 @@ impl<T: Checked> Analysis<'_, T> {
             self.visits += 1;
             let node = region.node(id);
             let args = region.args(id);
-            let bounds = if self.visits > MOST_VISITS && !self.reporting {
+            let bounds = if self.visits > MOST_VISITS {
                 self.give_up(node.kind, node.ty)
             } else {
                 match node.kind {
@@ -307,7 +308,9 @@ impl<T: Checked> Analysis<'_, T> {
                 for i in 0..values::kept(shape) {
                     let point: Vec<Interval<T>> = args.iter().map(|a| if a.len() == 1 { a[0] } else { a[i] }).collect();
                     let x = bound(row, &point);
-                    if row.domain.may_be_violated(&point) || (x.nan && !point.iter().any(|p| p.nan)) {
+                    // A NaN that may come in excuses nothing that numbers may do.
+                    let numbers: Vec<Interval<T>> = point.iter().map(|p| Interval { nan: false, ..*p }).collect();
+                    if row.domain.may_be_violated(&point) || (x.nan && bound(row, &numbers).nan) {
                         self.report(region, id, row, &point);
                     }
                     out.push(x);
@@ -323,11 +326,6 @@ impl<T: Checked> Analysis<'_, T> {
                 let nan = r.nan;
                 *r = r.meet(Interval::new(T::ZERO, T::from_f64(f64::INFINITY))).or_nan(nan);
             }
-        }
-        let nan_before = args.iter().any(|a| a.iter().any(|i| i.nan));
-        if matches!(row.kernel, Kernel::Tensor(_)) && !nan_before && result.iter().any(|r| r.nan) && row.domain != Domain::Invertible {
-            let point: Vec<Interval<T>> = args.iter().map(|a| values::hull(a)).collect();
-            self.report(region, id, row, &point);
         }
         result
     }
@@ -347,6 +345,18 @@ impl<T: Checked> Analysis<'_, T> {
                 let mut out = vec![Interval::point(T::ZERO); shape.len()];
                 // Kernels of sums and products have no error to report.
                 let _ = T::interval_kernel(kernel)(&operands, attr, shape, &mut out);
+                // A trapping run lets a NaN pass through a whole value, so only a value free of NaN makes a new one.
+                let may_be_free = args.iter().all(|a| a.iter().all(|i| !i.is_empty()));
+                if may_be_free && out.iter().any(|x| x.nan) {
+                    let numbers: Vec<Abs<T>> = full.iter().map(|a| a.iter().map(|i| Interval { nan: false, ..*i }).collect()).collect();
+                    let operands: Vec<Operand<'_, Interval<T>>> = numbers.iter().zip(shapes).map(|(a, &shape)| Operand { data: a, shape }).collect();
+                    let mut clean = vec![Interval::point(T::ZERO); shape.len()];
+                    let _ = T::interval_kernel(kernel)(&operands, attr, shape, &mut clean);
+                    if clean.iter().any(|x| x.nan) {
+                        let point: Vec<Interval<T>> = args.iter().map(|a| values::hull(a)).collect();
+                        self.report(region, id, row, &point);
+                    }
+                }
                 values::compress(out)
             }
             Bound::Length => {
@@ -395,6 +405,9 @@ impl<T: Checked> Analysis<'_, T> {
                 let most = args.iter().flat_map(|a| a.iter()).fold(0.0f64, |m, i| m.max(i.lo.abs().to_f64()).max(i.hi.abs().to_f64()));
                 let digits = (rows + 1.0) * most.max(1.0).log10() + rows * rows.log10() + 8.0;
                 let overflow = most.is_nan() || most < 1e-30 || digits > T::largest().to_f64().log10();
+                if overflow && !singular && args.iter().all(|a| a.iter().all(|i| !i.is_empty())) {
+                    self.report(region, id, row, &[]);
+                }
                 values::uniform(Interval::everything().or_nan(nan || singular || overflow), shape)
             }
             Bound::Corners(..)

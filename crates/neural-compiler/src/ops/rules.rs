@@ -83,6 +83,15 @@ pub(crate) fn tanh_partial(b: &mut Builder, x: NodeId) -> NodeId {
     b.mul(sech, sech)
 }
 
+/// `sech^2(x/2) / 4`: its own derivative keeps its digits near 0, where that of `s(x) s(-x)` cancels.
+pub(crate) fn sigmoid_partial(b: &mut Builder, x: NodeId) -> NodeId {
+    let half = b.constant(0.5);
+    let middle = b.mul(x, half);
+    let slope = tanh_partial(b, middle);
+    let quarter = b.constant(0.25);
+    b.mul(quarter, slope)
+}
+
 pub(crate) fn erf_partial(b: &mut Builder, x: NodeId) -> NodeId {
     let square = b.mul(x, x);
     let minus = b.neg(square);
@@ -203,12 +212,13 @@ pub(crate) fn trace_vjp(b: &mut Builder, a: &Applied<'_>, g: NodeId) -> Vec<Mayb
     vec![Some(b.mul(g, eye))]
 }
 
-/// `v / |v|`, and 0 for the zero vector.
+/// `v / |v|`, and 0 for the zero vector, there with all its derivatives.
 fn direction(b: &mut Builder, a: &Applied<'_>) -> NodeId {
     let (zero, one) = (b.constant(0.0), b.constant(1.0));
     let at_zero = b.op(Op::Eq, &[a.out, zero]);
     let length = b.op(Op::Select, &[at_zero, one, a.out]);
-    b.div(a.args[0], length)
+    let unit = b.div(a.args[0], length);
+    b.op(Op::Select, &[at_zero, zero, unit])
 }
 
 pub(crate) fn norm_jvp(b: &mut Builder, a: &Applied<'_>, t: &[Maybe]) -> Maybe {

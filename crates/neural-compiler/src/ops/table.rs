@@ -219,7 +219,7 @@ table! {
         bound: Bound::Exact(f64::NEG_INFINITY, f64::INFINITY),
         usage: "(min x …)",
         doc: "the smallest; NaN if any is NaN",
-        derivative_doc: "1 for the smallest, shared at a tie",
+        derivative_doc: "1 for the smallest, shared at a tie; more than two are compared two at a time, from the left",
         probes: PAIRS,
         neutral: &[],
         paper: true,
@@ -236,7 +236,7 @@ table! {
         bound: Bound::Exact(f64::NEG_INFINITY, f64::INFINITY),
         usage: "(max x …)",
         doc: "the largest; NaN if any is NaN",
-        derivative_doc: "1 for the largest, shared at a tie",
+        derivative_doc: "1 for the largest, shared at a tie; more than two are compared two at a time, from the left",
         probes: PAIRS,
         neutral: &[],
         paper: true,
@@ -813,16 +813,12 @@ table! {
         arity: Arity::Exactly(1),
         shape: ShapeRule::Elementwise,
         kernel: Kernel::Unary(&math::SIGMOID),
-        derivative: Derivative::Partials(|b, x, y| {
-            let minus = b.neg(x[0]);
-            let rest = b.op(Op::Sigmoid, &[minus]);
-            vec![b.mul(y, rest)]
-        }),
+        derivative: Derivative::Partials(|b, x, _| vec![rules::sigmoid_partial(b, x[0])]),
         domain: Domain::All,
         bound: Bound::Corners(0.0, 1.0),
         usage: "(sigmoid x)",
         doc: "1 / (1 + exp(-x))",
-        derivative_doc: "sigmoid(x) sigmoid(-x)",
+        derivative_doc: "1 / (4 cosh^2(x/2))",
         probes: ANY,
         neutral: &[],
         paper: false,

@@ -73,7 +73,8 @@ impl Map2<f64> for Pow {
         let (n, r, lo) = reduce(clamp(p, -760.0, 760.0));
         let (r, lo) = fast_two_sum(r, lo + p_lo);
         let (a, b) = exp_small(r, lo);
-        signed(x, y, scale2(a + b, n))
+        // A square is rounded once, so that `pow` with a constant 2 may be computed as one.
+        sel(y == 2.0, x * x, signed(x, y, scale2(a + b, n)))
     }
 
     #[inline(always)]
@@ -116,7 +117,8 @@ impl Map2<f32> for Pow {
         let t = clamp(y * log2, -300.0, 300.0);
         let n = (t + MAGIC) - MAGIC;
         let e = exp_small_f32((t - n) * LN2_HI) * crate::bits::pow2(n);
-        signed(x, y, e) as f32
+        // The f64 product of f32 numbers is exact: a square is rounded once here too.
+        sel(y == 2.0, x * x, signed(x, y, e)) as f32
     }
 
     #[inline(always)]

@@ -363,7 +363,7 @@ fn allocate(graph: &Graph, id: RegionId, region: &Region, rates: &[Rate]) -> Reg
             let mut unread = Vec::new();
             for (i, &ty) in types.iter().enumerate() {
                 let proj = list.iter().find(|(k, _)| *k as usize == i).map(|p| p.1);
-                let slot = files.take(ty, proj.map_or(rate, |p| rates[p.0 as usize]));
+                let slot = files.take(ty, proj.map_or(Rate::Varying, |p| rates[p.0 as usize]));
                 out.push(slot);
                 match proj {
                     Some(p) => place[p.0 as usize] = slot,

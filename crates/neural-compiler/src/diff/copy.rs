@@ -3,7 +3,7 @@
 use crate::graph::{Builder, Graph, Kind, NodeId, Region, RegionId, Type, result_types};
 
 /// Puts the nodes of a region into another one; returns its results there.
-pub(super) fn inline(b: &mut Builder, region: &Region, regions: &[Region], args: &[NodeId]) -> Vec<NodeId> {
+pub(crate) fn inline(b: &mut Builder, region: &Region, regions: &[Region], args: &[NodeId]) -> Vec<NodeId> {
     let mut map: Vec<NodeId> = Vec::with_capacity(region.nodes.len());
     let mut many: Vec<Vec<NodeId>> = Vec::new();
     for id in region.ids() {
@@ -26,7 +26,7 @@ pub(super) fn inline(b: &mut Builder, region: &Region, regions: &[Region], args:
 }
 
 /// A copy of a node with one result.
-pub(super) fn single(b: &mut Builder, kind: Kind, ty: Type, args: &[NodeId]) -> NodeId {
+pub(crate) fn single(b: &mut Builder, kind: Kind, ty: Type, args: &[NodeId]) -> NodeId {
     match kind {
         Kind::Const(bits) => b.constant(f64::from_bits(bits)),
         Kind::Op(op, attr) => b.given(op, attr, ty.shape(), args),

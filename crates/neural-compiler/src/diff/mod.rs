@@ -6,7 +6,7 @@
 //! is had as reverse-over-forward, which is how [`hessian`] and [`hvp`] work.
 
 mod activity;
-mod copy;
+pub(crate) mod copy;
 mod forward;
 mod reverse;
 

@@ -164,6 +164,9 @@ impl Builder {
                     return Some(self.neg(args[1 - i]));
                 }
             }
+        } else if op == Op::Pow && self.is_constant(args[1], 2.0) && whole(self, 0) {
+            // The kernel of `pow` computes a square as a product, so this changes no bit.
+            return Some(self.op(Op::Square, &args[..1]));
         } else if op == Op::Neg {
             if matches!(self.region.node(args[0]).kind, Kind::Op(Op::Neg, _)) {
                 return Some(self.region.args(args[0])[0]);

@@ -6,6 +6,7 @@
 //! Invariants: every lane's result equals the interpreter's to the bit, whatever the tile, the thread, the SIMD level or the
 //! neighbours; inputs are read where they are; nothing is allocated once a workspace has been used.
 
+mod flatten;
 mod memory;
 mod record;
 mod tensor;
@@ -13,7 +14,7 @@ mod tile;
 
 use crate::exec::EvalError;
 use crate::exec::interp::RunOptions;
-use crate::graph::Graph;
+use crate::graph::{Graph, Kind};
 use crate::ops::real::Real;
 use crate::source::Span;
 use crate::tape::{Place, Rate, RegionTape, Tape};
@@ -90,7 +91,10 @@ pub struct Engine {
     uniform: Vec<bool>,
     /// Which instructions of the main region run once for all tiles.
     early: Vec<bool>,
-    width: usize,
+    /// Varying slots a tile has to hold.
+    slots: usize,
+    /// Lanes a tile may have.
+    widest: usize,
 }
 
 /// Bytes of a tile that stay in the first-level cache beside the inputs.
@@ -102,13 +106,24 @@ const LANES_PER_THREAD: usize = 4096;
 impl Engine {
     /// An engine for a graph. `uniform`: which inputs all lanes share; they are computed with once per run.
     pub fn new(graph: &Graph, uniform: &[bool]) -> Engine {
+        let graph = &flatten::flatten(graph);
         let tape = Tape::with_uniform(graph, uniform);
-        let slots: u32 = tape.regions.iter().map(|r| r.slots).max().unwrap_or(1);
-        // A power of two from 64 to 1024, so that a tile of f64 fits.
-        let fits = TILE_BYTES / (8 * slots.max(1) as usize);
-        let width = (64..=1024).rev().find(|w: &usize| w.is_power_of_two() && *w <= fits).unwrap_or(64);
+        let main = &tape.regions[graph.main.0 as usize];
+        // Inputs are read where they are, so the main region's parameters take no room in a tile.
+        let params: u32 = main.params.iter().filter(|p| p.rate == Rate::Varying).map(|p| p.len).sum();
+        let inner = tape.regions.iter().enumerate().filter(|(r, _)| *r != graph.main.0 as usize).map(|(_, t)| t.slots).max().unwrap_or(0);
+        let slots = (main.slots - params + inner).max(1) as usize;
+        let recursive = graph.regions.iter().any(|r| r.nodes.iter().any(|n| matches!(n.kind, Kind::Call(_))));
+        // Every call in a call takes a frame of its own: smaller tiles, smaller frames.
+        let widest = if recursive { 256 } else { 2048 };
         let early = early(&tape.regions[graph.main.0 as usize]);
-        Engine { graph: graph.clone(), tape, uniform: uniform.to_vec(), early, width }
+        Engine { graph: graph.clone(), tape, uniform: uniform.to_vec(), early, slots, widest }
+    }
+
+    /// Lanes of a tile: a power of two, so that its slots stay in the first-level cache.
+    fn width<T>(&self) -> usize {
+        let fits = TILE_BYTES / (size_of::<T>() * self.slots);
+        (64..=self.widest).rev().find(|w| w.is_power_of_two() && *w <= fits).unwrap_or(64)
     }
 
     /// Runs a batch. `outputs[k]` takes `lanes` rows of the `k`-th result. Lanes that fail are reported, in order, and hold NaN.
@@ -121,7 +136,8 @@ impl Engine {
         options: &BatchOptions,
     ) -> Result<Vec<LaneError>, EvalError> {
         self.check(inputs, lanes, outputs)?;
-        let tiles = lanes.div_ceil(self.width);
+        let width = self.width::<T>();
+        let tiles = lanes.div_ceil(width);
         let threads = options.threads.min(lanes / LANES_PER_THREAD).max(1);
         workspace.runs.resize_with(threads.max(workspace.runs.len()), Default::default);
         // A contiguous share of tiles for each thread.
@@ -130,8 +146,8 @@ impl Engine {
         let mut rest: Vec<&mut [T]> = outputs.iter_mut().map(|o| &mut **o).collect();
         let shapes = self.graph.outputs();
         for t in 0..threads {
-            let from = (t * share * self.width).min(lanes);
-            let to = ((t + 1) * share * self.width).min(lanes);
+            let from = (t * share * width).min(lanes);
+            let to = ((t + 1) * share * width).min(lanes);
             let mut own = Vec::new();
             let mut behind = Vec::new();
             for (buffer, shape) in rest.into_iter().zip(&shapes) {
@@ -143,8 +159,8 @@ impl Engine {
             shares.push((from, own));
         }
         let one = |(memory, (from, mut outputs)): (&mut memory::Memory<T>, (usize, Vec<&mut [T]>))| {
-            let count = ((from + share * self.width).min(lanes)).saturating_sub(from);
-            TileRun::new(self, memory, options).batch(inputs, from, count, &mut outputs)
+            let count = (from + share * width).min(lanes).saturating_sub(from);
+            TileRun::new(self, memory, options, width).batch(inputs, from, count, &mut outputs)
         };
         let work = workspace.runs.iter_mut().zip(shares);
         let found: Result<Vec<Vec<LaneError>>, EvalError> =

@@ -38,9 +38,9 @@ pub(super) struct TileRun<'a, T> {
 }
 
 impl<'a, T: Real> TileRun<'a, T> {
-    pub(super) fn new(engine: &'a Engine, memory: &'a mut Memory<T>, options: &'a BatchOptions) -> TileRun<'a, T> {
-        let Engine { graph, tape, early, width, .. } = engine;
-        TileRun { graph, tape, early, memory, options, width: *width, lanes: 0, failed: Vec::new(), depth: 0, steps: 0, held: 0 }
+    pub(super) fn new(engine: &'a Engine, memory: &'a mut Memory<T>, options: &'a BatchOptions, width: usize) -> TileRun<'a, T> {
+        let Engine { graph, tape, early, .. } = engine;
+        TileRun { graph, tape, early, memory, options, width, lanes: 0, failed: Vec::new(), depth: 0, steps: 0, held: 0 }
     }
 
     /// Lanes `from .. from + count` of the batch, tile by tile; `outputs` holds just these.
@@ -545,11 +545,23 @@ impl<'a, T: Real> TileRun<'a, T> {
 }
 
 fn select<T: Real>(test: Arg<'_, T>, x: Arg<'_, T>, y: Arg<'_, T>, out: &mut [T]) {
-    let at = |a: Arg<'_, T>, i: usize| match a {
-        Arg::Slice(s) => s[i],
-        Arg::Splat(v) => v,
-    };
-    for (i, o) in out.iter_mut().enumerate() {
-        *o = if at(test, i) != T::ZERO { at(x, i) } else { at(y, i) };
+    /// One loop per combination, so that each is a plain vector loop.
+    macro_rules! each {
+        ($test:expr, $x:expr, $y:expr) => {
+            for (((o, t), x), y) in out.iter_mut().zip($test).zip($x).zip($y) {
+                *o = if *t != T::ZERO { *x } else { *y };
+            }
+        };
+    }
+    use std::iter::repeat;
+    match (test, x, y) {
+        (Arg::Slice(t), Arg::Slice(x), Arg::Slice(y)) => each!(t, x, y),
+        (Arg::Slice(t), Arg::Slice(x), Arg::Splat(y)) => each!(t, x, repeat(&y)),
+        (Arg::Slice(t), Arg::Splat(x), Arg::Slice(y)) => each!(t, repeat(&x), y),
+        (Arg::Slice(t), Arg::Splat(x), Arg::Splat(y)) => each!(t, repeat(&x), repeat(&y)),
+        (Arg::Splat(t), x, y) => match if t != T::ZERO { x } else { y } {
+            Arg::Slice(s) => out.copy_from_slice(s),
+            Arg::Splat(v) => out.fill(v),
+        },
     }
 }

@@ -1,0 +1,92 @@
+//! Small choices without control flow become selections: both sides are computed in every lane and each lane takes its own. In: a
+//! graph; out: the same program with fewer masks.
+//! Invariant: only sides that cannot fail are flattened, so nothing but the value of the side taken is ever seen.
+
+use crate::diff::copy;
+use crate::graph::{Builder, Graph, Kind, NodeId, Region, RegionId, Type, compact, result_types};
+use crate::ops::{Kernel, Op};
+
+/// Computing both sides pays up to this many operations a side.
+const MOST_OPERATIONS: usize = 32;
+
+/// Flattens every choice that allows it, innermost first.
+pub(super) fn flatten(graph: &Graph) -> Graph {
+    let mut regions = graph.regions.clone();
+    let mut done = vec![false; regions.len()];
+    visit(&mut regions, &mut done, graph.main);
+    compact(Graph { regions, main: graph.main, inputs: graph.inputs.clone() })
+}
+
+fn visit(regions: &mut Vec<Region>, done: &mut Vec<bool>, id: RegionId) {
+    if std::mem::replace(&mut done[id.0 as usize], true) {
+        return;
+    }
+    crate::deep(|| {
+        let children: Vec<RegionId> = regions[id.0 as usize].nodes.iter().flat_map(|n| Graph::children(n.kind)).collect();
+        for child in children {
+            visit(regions, done, child);
+        }
+        let region = &regions[id.0 as usize];
+        if region.nodes.iter().any(|n| choice(regions, n.kind).is_some()) {
+            let flat = rebuild(regions, region);
+            regions[id.0 as usize] = flat;
+        }
+    })
+}
+
+/// The two sides of a choice that can be flattened.
+fn choice(regions: &[Region], kind: Kind) -> Option<(&Region, &Region)> {
+    let Kind::If(a, b) = kind else { return None };
+    let (a, b) = (&regions[a.0 as usize], &regions[b.0 as usize]);
+    (plain(a) && plain(b)).then_some((a, b))
+}
+
+/// A few operations that cannot fail and are cheap over lanes.
+fn plain(region: &Region) -> bool {
+    let cheap = |kind: Kind| match kind {
+        Kind::Param(_) | Kind::Const(_) => true,
+        Kind::Op(op, _) => match &op.row().kernel {
+            Kernel::Unary(_) | Kernel::Binary(_) | Kernel::Select => true,
+            Kernel::Tensor(k) => k.lanes32.is_some(),
+            Kernel::Composite(_) => false,
+        },
+        Kind::If(..) | Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_) | Kind::Proj(_) | Kind::Pack | Kind::Unpack(_) => false,
+    };
+    let numbers = |r: &NodeId| matches!(region.node(*r).ty, Type::Value(_));
+    let operations = region.nodes.iter().filter(|n| matches!(n.kind, Kind::Op(..))).map(|n| n.ty.shape().len()).sum::<usize>();
+    operations <= MOST_OPERATIONS && region.nodes.iter().all(|n| cheap(n.kind)) && region.results.iter().all(numbers)
+}
+
+fn rebuild(regions: &[Region], region: &Region) -> Region {
+    let mut b = Builder::new(region.name.clone());
+    let mut map: Vec<NodeId> = Vec::with_capacity(region.nodes.len());
+    let mut many: Vec<Vec<NodeId>> = Vec::new();
+    // Parameters keep their places.
+    let params: Vec<NodeId> = region.params.iter().map(|&t| b.param(t)).collect();
+    for id in region.ids() {
+        let node = region.node(id);
+        b.span = node.span;
+        let args: Vec<NodeId> = region.args(id).iter().map(|a| map[a.0 as usize]).collect();
+        let new = match node.kind {
+            Kind::Param(p) => params[p as usize],
+            // The argument stands for a node with several results: it numbers the list of them.
+            Kind::Proj(i) => many[args[0].0 as usize][i as usize],
+            Kind::If(..) | Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_) => {
+                many.push(match choice(regions, node.kind) {
+                    Some((yes, no)) => {
+                        let first = copy::inline(&mut b, yes, regions, &args[1..]);
+                        let second = copy::inline(&mut b, no, regions, &args[1..]);
+                        b.span = node.span;
+                        first.into_iter().zip(second).map(|(x, y)| if x == y { x } else { b.op(Op::Select, &[args[0], x, y]) }).collect()
+                    }
+                    None => b.many(node.kind, &args, &result_types(regions, node.kind)),
+                });
+                NodeId(many.len() as u32 - 1)
+            }
+            Kind::Const(_) | Kind::Op(..) | Kind::Pack | Kind::Unpack(_) => copy::single(&mut b, node.kind, node.ty, &args),
+        };
+        map.push(new);
+    }
+    let results = region.results.iter().map(|r| map[r.0 as usize]).collect();
+    b.finish(results)
+}

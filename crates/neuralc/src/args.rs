@@ -15,6 +15,7 @@ use neural_compiler::{Limits, Shape};
     after_help = "\
 Examples:
   neuralc run -e '(* 0.5 (* m (square v)))' m=2 v=3 --grad
+  neuralc eval model.scm --data in.csv --out out.csv --grad
   neuralc check model.scm --range x=0:10
   neuralc show -e '(sin (* 2 x))' --stage grad
   neuralc ops
@@ -38,6 +39,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Evaluate a program, with derivatives on request
     Run(RunArgs),
+    /// Evaluate a program for every row of a table
+    Eval(EvalArgs),
     /// Find mistakes, and operations that may leave their domain
     Check(CheckArgs),
     /// Print a stage of the compilation
@@ -156,6 +159,45 @@ pub(crate) struct RunArgs {
     /// Stop at the first operation that leaves its domain, and name it
     #[arg(long)]
     pub(crate) trap: bool,
+}
+
+/// `neuralc eval`
+#[derive(Args)]
+#[command(after_help = "\
+The first row of a CSV file names its columns. A column named like an input feeds it; the columns v[0], v[1], … feed a vector \
+v, and m[0,0], m[0,1], … a matrix m. Inputs without a column are set with --set; parameters and states without one start \
+at their declared values. The output has all columns of the table, then `value` (for a vector value[0], value[1], …) and with \
+--grad `d/dNAME` for every input that has columns. Text columns that feed no input are handed on. Memory does not grow with \
+the table, and the output appears when it is complete, or not at all.
+
+Examples:
+  neuralc eval model.scm --data in.csv --out out.parquet --grad
+  neuralc eval -e '(* a (sin x))' --set a=2 --data in.csv --out -
+  cat in.csv | neuralc eval model.scm --data - --out out.csv --keep-going")]
+pub(crate) struct EvalArgs {
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    /// The table: a .csv or .parquet file, `-` for CSV on standard input
+    #[arg(long, value_name = "TABLE")]
+    pub(crate) data: String,
+    /// Where the results go: a .csv or .parquet file, `-` for CSV on standard output
+    #[arg(long, value_name = "TABLE")]
+    pub(crate) out: String,
+    /// The value of an input that is no column, the same for all rows
+    #[arg(long = "set", value_name = "NAME=VALUE", allow_hyphen_values = true)]
+    pub(crate) sets: Vec<String>,
+    /// Also the gradient with respect to every input that has columns (the result must be a scalar)
+    #[arg(long)]
+    pub(crate) grad: bool,
+    /// Number type to compute in
+    #[arg(long, value_enum, default_value = "f64")]
+    pub(crate) dtype: DtypeArg,
+    /// Most threads to compute with (default: all)
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<std::num::NonZeroUsize>,
+    /// Leave the results of rows that fail empty instead of stopping at the first
+    #[arg(long)]
+    pub(crate) keep_going: bool,
 }
 
 /// `neuralc check`

@@ -7,6 +7,7 @@ mod context;
 mod core;
 mod inputs;
 mod render;
+mod table;
 mod value;
 
 use crate::args::{Cli, Command};
@@ -33,6 +34,7 @@ fn run(cli: Cli) -> u8 {
     let mut context = Context::new(cli.json, cli.limits.limits());
     let outcome = match cli.command {
         Command::Run(args) => commands::run::run(&mut context, &args),
+        Command::Eval(args) => commands::eval::run(&mut context, &args),
         Command::Check(args) => commands::check::run(&mut context, &args),
         Command::Show(args) => commands::show::run(&mut context, &args),
         Command::Fmt(args) => commands::fmt::run(&mut context, &args),

@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod compose;
+pub(crate) mod eval;
 pub(crate) mod fmt;
 pub(crate) mod ops;
 pub(crate) mod repl;

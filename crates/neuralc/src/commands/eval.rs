@@ -1,0 +1,357 @@
+//! `neuralc eval`: a table through a program. In: a program, a table, values for inputs that are no columns; out: the table with
+//! the value, and on request the gradient, of every row.
+//!
+//! Memory is constant by construction: one chunk of rows is read, evaluated by the batch engine and written before the next is
+//! read; buffers are made once, for the largest chunk, and the size of a chunk follows from the number of columns alone.
+//! Invariants: every row's result equals that of `neuralc run` to the bit; the first mistake in the order of the chunks is the one
+//! reported; the output exists only when all of it does.
+
+use crate::args::EvalArgs;
+use crate::context::{Context, Failure};
+use crate::core::Compiled;
+use crate::inputs::{self, Wide};
+use crate::render;
+use crate::table::{self, Format, Reader, Results, Size, Target, Writer};
+use crate::value;
+use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
+use neural_compiler::diagnostic::did_you_mean;
+use neural_compiler::exec::interp::RunOptions;
+use neural_compiler::exec::lanes::{BatchOptions, Column, Engine, LaneError, Workspace};
+use neural_compiler::graph::Graph;
+use neural_compiler::ops::real::{Dtype, Real};
+use neural_compiler::syntax::ast::{Input, InputKind, StateStart};
+use neural_compiler::{Diagnostic, EvalError, InputShape, Shape};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::io::Write;
+
+/// Failed rows that are reported one by one; of the others only the number.
+const ROWS_SHOWN: usize = 5;
+
+pub(crate) fn run(context: &mut Context, args: &EvalArgs) -> Result<u8, Failure> {
+    if args.data == "-" && args.source.file.as_deref() == Some("-") {
+        return Err(Failure::Usage("the program and the table cannot both come from standard input".into()));
+    }
+    if args.out == "-" && context.json {
+        return Err(Failure::Usage("--json and `--out -` both need standard output".into()));
+    }
+    let formats = (Format::of(&args.data)?, Format::of(&args.out)?);
+    let source = context.source(args.source.file.as_deref(), args.source.expression.as_deref())?;
+    let program = Compiled::new(context, source)?;
+    let sets = sets(&program, &args.sets)?;
+    let reader = Reader::open(&args.data)?;
+    let feeds = feeds(&program, reader.columns(), sets)?;
+    let summary = match args.dtype.0 {
+        Dtype::F32 => evaluate::<f32>(context, args, &program, &feeds, reader, formats.1)?,
+        Dtype::F64 => evaluate::<f64>(context, args, &program, &feeds, reader, formats.1)?,
+    };
+    summary.print(context, args, &program)?;
+    Ok(Failure::FINE)
+}
+
+/// Where the values of an input come from.
+#[derive(Clone)]
+enum Feed {
+    /// Columns of the table, one for each number; `own`: they are named like it (else like the input a state starts at).
+    Columns { shape: Shape, columns: Vec<usize>, own: bool },
+    /// The same value for all rows.
+    Shared(Wide),
+}
+
+impl Feed {
+    fn shape(&self) -> Shape {
+        match self {
+            Feed::Columns { shape, .. } | Feed::Shared((shape, _)) => *shape,
+        }
+    }
+}
+
+/// The values given with --set, by name.
+fn sets(program: &Compiled, words: &[String]) -> Result<HashMap<String, Wide>, Failure> {
+    let mut named = Vec::new();
+    for word in words {
+        let Some((name, text)) = word.split_once('=') else {
+            return Err(Failure::Usage(format!("`{word}` is not NAME=VALUE")));
+        };
+        let value = value::parse(text).map_err(|message| {
+            Failure::plain("bad-value", format!("the value of `{}`: {message}", name.trim()), Some("a value is a number, [1,2,3] or [[1,2],[3,4]]".into()))
+        })?;
+        named.push((name.trim().to_string(), value));
+    }
+    // Names that are unknown or given twice.
+    inputs::shapes(program, &named.iter().map(|(n, v)| (n.clone(), v.0)).collect::<Vec<_>>())?;
+    Ok(named.into_iter().collect())
+}
+
+/// What feeds every input, in the program's order; or everything that is missing.
+fn feeds(program: &Compiled, columns: &[String], mut sets: HashMap<String, Wide>) -> Result<Vec<Feed>, Failure> {
+    let names = Names::new(columns);
+    let inputs = program.program.inputs();
+    let mut errors = Vec::new();
+    let mut own: Vec<Option<Feed>> = Vec::new();
+    let mut reported = vec![false; inputs.len()];
+    for (i, (input, pinned)) in inputs.iter().zip(program.program.input_shapes()).enumerate() {
+        let set = sets.remove(&input.name);
+        let found = names.find(&input.name, *pinned).unwrap_or_else(|missing| {
+            reported[i] = true;
+            errors.push(names.missing(&missing, input));
+            None
+        });
+        own.push(match (found, set) {
+            (Some(_), Some(_)) => {
+                let message = format!("the input `{}` has a column and is given with --set", input.name);
+                errors.push(Diagnostic::error("duplicate-input", Default::default(), message).help("leave one of them out"));
+                reported[i] = true;
+                None
+            }
+            (Some((shape, columns)), None) => Some(Feed::Columns { shape, columns, own: true }),
+            (None, set) => set.map(Feed::Shared),
+        });
+    }
+    let mut feeds = Vec::new();
+    for (i, (input, pinned)) in inputs.iter().zip(program.program.input_shapes()).enumerate() {
+        match feed(inputs, &own, i, 0) {
+            Some(feed) => feeds.push(feed),
+            None if reported[i] => {}
+            None => {
+                let first = match pinned {
+                    InputShape::Known(Shape::Scalar) => input.name.clone(),
+                    InputShape::Known(Shape::Vector(_)) | InputShape::Vector => format!("{}[0]", input.name),
+                    InputShape::Known(Shape::Matrix(..)) | InputShape::Matrix => format!("{}[0,0]", input.name),
+                };
+                errors.push(names.missing(&first, input));
+            }
+        }
+    }
+    if errors.is_empty() { Ok(feeds) } else { Err(Failure::Wrong(program.source.clone(), errors)) }
+}
+
+/// What feeds an input: its own columns or value, else what its declaration says.
+fn feed(inputs: &[Input], own: &[Option<Feed>], i: usize, hops: usize) -> Option<Feed> {
+    if let Some(feed) = &own[i] {
+        return Some(match feed {
+            Feed::Columns { shape, columns, .. } => Feed::Columns { shape: *shape, columns: columns.clone(), own: hops == 0 },
+            shared => shared.clone(),
+        });
+    }
+    let shape = inputs[i].shape.unwrap_or(Shape::Scalar);
+    match &inputs[i].kind {
+        InputKind::Param(info) => Some(Feed::Shared((shape, info.initial.clone()))),
+        InputKind::State(StateStart::Value(v)) => Some(Feed::Shared((shape, v.clone()))),
+        InputKind::State(StateStart::Name(name)) if hops < inputs.len() => {
+            let j = inputs.iter().position(|i| i.name == *name)?;
+            feed(inputs, own, j, hops + 1)
+        }
+        InputKind::State(_) | InputKind::Free | InputKind::Declared | InputKind::Weight { .. } => None,
+    }
+}
+
+/// The names of the columns, and of the vectors and matrices they make up.
+struct Names<'a> {
+    all: &'a [String],
+    whole: HashMap<&'a str, usize>,
+    elements: HashMap<&'a str, HashMap<(u32, Option<u32>), usize>>,
+}
+
+impl<'a> Names<'a> {
+    fn new(all: &'a [String]) -> Names<'a> {
+        let mut names = Names { all, whole: HashMap::new(), elements: HashMap::new() };
+        for (i, name) in all.iter().enumerate() {
+            names.whole.insert(name, i);
+            if let Some(e) = table::element(name) {
+                names.elements.entry(e.name).or_default().insert((e.row, e.column), i);
+            }
+        }
+        names
+    }
+
+    /// The columns that feed an input, if there are any. `Err`: the name of the first that is missing among them.
+    fn find(&self, name: &str, pinned: InputShape) -> Result<Option<(Shape, Vec<usize>)>, String> {
+        let scalar = matches!(pinned, InputShape::Known(Shape::Scalar));
+        match (self.whole.get(name), self.elements.get(name)) {
+            (Some(&i), elements) if scalar || elements.is_none() && pinned.known().is_none_or(|s| s == Shape::Scalar) => Ok(Some((Shape::Scalar, vec![i]))),
+            (_, None) => Ok(None),
+            (_, Some(elements)) => {
+                let largest = |f: fn(&(u32, Option<u32>)) -> Option<u32>| elements.keys().filter_map(f).max();
+                let (rows, columns) = (largest(|k| Some(k.0)), largest(|k| k.1));
+                let shape = match (rows, columns, pinned.known()) {
+                    (Some(r), None, Some(Shape::Vector(n))) => Shape::Vector(n.max(r + 1)),
+                    (Some(r), None, _) => Shape::Vector(r + 1),
+                    (Some(r), Some(c), Some(Shape::Matrix(m, n))) => Shape::Matrix(m.max(r + 1), n.max(c + 1)),
+                    (Some(r), Some(c), _) => Shape::Matrix(r + 1, c + 1),
+                    (None, ..) => return Ok(None),
+                };
+                let mut found = Vec::new();
+                let (rows, columns) = match shape {
+                    Shape::Matrix(m, n) => (m, n),
+                    _ => (shape.len() as u32, 1),
+                };
+                for key in (0..rows).flat_map(|r| (0..columns).map(move |c| (r, c))) {
+                    let (r, c) = (key.0, matches!(shape, Shape::Matrix(..)).then_some(key.1));
+                    match elements.get(&(r, c)) {
+                        Some(&i) => found.push(i),
+                        None => return Err(table::Element { name, row: r, column: c }.to_string()),
+                    }
+                }
+                Ok(Some((shape, found)))
+            }
+        }
+    }
+
+    fn missing(&self, column: &str, input: &Input) -> Diagnostic {
+        let help = did_you_mean(column, self.all.iter().map(|c| c.as_str())).unwrap_or_else(|| {
+            if self.all.iter().all(|c| value::number(c).is_ok()) {
+                return "the first row of the table must hold the names of its columns".into();
+            }
+            let shown: Vec<String> = self.all.iter().take(12).map(|c| format!("`{c}`")).collect();
+            let more = if self.all.len() > shown.len() { ", …" } else { "" };
+            format!("its columns are {}{more}; for a value that is no column: --set {}=VALUE", shown.join(", "), input.name)
+        });
+        Diagnostic::error("missing-column", input.span, format!("the table has no column `{column}`")).help(help)
+    }
+}
+
+/// What a result's columns are called.
+fn result_names(name: &str, shape: Shape) -> Vec<String> {
+    match shape {
+        Shape::Scalar => vec![name.into()],
+        Shape::Vector(n) => (0..n).map(|i| format!("{name}[{i}]")).collect(),
+        Shape::Matrix(m, n) => (0..m).flat_map(|i| (0..n).map(move |j| format!("{name}[{i},{j}]"))).collect(),
+    }
+}
+
+/// What became of the rows.
+struct Summary {
+    rows: u64,
+    names: Vec<String>,
+    failed: u64,
+    /// The first of the failed rows.
+    first: Vec<(u64, EvalError)>,
+}
+
+fn evaluate<T: Real>(context: &Context, args: &EvalArgs, program: &Compiled, feeds: &[Feed], mut reader: Reader, format: Format) -> Result<Summary, Failure> {
+    let shapes: Vec<Shape> = feeds.iter().map(Feed::shape).collect();
+    let graph = program.specialise(&shapes)?;
+    let wrt: Vec<usize> = (0..feeds.len()).filter(|&i| args.grad && matches!(feeds[i], Feed::Columns { own: true, .. })).collect();
+    let derived: Graph;
+    let whole = if args.grad {
+        derived = program.gradient(&graph, &wrt)?;
+        &derived
+    } else {
+        &*graph
+    };
+    let outputs = whole.outputs();
+    let titles = std::iter::once("value".to_string()).chain(wrt.iter().map(|&i| format!("d/d{}", graph.inputs[i].name)));
+    let names: Vec<String> = titles.zip(&outputs).flat_map(|(title, &shape)| result_names(&title, shape)).collect();
+    if let Some(name) = names.iter().find(|n| reader.columns().contains(n)) {
+        let message = format!("the table has a column `{name}` already, which is what a result is called");
+        return Err(Failure::plain("duplicate-column", message, Some("rename the column".into())));
+    }
+    let mut numeric = vec![false; reader.columns().len()];
+    for feed in feeds {
+        if let Feed::Columns { columns, .. } = feed {
+            columns.iter().for_each(|&c| numeric[c] = true);
+        }
+    }
+
+    let most = table::rows_for(reader.columns().len() + names.len());
+    let uniform: Vec<bool> = feeds.iter().map(|f| matches!(f, Feed::Shared(_))).collect();
+    let engine = Engine::new(whole, &uniform);
+    let threads = args.threads.or_else(|| std::thread::available_parallelism().ok()).map_or(1, |n| n.get());
+    let options = BatchOptions { run: RunOptions { limits: context.limits, trap: false }, threads, ..BatchOptions::default() };
+    let mut workspace = Workspace::new();
+    // Numbers of a vector's first element for all rows, then of its second, …
+    let mut buffers: Vec<Vec<T>> = feeds
+        .iter()
+        .map(|f| match f {
+            Feed::Columns { columns, .. } => vec![T::ZERO; columns.len() * most],
+            Feed::Shared((_, numbers)) => numbers.iter().map(|&x| T::from_f64(x)).collect(),
+        })
+        .collect();
+    let mut results: Vec<Vec<T>> = outputs.iter().map(|s| vec![T::ZERO; s.len() * most]).collect();
+
+    let target = Target::open(&args.out)?;
+    let mut writer = Writer::new::<T>(format, &target, &reader, &numeric, &names)?;
+    let columns = reader.columns().to_vec();
+    let bar = progress(&reader);
+    let mut summary = Summary { rows: 0, names, failed: 0, first: Vec::new() };
+    while let Some(chunk) = reader.next(most)? {
+        let rows = chunk.rows();
+        let mut wrong = None;
+        for (feed, buffer) in feeds.iter().zip(&mut buffers) {
+            let Feed::Columns { columns, .. } = feed else { continue };
+            for (&column, out) in columns.iter().zip(buffer.chunks_mut(most)) {
+                if let Err(e) = chunk.numbers(column, &mut out[..rows]) {
+                    // The topmost, of one row the leftmost.
+                    wrong = wrong.into_iter().chain([(e.row, column, e)]).min_by_key(|w| (w.0, w.1));
+                }
+            }
+        }
+        if let Some((_, column, e)) = wrong {
+            return Err(e.failure(summary.rows, &columns[column]));
+        }
+        let inputs: Vec<Column<'_, T>> = buffers
+            .iter()
+            .zip(&uniform)
+            .map(|(data, &shared)| if shared { Column::shared(data) } else { Column { data, lane_stride: 1, element_stride: most } })
+            .collect();
+        let mut slices: Vec<&mut [T]> = results.iter_mut().zip(&outputs).map(|(r, s)| &mut r[..rows * s.len()]).collect();
+        let errors = engine.run(&mut workspace, &inputs, rows, &mut slices, &options).map_err(|e| Failure::run(&program.source, e))?;
+        let failed = summary.failures(errors, args.keep_going).map_err(|e| Failure::run(&program.source, e))?;
+        let blocks = slices.into_iter().zip(&outputs).map(|(s, shape)| (&*s, shape.len())).collect();
+        writer.write(chunk, summary.rows, &Results { blocks, failed })?;
+        summary.rows += rows as u64;
+        bar.set_position(reader.position());
+    }
+    writer.finish()?;
+    target.finish()?;
+    Ok(summary)
+}
+
+impl Summary {
+    /// Takes note of the rows of a chunk that failed; gives their places in it. `Err`: the first, when that is the end.
+    fn failures(&mut self, errors: Vec<LaneError>, keep_going: bool) -> Result<Vec<usize>, EvalError> {
+        let before = self.rows;
+        let named = |e: &LaneError| {
+            let row = before + e.lane as u64 + 1;
+            (row, EvalError::new(e.error.code, e.error.span, format!("row {row}: {}", e.error.message)))
+        };
+        if let (Some(first), false) = (errors.first(), keep_going) {
+            return Err(named(first).1);
+        }
+        self.failed += errors.len() as u64;
+        self.first.extend(errors.iter().take(ROWS_SHOWN - self.first.len()).map(named));
+        Ok(errors.into_iter().map(|e| e.lane).collect())
+    }
+
+    fn print(self, context: &mut Context, args: &EvalArgs, program: &Compiled) -> Result<(), Failure> {
+        if context.json {
+            let first: Vec<Value> = self.first.iter().map(|(row, e)| json!({"row": row, "code": e.code, "message": e.message})).collect();
+            return context.print_json(&json!({"rows": self.rows, "columns": self.names, "failed": {"count": self.failed, "first": first}}));
+        }
+        if self.failed > 0 {
+            let mut err = std::io::stderr();
+            for (_, e) in self.first {
+                let d = Diagnostic::warning(e.code, e.span, e.message);
+                let _ = writeln!(err, "{}", render::to_text(&program.source, &d, render::stderr_colour()));
+            }
+            let _ = writeln!(err, "{} of {} rows failed; their results are empty", self.failed, self.rows);
+        }
+        if args.out == "-" {
+            return Ok(());
+        }
+        let rows = if self.rows == 1 { "row" } else { "rows" };
+        let shown = if self.names.len() > 12 { format!("{} new columns", self.names.len()) } else { self.names.join(" ") };
+        context.print(&format!("{}: {} {rows}, {shown}\n", args.out, self.rows))
+    }
+}
+
+/// A bar with the time left; nothing when standard error is no terminal.
+fn progress(reader: &Reader) -> ProgressBar {
+    let (bar, template) = match reader.size() {
+        Size::Bytes(n) => (ProgressBar::new(n), "{wide_bar} {percent:>3}%  {bytes} of {total_bytes}  {eta} left"),
+        Size::Rows(n) => (ProgressBar::new(n), "{wide_bar} {percent:>3}%  {human_pos} of {human_len} rows  {eta} left"),
+        Size::Unknown => (ProgressBar::no_length(), "{spinner} {bytes}  {elapsed}"),
+    };
+    bar.with_style(ProgressStyle::with_template(template).expect("the templates are right")).with_finish(ProgressFinish::AndClear)
+}

@@ -1,7 +1,7 @@
 //! Which values can have a derivative. In: which parameters (or results) matter; out: which results (or parameters) they reach
 //! through differentiable operations. An over-approximation: what is not active has derivative 0 by structure.
 
-use crate::graph::{Kind, NodeId, Region, RegionId, Type};
+use crate::graph::{Graph, Kind, NodeId, Region, RegionId, Type};
 use crate::ops::Derivative;
 use rustc_hash::FxHashMap;
 
@@ -174,4 +174,31 @@ impl Activity {
 
 fn regions_back(regions: &[Region], kind: Kind) -> Vec<bool> {
     crate::graph::result_types(regions, kind).iter().map(|t| matches!(t, Type::Value(_))).collect()
+}
+
+/// Which regions can reach a cycle of calls: there, reverse mode keeps a record per call.
+pub(super) fn reach_recursion(graph: &Graph) -> Vec<bool> {
+    let n = graph.regions.len();
+    let children: Vec<Vec<usize>> =
+        graph.regions.iter().map(|r| r.nodes.iter().flat_map(|node| Graph::children(node.kind)).map(|c| c.0 as usize).collect()).collect();
+    // A region is free of recursion once all its children are: peel from the leaves; what is left reaches a cycle.
+    let mut open: Vec<usize> = children.iter().map(Vec::len).collect();
+    let mut parents: Vec<Vec<usize>> = vec![Vec::new(); n];
+    for (r, list) in children.iter().enumerate() {
+        for &c in list {
+            parents[c].push(r);
+        }
+    }
+    let mut work: Vec<usize> = (0..n).filter(|&r| open[r] == 0).collect();
+    let mut reaches = vec![true; n];
+    while let Some(r) = work.pop() {
+        reaches[r] = false;
+        for &p in &parents[r] {
+            open[p] -= 1;
+            if open[p] == 0 {
+                work.push(p);
+            }
+        }
+    }
+    reaches
 }

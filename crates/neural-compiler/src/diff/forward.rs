@@ -3,8 +3,7 @@
 //! next to its tangent; a branch not taken contributes no tangent.
 
 use super::activity::Activity;
-use super::copy;
-use crate::graph::{Builder, Graph, Kind, NodeId, Region, RegionId, Type, result_types};
+use crate::graph::{Builder, Graph, Kind, NodeId, Region, RegionId, Type, copy, result_types};
 use crate::ops::Derivative;
 use crate::ops::row::Applied;
 use rustc_hash::FxHashMap;

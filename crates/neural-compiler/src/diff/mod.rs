@@ -6,12 +6,11 @@
 //! is had as reverse-over-forward, which is how [`hessian`] and [`hvp`] work.
 
 mod activity;
-pub(crate) mod copy;
 mod forward;
 mod reverse;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::graph::{Builder, Graph, GraphInput, Kind, NodeId, Region, RegionId, Type, compact, verify};
+use crate::graph::{Builder, Graph, GraphInput, Kind, NodeId, Region, RegionId, Type, compact, copy, verify};
 use crate::ops::Op;
 use crate::shape::Shape;
 use crate::source::Span;

@@ -7,9 +7,8 @@
 //! run stays proportional to that of the forward run at any depth.
 //! Invariant: a branch not taken contributes nothing, because its backward region is not run either.
 
-use super::activity::Activity;
-use super::copy;
-use crate::graph::{Builder, Graph, Kind, NodeId, Region, RegionId, Type, result_types};
+use super::activity::{Activity, reach_recursion};
+use crate::graph::{Builder, Graph, Kind, NodeId, Region, RegionId, Type, copy, result_types};
 use crate::ops::row::Applied;
 use crate::ops::{Derivative, Op};
 use crate::shape::Shape;
@@ -48,7 +47,7 @@ impl Reverse {
             regions: graph.regions.clone(),
             main: graph.main,
             activity: Activity::default(),
-            recorded: copy::reach_recursion(graph),
+            recorded: reach_recursion(graph),
             recorders: FxHashMap::default(),
             backward: FxHashMap::default(),
         }

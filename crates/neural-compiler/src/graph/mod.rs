@@ -7,6 +7,7 @@
 
 mod builder;
 mod compact;
+pub(crate) mod copy;
 mod layout;
 pub mod print;
 pub mod svg;

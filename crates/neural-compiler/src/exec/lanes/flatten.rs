@@ -2,8 +2,7 @@
 //! graph; out: the same program with fewer masks.
 //! Invariant: only sides that cannot fail are flattened, so nothing but the value of the side taken is ever seen.
 
-use crate::diff::copy;
-use crate::graph::{Builder, Graph, Kind, NodeId, Region, RegionId, Type, compact, result_types};
+use crate::graph::{Builder, Graph, Kind, NodeId, Region, RegionId, Type, compact, copy, result_types};
 use crate::ops::{Kernel, Op};
 
 /// Computing both sides pays up to this many operations a side.

@@ -1,6 +1,6 @@
 //! Copies of regions and nodes. In: a region and its arguments; out: the same computation in another region under construction.
 
-use crate::graph::{Builder, Graph, Kind, NodeId, Region, RegionId, Type, result_types};
+use super::{Builder, Kind, NodeId, Region, RegionId, Type, result_types};
 
 /// Puts the nodes of a region into another one; returns its results there.
 pub(crate) fn inline(b: &mut Builder, region: &Region, regions: &[Region], args: &[NodeId]) -> Vec<NodeId> {
@@ -38,7 +38,7 @@ pub(crate) fn single(b: &mut Builder, kind: Kind, ty: Type, args: &[NodeId]) -> 
 }
 
 /// A copy of a region whose children are numbered `offset` higher.
-pub(super) fn shift(region: &Region, offset: u32) -> Region {
+pub(crate) fn shift(region: &Region, offset: u32) -> Region {
     let mut region = region.clone();
     let up = |r: RegionId| RegionId(r.0 + offset);
     for node in &mut region.nodes {
@@ -51,31 +51,4 @@ pub(super) fn shift(region: &Region, offset: u32) -> Region {
         };
     }
     region
-}
-
-/// Which regions can reach a cycle of calls: there, reverse mode keeps a record per call.
-pub(super) fn reach_recursion(graph: &Graph) -> Vec<bool> {
-    let n = graph.regions.len();
-    let children: Vec<Vec<usize>> =
-        graph.regions.iter().map(|r| r.nodes.iter().flat_map(|node| Graph::children(node.kind)).map(|c| c.0 as usize).collect()).collect();
-    // A region is free of recursion once all its children are: peel from the leaves; what is left reaches a cycle.
-    let mut open: Vec<usize> = children.iter().map(Vec::len).collect();
-    let mut parents: Vec<Vec<usize>> = vec![Vec::new(); n];
-    for (r, list) in children.iter().enumerate() {
-        for &c in list {
-            parents[c].push(r);
-        }
-    }
-    let mut work: Vec<usize> = (0..n).filter(|&r| open[r] == 0).collect();
-    let mut reaches = vec![true; n];
-    while let Some(r) = work.pop() {
-        reaches[r] = false;
-        for &p in &parents[r] {
-            open[p] -= 1;
-            if open[p] == 0 {
-                work.push(p);
-            }
-        }
-    }
-    reaches
 }

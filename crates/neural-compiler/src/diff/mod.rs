@@ -7,10 +7,11 @@
 
 mod activity;
 mod forward;
+mod repeat;
 mod reverse;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::graph::{Builder, Graph, GraphInput, Kind, NodeId, Region, RegionId, Type, compact, copy, verify};
+use crate::graph::{Builder, Graph, GraphInput, NodeId, Region, RegionId, Type, compact, copy, verify};
 use crate::ops::Op;
 use crate::shape::Shape;
 use crate::source::Span;
@@ -74,55 +75,53 @@ pub fn hvp(graph: &Graph, wrt: &[usize]) -> Result<Graph, Diagnostics> {
 pub fn hessian(graph: &Graph, wrt: &[usize]) -> Result<Graph, Diagnostics> {
     let first = gradient(graph, wrt)?;
     let product = hvp(graph, wrt)?;
-    let mut regions = first.regions.clone();
-    let own = |regions: &mut Vec<Region>, graph: &Graph| {
-        let offset = regions.len() as u32;
-        regions.extend(graph.regions.iter().map(|r| copy::shift(r, offset)));
-        RegionId(graph.main.0 + offset)
-    };
-    let product_main = own(&mut regions, &product);
     let mut b = Builder::new("main");
     let inputs: Vec<NodeId> = graph.inputs.iter().map(|i| b.param(Type::Value(i.shape))).collect();
-    let mut results = copy::inline(&mut b, &regions[first.main.0 as usize].clone(), &regions, &inputs);
+    let mut results = copy::inline(&mut b, first.main(), &first.regions, &inputs);
     let shapes: Vec<Shape> = wrt.iter().map(|&i| graph.inputs[i].shape).collect();
-    let components: usize = shapes.iter().map(|s| s.len()).sum();
-    let body = regions[product_main.0 as usize].clone();
-    // Copies fold and share what a direction makes constant; beyond some size one shared region is the better deal.
-    let inline = body.nodes.len() * components <= 20_000;
-    for (i, &shape) in shapes.iter().enumerate() {
-        let mut rows: Vec<Vec<NodeId>> = vec![Vec::new(); wrt.len()];
-        for k in 0..shape.len() {
-            let mut args = inputs.clone();
-            let (zero, one) = (b.constant(0.0), b.constant(1.0));
-            args.extend(shapes.iter().enumerate().map(|(j, &s)| {
-                if i != j {
-                    b.fill(zero, s)
-                } else if s == Shape::Scalar {
-                    one
-                } else {
-                    b.given(Op::Place, k as u32, s, &[one])
-                }
-            }));
-            let out = if inline {
-                copy::inline(&mut b, &body, &regions, &args)
-            } else {
-                let types = body.result_types();
-                b.many(Kind::Call(product_main), &args, &types)
-            };
-            for (j, row) in rows.iter_mut().enumerate() {
-                row.push(out[2 + j]);
-            }
-        }
-        for (j, row) in rows.into_iter().enumerate() {
-            let block = match (shape, shapes[j]) {
-                (Shape::Scalar, _) => row[0],
-                (s, Shape::Scalar) => b.given(Op::Join, 0, s, &row),
-                (s, t) => b.given(Op::Join, 0, Shape::Matrix(s.len() as u32, t.len() as u32), &row),
-            };
-            results.push(block);
-        }
+    let copies = repeat::Copies::new(first.regions.clone(), &product, shapes.iter().map(|s| s.len()).sum());
+    for i in 0..wrt.len() {
+        let mut blocks = copies.along_each(&mut b, &inputs, &shapes, i);
+        // The value and its derivative in the direction come before the products.
+        results.extend(blocks.drain(2..).enumerate().map(|(j, row)| repeat::block(&mut b, &row, shapes[i], shapes[j])));
     }
-    Ok(finish(regions, b.finish(results), graph.inputs.clone()))
+    Ok(finish(copies.regions, b.finish(results), graph.inputs.clone()))
+}
+
+/// The Jacobian of a program with any results. Results: the original ones, then for each of them and each input in `wrt` a block
+/// of derivatives: a scalar for two scalars, the other's shape for one scalar, else a matrix with a row per number of the result
+/// and a column per number of the input. By forward or reverse mode, whichever needs fewer runs.
+pub fn jacobian(graph: &Graph, wrt: &[usize]) -> Graph {
+    let outs = graph.outputs();
+    let ins: Vec<Shape> = wrt.iter().map(|&i| graph.inputs[i].shape).collect();
+    let count = |shapes: &[Shape]| shapes.iter().map(|s| s.len()).sum::<usize>();
+    let mut b = Builder::new("main");
+    let inputs: Vec<NodeId> = graph.inputs.iter().map(|i| b.param(Type::Value(i.shape))).collect();
+    let mut results = copy::inline(&mut b, graph.main(), &graph.regions, &inputs);
+    let backward = if count(&outs) < count(&ins) { vjp(graph, wrt).ok() } else { None };
+    let copies = match backward {
+        Some(back) => {
+            let copies = repeat::Copies::new(graph.regions.clone(), &back, count(&outs));
+            for (k, &out) in outs.iter().enumerate() {
+                let rows = copies.along_each(&mut b, &inputs, &outs, k);
+                results.extend(rows[outs.len()..].iter().zip(&ins).map(|(row, &input)| repeat::block(&mut b, row, out, input)));
+            }
+            copies
+        }
+        None => {
+            let copies = repeat::Copies::new(graph.regions.clone(), &jvp(graph, wrt), count(&ins));
+            let columns: Vec<Vec<Vec<NodeId>>> = (0..wrt.len()).map(|i| copies.along_each(&mut b, &inputs, &ins, i)).collect();
+            for (k, &out) in outs.iter().enumerate() {
+                for (i, &input) in ins.iter().enumerate() {
+                    let turned = repeat::block(&mut b, &columns[i][outs.len() + k], input, out);
+                    let matrix = matches!(b.shape(turned), Shape::Matrix(..)) && input != Shape::Scalar && out != Shape::Scalar;
+                    results.push(if matrix { b.op(Op::Transpose, &[turned]) } else { turned });
+                }
+            }
+            copies
+        }
+    };
+    finish(copies.regions, b.finish(results), graph.inputs.clone())
 }
 
 fn needs_scalar(graph: &Graph) -> Result<(), Diagnostics> {

@@ -3,7 +3,7 @@
 use super::{Graph, Kind, NodeId, Region, RegionId};
 
 /// Removes dead nodes from every region, then regions nobody runs.
-pub(crate) fn compact(mut graph: Graph) -> Graph {
+pub fn compact(mut graph: Graph) -> Graph {
     let mut reached = vec![None; graph.regions.len()];
     let mut order: Vec<RegionId> = Vec::new();
     reached[graph.main.0 as usize] = Some(RegionId(0));

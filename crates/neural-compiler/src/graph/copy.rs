@@ -3,7 +3,7 @@
 use super::{Builder, Kind, NodeId, Region, RegionId, Type, result_types};
 
 /// Puts the nodes of a region into another one; returns its results there.
-pub(crate) fn inline(b: &mut Builder, region: &Region, regions: &[Region], args: &[NodeId]) -> Vec<NodeId> {
+pub fn inline(b: &mut Builder, region: &Region, regions: &[Region], args: &[NodeId]) -> Vec<NodeId> {
     let mut map: Vec<NodeId> = Vec::with_capacity(region.nodes.len());
     let mut many: Vec<Vec<NodeId>> = Vec::new();
     for id in region.ids() {
@@ -38,7 +38,7 @@ pub(crate) fn single(b: &mut Builder, kind: Kind, ty: Type, args: &[NodeId]) -> 
 }
 
 /// A copy of a region whose children are numbered `offset` higher.
-pub(crate) fn shift(region: &Region, offset: u32) -> Region {
+pub fn shift(region: &Region, offset: u32) -> Region {
     let mut region = region.clone();
     let up = |r: RegionId| RegionId(r.0 + offset);
     for node in &mut region.nodes {

@@ -7,7 +7,8 @@
 
 mod builder;
 mod compact;
-pub(crate) mod copy;
+pub mod copy;
+mod flatten;
 mod layout;
 pub mod print;
 pub mod svg;
@@ -15,7 +16,8 @@ pub mod verify;
 
 pub use builder::Builder;
 pub(crate) use builder::result_shape;
-pub(crate) use compact::compact;
+pub use compact::compact;
+pub use flatten::flatten;
 
 use crate::ops::Op;
 use crate::shape::Shape;

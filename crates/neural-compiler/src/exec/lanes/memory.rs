@@ -16,14 +16,26 @@ pub(super) struct Base {
     pub(super) records: usize,
 }
 
+/// Lanes that start on a cache line.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line<T>([T; LINE]);
+
+const LINE: usize = 16;
+
+/// Lines between the slots of a tile whose lanes are a power of two: slots exactly 4096 bytes apart would be mistaken for each
+/// other by the processor's store queue, and share the sets of its cache.
+const GAP: usize = 5;
+
 /// The memory of one thread's tiles.
 pub(super) struct Memory<T> {
-    varying: Vec<T>,
+    varying: Vec<Line<T>>,
     pub(super) uniform: Vec<T>,
     pub(super) records: Vec<Option<Rc<Record<T>>>>,
     /// Slots of the main region that live in the caller's memory.
     lent: Vec<*mut T>,
-    width: usize,
+    /// Lines from one slot to the next.
+    stride: usize,
     lanes: usize,
 }
 
@@ -33,14 +45,14 @@ unsafe impl<T: Send> Send for Memory<T> {}
 
 impl<T> Default for Memory<T> {
     fn default() -> Memory<T> {
-        Memory { varying: Vec::new(), uniform: Vec::new(), records: Vec::new(), lent: Vec::new(), width: 0, lanes: 0 }
+        Memory { varying: Vec::new(), uniform: Vec::new(), records: Vec::new(), lent: Vec::new(), stride: 0, lanes: 0 }
     }
 }
 
 impl<T: Real> Memory<T> {
     /// Forgets all frames; the main region has `slots`.
     pub(super) fn start(&mut self, width: usize, slots: usize) {
-        self.width = width;
+        self.stride = width.div_ceil(LINE) + GAP;
         self.lent.clear();
         self.lent.resize(slots, std::ptr::null_mut());
         self.records.clear();
@@ -73,8 +85,8 @@ impl<T: Real> Memory<T> {
 
     /// Makes room for frames up to here; the bytes held.
     pub(super) fn reserve(&mut self, end: Base) -> usize {
-        if self.varying.len() < end.varying * self.width {
-            self.varying.resize(end.varying * self.width, T::ZERO);
+        if self.varying.len() < end.varying * self.stride {
+            self.varying.resize(end.varying * self.stride, Line([T::ZERO; LINE]));
         }
         if self.uniform.len() < end.uniform {
             self.uniform.resize(end.uniform, T::ZERO);
@@ -82,13 +94,13 @@ impl<T: Real> Memory<T> {
         if self.records.len() < end.records {
             self.records.resize(end.records, None);
         }
-        (self.varying.len() + self.uniform.len()) * size_of::<T>()
+        self.varying.len() * size_of::<Line<T>>() + self.uniform.len() * size_of::<T>()
     }
 
     fn start_of(&self, slot: usize) -> *const T {
         match self.lent.get(slot) {
             Some(&p) if !p.is_null() => p,
-            _ => self.varying[slot * self.width..].as_ptr(),
+            _ => self.varying[slot * self.stride..].as_ptr().cast(),
         }
     }
 
@@ -102,7 +114,7 @@ impl<T: Real> Memory<T> {
     pub(super) fn lanes_mut(&mut self, slot: usize) -> &mut [T] {
         let at = match self.lent.get(slot) {
             Some(&p) if !p.is_null() => p,
-            _ => self.varying[slot * self.width..].as_mut_ptr(),
+            _ => self.varying[slot * self.stride..].as_mut_ptr().cast(),
         };
         // SAFETY: as in `lanes`; `&mut self` keeps every other view away.
         unsafe { std::slice::from_raw_parts_mut(at, self.lanes) }
@@ -122,7 +134,7 @@ impl<T: Real> Memory<T> {
         let views = args.map(|a| a.map(view));
         let at = match self.lent.get(out) {
             Some(&p) if !p.is_null() => p,
-            _ => self.varying[out * self.width..].as_ptr().cast_mut(),
+            _ => self.varying[out * self.stride..].as_ptr().cast_mut().cast(),
         };
         // SAFETY: as in `lanes_mut`; `&mut self` keeps other writers away, and no view above is of this slot.
         f(views, unsafe { std::slice::from_raw_parts_mut(at, lanes) });

@@ -6,7 +6,6 @@
 //! Invariants: every lane's result equals the interpreter's to the bit, whatever the tile, the thread, the SIMD level or the
 //! neighbours; inputs are read where they are; nothing is allocated once a workspace has been used.
 
-mod flatten;
 mod memory;
 mod record;
 mod tensor;
@@ -14,7 +13,7 @@ mod tile;
 
 use crate::exec::EvalError;
 use crate::exec::interp::RunOptions;
-use crate::graph::{Graph, Kind};
+use crate::graph::{Graph, Kind, flatten};
 use crate::ops::real::Real;
 use crate::source::Span;
 use crate::tape::{Place, Rate, RegionTape, Tape};
@@ -106,7 +105,7 @@ const LANES_PER_THREAD: usize = 4096;
 impl Engine {
     /// An engine for a graph. `uniform`: which inputs all lanes share; they are computed with once per run.
     pub fn new(graph: &Graph, uniform: &[bool]) -> Engine {
-        let graph = &flatten::flatten(graph);
+        let graph = &flatten(graph);
         let tape = Tape::with_uniform(graph, uniform);
         let main = &tape.regions[graph.main.0 as usize];
         // Inputs are read where they are, so the main region's parameters take no room in a tile.

@@ -2,14 +2,14 @@
 //! graph; out: the same program with fewer masks.
 //! Invariant: only sides that cannot fail are flattened, so nothing but the value of the side taken is ever seen.
 
-use crate::graph::{Builder, Graph, Kind, NodeId, Region, RegionId, Type, compact, copy, result_types};
+use super::{Builder, Graph, Kind, NodeId, Region, RegionId, Type, compact, copy, result_types};
 use crate::ops::{Kernel, Op};
 
 /// Computing both sides pays up to this many operations a side.
 const MOST_OPERATIONS: usize = 32;
 
 /// Flattens every choice that allows it, innermost first.
-pub(super) fn flatten(graph: &Graph) -> Graph {
+pub fn flatten(graph: &Graph) -> Graph {
     let mut regions = graph.regions.clone();
     let mut done = vec![false; regions.len()];
     visit(&mut regions, &mut done, graph.main);

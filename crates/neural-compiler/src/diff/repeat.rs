@@ -1,0 +1,53 @@
+//! A derivative taken along one unit direction after another. In: the graph of a derivative along a direction; out: its results for
+//! every unit vector of one of the directions, and blocks of them.
+
+use crate::graph::{Builder, Graph, Kind, NodeId, Region, RegionId, copy};
+use crate::ops::Op;
+use crate::shape::Shape;
+
+/// Copies of nodes fold and share what a unit direction makes constant; beyond this size one shared region is the better deal.
+const MOST_NODES: usize = 20_000;
+
+/// A derivative to be run along many directions.
+pub(super) struct Copies {
+    /// The regions its copies refer to.
+    pub(super) regions: Vec<Region>,
+    main: RegionId,
+    inline: bool,
+}
+
+impl Copies {
+    /// `along`: inputs, then a direction for each of some shapes. It will be run `times`.
+    pub(super) fn new(mut regions: Vec<Region>, along: &Graph, times: usize) -> Copies {
+        let offset = regions.len() as u32;
+        regions.extend(along.regions.iter().map(|r| copy::shift(r, offset)));
+        Copies { regions, main: RegionId(along.main.0 + offset), inline: along.main().nodes.len() * times <= MOST_NODES }
+    }
+
+    /// Runs it along each unit vector of direction `which`, the other directions being zero: a list for each result.
+    pub(super) fn along_each(&self, b: &mut Builder, inputs: &[NodeId], directions: &[Shape], which: usize) -> Vec<Vec<NodeId>> {
+        let body = &self.regions[self.main.0 as usize];
+        let mut results: Vec<Vec<NodeId>> = vec![Vec::new(); body.results.len()];
+        for k in 0..directions[which].len() {
+            let (zero, one) = (b.constant(0.0), b.constant(1.0));
+            let mut args = inputs.to_vec();
+            args.extend(directions.iter().enumerate().map(|(j, &s)| match s {
+                _ if j != which => b.fill(zero, s),
+                Shape::Scalar => one,
+                s => b.given(Op::Place, k as u32, s, &[one]),
+            }));
+            let out = if self.inline { copy::inline(b, body, &self.regions, &args) } else { b.many(Kind::Call(self.main), &args, &body.result_types()) };
+            results.iter_mut().zip(out).for_each(|(list, r)| list.push(r));
+        }
+        results
+    }
+}
+
+/// Joins one result per number of `of`, each of shape `with`, into a block.
+pub(super) fn block(b: &mut Builder, parts: &[NodeId], of: Shape, with: Shape) -> NodeId {
+    match (of, with) {
+        (Shape::Scalar, _) => parts[0],
+        (of, Shape::Scalar) => b.given(Op::Join, 0, of, parts),
+        (of, with) => b.given(Op::Join, 0, Shape::Matrix(of.len() as u32, with.len() as u32), parts),
+    }
+}

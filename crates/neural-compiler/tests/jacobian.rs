@@ -1,0 +1,51 @@
+//! Jacobians: known values in both modes, shapes of the blocks, and agreement with a product along a direction.
+
+use neural_compiler::exec::interp;
+use neural_compiler::{Options, Shape, Tensor, compile, diff};
+
+fn jacobian(source: &str, inputs: &[(&str, Shape, &[f64])], wrt: &[usize]) -> Vec<Tensor<f64>> {
+    let named = inputs.iter().map(|(n, s, _)| (n.to_string(), Some(*s))).collect();
+    let options = Options { inputs: Some(named), ..Options::default() };
+    let graph = compile(source, &options).and_then(|p| p.graph()).expect("it compiles");
+    let values: Vec<Tensor<f64>> = inputs.iter().map(|(_, s, x)| Tensor::new(*s, x.to_vec()).expect("fits")).collect();
+    interp::run(&diff::jacobian(&graph, wrt), &values, &Default::default()).expect("it runs")
+}
+
+#[test]
+fn more_results_than_inputs_goes_forward() {
+    let out = jacobian("[(* x y) (square x) y]", &[("x", Shape::Scalar, &[3.0]), ("y", Shape::Scalar, &[5.0])], &[0, 1]);
+    assert_eq!(out[0].data(), [15.0, 9.0, 5.0]);
+    assert_eq!((out[1].shape(), out[1].data()), (Shape::Vector(3), &[5.0, 6.0, 0.0][..]));
+    assert_eq!((out[2].shape(), out[2].data()), (Shape::Vector(3), &[3.0, 0.0, 1.0][..]));
+}
+
+#[test]
+fn fewer_results_than_inputs_goes_backward() {
+    let out = jacobian("[(dot v v) (vsum v)]", &[("v", Shape::Vector(3), &[1.0, 2.0, 4.0])], &[0]);
+    assert_eq!((out[1].shape(), out[1].data()), (Shape::Matrix(2, 3), &[2.0, 4.0, 8.0, 1.0, 1.0, 1.0][..]));
+}
+
+#[test]
+fn a_matrix_times_a_vector_gives_the_matrix_back() {
+    let matrix = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+    let inputs: &[(&str, Shape, &[f64])] = &[("m", Shape::Matrix(3, 2), &matrix), ("v", Shape::Vector(2), &[7.0, 8.0])];
+    let out = jacobian("(matvec m v)", inputs, &[1]);
+    assert_eq!((out[1].shape(), out[1].data()), (Shape::Matrix(3, 2), &matrix[..]));
+    let out = jacobian("(matvec m v)", inputs, &[0]);
+    assert_eq!(out[1].shape(), Shape::Matrix(3, 6));
+    assert_eq!(&out[1].data()[..6], [7.0, 8.0, 0.0, 0.0, 0.0, 0.0]);
+}
+
+#[test]
+fn loops_have_jacobians_in_both_modes() {
+    let walk = "(loop ((i 0) (u v)) (if (= i 3) RESULT (recur (+ i 1) (* u (+ u (ref v 0))))))";
+    let inputs: &[(&str, Shape, &[f64])] = &[("v", Shape::Vector(2), &[0.5, 0.25])];
+    let forward = jacobian(&walk.replace("RESULT", "u"), inputs, &[0]);
+    let backward = jacobian(&walk.replace("RESULT", "[(ref u 0)]"), inputs, &[0]);
+    assert_eq!(forward[1].shape(), Shape::Matrix(2, 2));
+    assert_eq!(backward[1].shape(), Shape::Matrix(1, 2));
+    for (a, b) in forward[1].data().iter().zip(backward[1].data()) {
+        assert!((a - b).abs() <= 1e-14 * a.abs(), "{a} and {b}");
+    }
+    assert!(forward[1].data()[0] != 0.0);
+}

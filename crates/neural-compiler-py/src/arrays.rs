@@ -1,0 +1,78 @@
+//! NumPy arrays. In: arrays of one number type; out: new arrays, or the caller's own buffers filled.
+//! Invariant: inputs are read where they are; buffers are C-contiguous, of the right shape and shared with no input (the Python
+//! side sees to the last point).
+
+use crate::function::{Function, Number, Plan};
+use crate::views::View;
+use numpy::{Element, PyArray, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+/// Sizes and strides of an array, strides counted in numbers.
+struct Layout {
+    data: *const u8,
+    shape: Vec<i64>,
+    strides: Vec<i64>,
+}
+
+fn layout<T: Element>(py: Python<'_>, array: &Bound<'_, PyUntypedArray>) -> PyResult<Layout> {
+    let size = size_of::<T>() as i64;
+    // SAFETY: the pointer is that of a live array object.
+    let data = unsafe { (*array.as_array_ptr()).fields.data }.cast_const().cast::<u8>();
+    let whole = array.strides().iter().all(|&s| s as i64 % size == 0) && data.align_offset(align_of::<T>()) == 0;
+    if !array.dtype().is_equiv_to(&numpy::dtype::<T>(py)) || !whole {
+        return Err(PyTypeError::new_err("arrays of one native, aligned floating-point type are expected"));
+    }
+    let strides = array.strides().iter().map(|&s| s as i64 / size).collect();
+    Ok(Layout { data, shape: array.shape().iter().map(|&n| n as i64).collect(), strides })
+}
+
+/// The sizes of result `k`: the batch, then the result's own.
+pub(crate) fn result_sizes(plan: &Plan, k: usize) -> Vec<usize> {
+    plan.batch.iter().map(|&n| n as usize).chain(plan.variant.derived.axes[k].iter().copied()).collect()
+}
+
+/// Calls a function on arrays.
+pub(crate) fn call<T: Number + Element>(
+    py: Python<'_>,
+    function: &Function,
+    inputs: &[Bound<'_, PyUntypedArray>],
+    out: Option<Vec<Bound<'_, PyUntypedArray>>>,
+    threads: usize,
+) -> PyResult<Vec<Py<PyAny>>> {
+    let layouts: Vec<Layout> = inputs.iter().map(|a| layout::<T>(py, a)).collect::<PyResult<_>>()?;
+    let views: Vec<View<'_>> = layouts.iter().map(|l| View { data: l.data, shape: &l.shape, strides: &l.strides }).collect();
+    let plan = function.plan(py, &views)?;
+    let count = plan.variant.results.len();
+    let results: Vec<Bound<'_, PyArrayDyn<T>>> = match out {
+        Some(given) => {
+            if given.len() != count {
+                return Err(PyValueError::new_err(format!("the program has {count} results, {} buffers were given as `out`", given.len())));
+            }
+            given.iter().enumerate().map(|(k, a)| buffer(&plan, k, a)).collect::<PyResult<_>>()?
+        }
+        // SAFETY: the run below fills every number, or raises and the array is dropped unseen.
+        None => (0..count).map(|k| unsafe { PyArray::new(py, &result_sizes(&plan, k)[..], false) }).collect(),
+    };
+    let pointers: Vec<*mut T> = results.iter().map(|a| a.data()).collect();
+    // SAFETY: the arrays live until the end of this call; buffers are contiguous, of the right size, and the Python side hands over
+    // none that overlaps an input or another.
+    unsafe { function.run(py, &plan, &views, &pointers, threads)? };
+    Ok(results.into_iter().map(|a| a.into_any().unbind()).collect())
+}
+
+/// A buffer of the caller for result `k`, checked.
+fn buffer<'py, T: Element>(plan: &Plan, k: usize, array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
+    let sizes = result_sizes(plan, k);
+    let typed =
+        array.cast::<PyArrayDyn<T>>().map_err(|_| PyTypeError::new_err(format!("`out` has the type {}, that of the inputs is expected", array.dtype())))?;
+    if typed.shape() != &sizes[..] {
+        return Err(PyValueError::new_err(format!("`out` has the shape {:?}, {sizes:?} is expected", typed.shape())));
+    }
+    // Asking for write access checks the array's own flag.
+    typed.try_readwrite().map_err(|e| PyValueError::new_err(format!("`out` cannot be written: {e}")))?;
+    if !typed.is_c_contiguous() {
+        return Err(PyValueError::new_err("`out` must be C-contiguous"));
+    }
+    Ok(typed.clone())
+}

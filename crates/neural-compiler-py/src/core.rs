@@ -1,0 +1,84 @@
+//! A compiled program and what the caller said about its inputs. In: a text, names, shapes; out: the program with the rank of
+//! every input decided.
+
+use crate::views::rank;
+use neural_compiler::diagnostic::did_you_mean;
+use neural_compiler::source::Span;
+use neural_compiler::syntax::ast::InputKind;
+use neural_compiler::{Diagnostic, Diagnostics, InputShape, Limits, Options, Program, Shape, compile};
+
+/// A program of the user.
+pub(crate) struct Core {
+    pub(crate) program: Program,
+    /// Axes of each input's value.
+    pub(crate) ranks: Vec<usize>,
+}
+
+/// A name and its shape, where the caller says it.
+pub(crate) type Named = (String, Option<Shape>);
+
+impl Core {
+    /// Compiles. `inputs`: the names allowed, in order (`None`: every free name); `params`: names that are parameters.
+    pub(crate) fn new(source: &str, inputs: Option<Vec<Named>>, params: Vec<Named>, limits: Limits) -> Result<Core, Diagnostics> {
+        let open = compile(source, &Options { inputs: None, limits })?;
+        let told = inputs.is_some() || params.iter().any(|p| !matches!(p.1, None | Some(Shape::Scalar)));
+        for (name, _) in &params {
+            if !open.inputs().iter().any(|i| i.name == *name) {
+                let names: Vec<&str> = open.inputs().iter().map(|i| i.name.as_str()).collect();
+                let message = format!("the program has no name `{name}` to make a parameter of");
+                return Err(Diagnostic::error("unknown-input", Span::default(), message).maybe_help(did_you_mean(name, names)).into());
+            }
+        }
+        let program = if told { Core::closed(source, &open, inputs, params, limits)? } else { open };
+        let ranks = program.input_shapes().iter().map(|s| match s {
+            InputShape::Known(s) => rank(*s),
+            InputShape::Vector => 1,
+            InputShape::Matrix => 2,
+        });
+        let ranks = ranks.collect();
+        Ok(Core { program, ranks })
+    }
+
+    /// Compiles with the inputs the caller names, their shapes, and nothing else free.
+    fn closed(source: &str, open: &Program, inputs: Option<Vec<Named>>, params: Vec<Named>, limits: Limits) -> Result<Program, Diagnostics> {
+        let is_param = |name: &str| params.iter().any(|p| p.0 == name);
+        let free = || open.inputs().iter().filter(|i| i.kind == InputKind::Free && !is_param(&i.name)).map(|i| (i.name.clone(), None)).collect();
+        let mut list: Vec<Named> = inputs.unwrap_or_else(free);
+        list.retain(|l| !is_param(&l.0));
+        list.extend(params.iter().cloned());
+        let mut allowed: Vec<Named> = Vec::new();
+        for (name, shape) in list {
+            match open.inputs().iter().find(|i| i.name == name && i.kind != InputKind::Free) {
+                // The text declares it: the caller may repeat that, not contradict it.
+                Some(declared) => {
+                    if let (Some(told), Some(said)) = (shape, declared.shape)
+                        && told != said
+                    {
+                        let message = format!("the text declares `{name}` as a {said}, the caller as a {told}");
+                        return Err(Diagnostic::error("input-shape", declared.span, message).into());
+                    }
+                }
+                None => allowed.push((name, shape)),
+            }
+        }
+        compile(source, &Options { inputs: Some(allowed), limits })
+    }
+
+    /// Whether input `k` may have this shape.
+    pub(crate) fn admits(&self, k: usize, shape: Shape) -> bool {
+        match self.program.input_shapes()[k] {
+            InputShape::Known(s) => s == shape,
+            InputShape::Vector => matches!(shape, Shape::Vector(n) if n > 0),
+            InputShape::Matrix => matches!(shape, Shape::Matrix(r, c) if r > 0 && c > 0),
+        }
+    }
+
+    /// What input `k` is, in words.
+    pub(crate) fn expected(&self, k: usize) -> String {
+        match self.program.input_shapes()[k] {
+            InputShape::Known(s) => s.to_string(),
+            InputShape::Vector => "vector".into(),
+            InputShape::Matrix => "matrix".into(),
+        }
+    }
+}

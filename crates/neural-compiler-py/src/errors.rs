@@ -1,0 +1,53 @@
+//! Mistakes as Python exceptions. In: diagnostics about a source, or the error of a run; out: `CompileError` or `EvaluationError`
+//! with the findings as data and an excerpt of the source as text.
+
+use neural_compiler::source::position;
+use neural_compiler::{Diagnostic, Diagnostics, EvalError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// One finding as a dict: code, severity, message, place, labels, help.
+pub(crate) fn finding<'py>(py: Python<'py>, source: &str, d: &Diagnostic) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("code", d.code)?;
+    dict.set_item("severity", d.severity.name())?;
+    dict.set_item("message", &d.message)?;
+    let at = position(source, d.span.start);
+    dict.set_item("start", d.span.start)?;
+    dict.set_item("end", d.span.end)?;
+    dict.set_item("line", at.line)?;
+    dict.set_item("column", at.column)?;
+    dict.set_item("labels", d.labels.iter().map(|l| (l.span.start, l.span.end, l.text.as_str())).collect::<Vec<_>>())?;
+    dict.set_item("help", &d.help)?;
+    dict.set_item("text", Diagnostics(vec![d.clone()]).to_string())?;
+    Ok(dict)
+}
+
+/// All findings.
+pub(crate) fn findings<'py>(py: Python<'py>, source: &str, list: &[Diagnostic]) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    list.iter().map(|d| finding(py, source, d)).collect()
+}
+
+fn raise<'py>(py: Python<'py>, class: &str, arguments: impl pyo3::call::PyCallArgs<'py>) -> PyErr {
+    match py.import("neural_compiler.errors").and_then(|m| m.getattr(class)).and_then(|c| c.call1(arguments)) {
+        Ok(error) => PyErr::from_value(error),
+        Err(error) => error,
+    }
+}
+
+/// The exception for a program without meaning.
+pub(crate) fn compile_error(py: Python<'_>, source: &str, found: &Diagnostics) -> PyErr {
+    match findings(py, source, &found.0) {
+        Ok(list) => raise(py, "CompileError", (source, list)),
+        Err(error) => error,
+    }
+}
+
+/// The exception for a run without result; `lane` is the place in the batch.
+pub(crate) fn evaluation_error(py: Python<'_>, source: &str, error: &EvalError, lane: Option<usize>) -> PyErr {
+    let d = Diagnostic::error(error.code, error.span, error.message.clone());
+    match finding(py, source, &d) {
+        Ok(found) => raise(py, "EvaluationError", (source, found, lane)),
+        Err(error) => error,
+    }
+}

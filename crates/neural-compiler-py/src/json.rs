@@ -1,0 +1,55 @@
+//! A graph as data for other programs. In: a derived program; out: JSON with every number exact (constants as the shortest text
+//! that reads back to the same f64, and as bits).
+
+use crate::derive::Derived;
+use neural_compiler::graph::{Graph, Kind, NodeId, Region, Type};
+use serde_json::{Value, json};
+
+fn type_json(ty: Type) -> Value {
+    match ty {
+        Type::Value(s) => json!(s.dims()),
+        Type::Record => json!("record"),
+        Type::Many => json!("many"),
+    }
+}
+
+fn node(region: &Region, id: NodeId) -> Value {
+    let n = region.node(id);
+    let args: Vec<u32> = region.args(id).iter().map(|a| a.0).collect();
+    let mut out = match n.kind {
+        Kind::Param(i) => json!({"kind": "param", "index": i}),
+        Kind::Const(bits) => json!({"kind": "const", "value": format!("{:?}", f64::from_bits(bits)), "bits": bits}),
+        // The variant's name tells operations apart that share a surface name.
+        Kind::Op(op, attr) => json!({"kind": "op", "op": format!("{op:?}"), "name": op.row().name, "attr": attr}),
+        Kind::If(a, b) => json!({"kind": "if", "then": a.0, "else": b.0}),
+        Kind::Loop { body, carried, taped } => json!({"kind": "loop", "body": body.0, "carried": carried, "taped": taped}),
+        Kind::Back { body, stored, carried } => json!({"kind": "back", "body": body.0, "stored": stored, "carried": carried}),
+        Kind::Call(f) => json!({"kind": "call", "region": f.0}),
+        Kind::Proj(i) => json!({"kind": "proj", "index": i}),
+        Kind::Pack => json!({"kind": "pack"}),
+        Kind::Unpack(i) => json!({"kind": "unpack", "index": i}),
+    };
+    out["args"] = json!(args);
+    out["shape"] = type_json(n.ty);
+    out["span"] = json!([n.span.start, n.span.end]);
+    out
+}
+
+/// The whole graph.
+pub(crate) fn graph(derived: &Derived) -> Value {
+    let g: &Graph = &derived.graph;
+    let region = |r: &Region| {
+        json!({
+            "name": r.name,
+            "params": r.params.iter().map(|&t| type_json(t)).collect::<Vec<_>>(),
+            "nodes": r.ids().map(|id| node(r, id)).collect::<Vec<_>>(),
+            "results": r.results.iter().map(|id| id.0).collect::<Vec<_>>(),
+        })
+    };
+    json!({
+        "inputs": g.inputs.iter().map(|i| json!({"name": i.name, "shape": i.shape.dims()})).collect::<Vec<_>>(),
+        "main": g.main.0,
+        "regions": g.regions.iter().map(region).collect::<Vec<_>>(),
+        "result_axes": derived.axes,
+    })
+}

@@ -1,0 +1,24 @@
+//! `neural_compiler._native`: the library for Python. In: texts, arrays; out: programs, derivatives, results, exceptions.
+//! The Python package around it (python/neural_compiler) decides names, types and defaults; this crate only computes.
+
+mod arrays;
+mod chain;
+mod core;
+mod derive;
+mod errors;
+mod function;
+mod json;
+mod operations;
+mod python;
+mod views;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    m.add_class::<python::PyCore>()?;
+    m.add_class::<python::PyFunction>()?;
+    m.add_function(wrap_pyfunction!(operations::operations, m)?)?;
+    Ok(())
+}

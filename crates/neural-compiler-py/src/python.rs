@@ -1,0 +1,221 @@
+//! The classes Python sees. In: Python values; out: `Core` (a compiled program) and `Function` (something to call).
+
+use crate::chain::Link;
+use crate::core::{Core, Named};
+use crate::derive::Step;
+use crate::errors::{compile_error, findings};
+use crate::function::{Function, Variant};
+use crate::{arrays, json};
+use neural_compiler::graph::{print, svg};
+use neural_compiler::ops::real::Dtype;
+use neural_compiler::syntax::ast::{InputKind, ModelKind, StateStart};
+use neural_compiler::{InputShape, Limits, Shape, compose, domain};
+use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::sync::Arc;
+
+/// A name and the sizes of its axes, where known.
+type Sized = (String, Option<Vec<i64>>);
+
+fn named(list: Vec<Sized>) -> PyResult<Vec<Named>> {
+    list.into_iter()
+        .map(|(name, sizes)| match sizes {
+            None => Ok((name, None)),
+            Some(sizes) => match crate::views::shape_of(&sizes).filter(|s| !s.is_empty()) {
+                Some(shape) => Ok((name, Some(shape))),
+                None => Err(PyValueError::new_err(format!("`{name}` cannot have the shape {sizes:?}: a scalar, a vector or a matrix is expected"))),
+            },
+        })
+        .collect()
+}
+
+/// A compiled program.
+#[pyclass(name = "Core", module = "neural_compiler._native", frozen)]
+pub(crate) struct PyCore(pub(crate) Arc<Core>);
+
+#[pymethods]
+impl PyCore {
+    #[new]
+    fn new(py: Python<'_>, source: &str, inputs: Option<Vec<Sized>>, params: Vec<Sized>) -> PyResult<PyCore> {
+        let inputs = inputs.map(named).transpose()?;
+        let params = named(params)?;
+        match py.detach(|| Core::new(source, inputs, params, Limits::default())) {
+            Ok(core) => Ok(PyCore(Arc::new(core))),
+            Err(e) => Err(compile_error(py, source, &e)),
+        }
+    }
+
+    #[getter]
+    fn source(&self) -> &str {
+        self.0.program.source()
+    }
+
+    #[getter]
+    fn anf(&self) -> String {
+        self.0.program.anf_text()
+    }
+
+    /// What the results mean: `expression`, `derivatives` or `map`.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        match self.0.program.kind() {
+            ModelKind::Expression => "expression",
+            ModelKind::Derivatives => "derivatives",
+            ModelKind::Map => "map",
+        }
+    }
+
+    /// A dict per input: name, kind, rank, sizes where known, and what a declaration says.
+    #[getter]
+    fn inputs<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let program = &self.0.program;
+        let inputs = program.inputs().iter().zip(program.input_shapes()).zip(&self.0.ranks);
+        inputs
+            .map(|((input, shape), rank)| {
+                let dict = PyDict::new(py);
+                dict.set_item("name", &input.name)?;
+                dict.set_item("rank", rank)?;
+                let sizes = match shape {
+                    InputShape::Known(s) => Some(s.dims()),
+                    InputShape::Vector | InputShape::Matrix => None,
+                };
+                dict.set_item("shape", sizes)?;
+                let kind = match &input.kind {
+                    InputKind::Free => "free",
+                    InputKind::Declared => "declared",
+                    InputKind::Param(p) => {
+                        dict.set_item("initial", &p.initial)?;
+                        dict.set_item("min", p.min)?;
+                        dict.set_item("max", p.max)?;
+                        dict.set_item("fixed", p.fixed)?;
+                        "param"
+                    }
+                    InputKind::State(start) => {
+                        match start {
+                            StateStart::Value(v) => dict.set_item("initial", v)?,
+                            StateStart::Name(n) => dict.set_item("initial", n)?,
+                        }
+                        "state"
+                    }
+                    InputKind::Weight { net, layer, bias } => {
+                        dict.set_item("net", net)?;
+                        dict.set_item("layer", layer)?;
+                        dict.set_item("bias", bias)?;
+                        "weight"
+                    }
+                };
+                dict.set_item("kind", kind)?;
+                Ok(dict)
+            })
+            .collect()
+    }
+
+    /// Something to call: the program after `steps` (what the user asked for) and `chain` (what a framework asks for).
+    fn function(&self, steps: Vec<(String, Vec<usize>)>, chain: Vec<(String, Vec<usize>)>) -> PyResult<PyFunction> {
+        let steps = steps
+            .into_iter()
+            .map(|(what, wrt)| match what.as_str() {
+                "grad" => Ok(Step::Grad(wrt)),
+                "value_and_grad" => Ok(Step::ValueAndGrad(wrt)),
+                "hessian" => Ok(Step::Hessian(wrt)),
+                _ => Err(PyValueError::new_err(format!("`{what}` is no derivation"))),
+            })
+            .collect::<PyResult<_>>()?;
+        let chain = chain
+            .into_iter()
+            .map(|(what, wrt)| match what.as_str() {
+                "jvp" => Ok(Link::Jvp(wrt)),
+                "vjp" => Ok(Link::Vjp(wrt)),
+                _ => Err(PyValueError::new_err(format!("`{what}` is no link"))),
+            })
+            .collect::<PyResult<_>>()?;
+        Ok(PyFunction(Arc::new(Function::new(self.0.clone(), steps, chain))))
+    }
+
+    /// The text of the program that feeds this one's result into `outer`, into its input `name` or its only one.
+    fn feed(&self, py: Python<'_>, outer: &PyCore, name: Option<&str>) -> PyResult<String> {
+        let (inner, outer) = (&self.0.program, &outer.0.program);
+        let made = match name {
+            Some(name) => compose::feed(outer, name, inner),
+            None => compose::chain(&[inner, outer]),
+        };
+        made.map(|p| p.source().to_string()).map_err(|e| compile_error(py, outer.source(), &e))
+    }
+}
+
+/// A program or a derivative of one, to be called.
+#[pyclass(name = "Function", module = "neural_compiler._native", frozen)]
+pub(crate) struct PyFunction(pub(crate) Arc<Function>);
+
+impl PyFunction {
+    fn at(&self, py: Python<'_>, shapes: Option<Vec<Vec<i64>>>) -> PyResult<Arc<Variant>> {
+        let core = &self.0.core;
+        let shapes: Vec<Shape> = match shapes {
+            Some(list) => list
+                .iter()
+                .map(|s| crate::views::shape_of(s).ok_or_else(|| PyValueError::new_err(format!("{s:?} is not the shape of a scalar, vector or matrix"))))
+                .collect::<PyResult<_>>()?,
+            None => {
+                let graph = core.program.graph().map_err(|e| compile_error(py, core.program.source(), &e))?;
+                graph.inputs.iter().map(|i| i.shape).collect()
+            }
+        };
+        self.0.variant(py, &shapes)
+    }
+}
+
+#[pymethods]
+impl PyFunction {
+    /// Calls on NumPy arrays of one type, in the order of the inputs; gives the results.
+    fn numpy(
+        &self,
+        py: Python<'_>,
+        inputs: Vec<Bound<'_, PyUntypedArray>>,
+        out: Option<Vec<Bound<'_, PyUntypedArray>>>,
+        double: bool,
+        threads: usize,
+    ) -> PyResult<Vec<Py<PyAny>>> {
+        for array in &inputs {
+            if array.dtype().kind() != b'f' {
+                return Err(PyTypeError::new_err(format!("arrays of a floating-point type are expected, not of {}", array.dtype())));
+            }
+        }
+        if double { arrays::call::<f64>(py, &self.0, &inputs, out, threads) } else { arrays::call::<f32>(py, &self.0, &inputs, out, threads) }
+    }
+
+    /// The graph as JSON text, for the shapes given or pinned by the program.
+    #[pyo3(signature = (shapes=None))]
+    fn graph_json(&self, py: Python<'_>, shapes: Option<Vec<Vec<i64>>>) -> PyResult<String> {
+        let variant = self.at(py, shapes)?;
+        Ok(json::graph(&variant.derived).to_string())
+    }
+
+    /// The graph as text.
+    #[pyo3(signature = (shapes=None))]
+    fn graph_text(&self, py: Python<'_>, shapes: Option<Vec<Vec<i64>>>) -> PyResult<String> {
+        Ok(print::to_text(&self.at(py, shapes)?.derived.graph))
+    }
+
+    /// The graph as a drawing.
+    #[pyo3(signature = (shapes=None))]
+    fn svg(&self, py: Python<'_>, shapes: Option<Vec<Vec<i64>>>) -> PyResult<String> {
+        Ok(svg::to_svg(&self.at(py, shapes)?.derived.graph))
+    }
+
+    /// The axes of each result.
+    #[pyo3(signature = (shapes=None))]
+    fn result_axes(&self, py: Python<'_>, shapes: Option<Vec<Vec<i64>>>) -> PyResult<Vec<Vec<usize>>> {
+        Ok(self.at(py, shapes)?.derived.axes.clone())
+    }
+
+    /// What may leave the safe domain for inputs in these ranges.
+    #[pyo3(signature = (ranges, double, shapes=None))]
+    fn domain<'py>(&self, py: Python<'py>, ranges: Vec<Option<(f64, f64)>>, double: bool, shapes: Option<Vec<Vec<i64>>>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let variant = self.at(py, shapes)?;
+        let dtype = if double { Dtype::F64 } else { Dtype::F32 };
+        let found = py.detach(|| domain::check(&variant.derived.graph, &ranges, dtype));
+        findings(py, self.0.core.program.source(), &found)
+    }
+}

@@ -1,0 +1,53 @@
+"""Scientific equations as text, compiled into exact, differentiable programs.
+
+>>> import neural_compiler as nc
+>>> energy = nc.compile("(* 0.5 m (square v))")
+>>> float(energy(m=2.0, v=3.0))
+9.0
+
+`compile` needs NumPy only. With PyTorch installed, `compile_scheme` gives the same program as an `nn.Module`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._native import __version__
+from .errors import CompileError, Diagnostic, EvaluationError
+from .operations import Operation, operations
+from .program import Program, compile
+from .threads import get_num_threads, set_num_threads
+
+if TYPE_CHECKING:
+    from .nn import CompiledModule, compile_scheme, compose
+
+__all__ = [
+    "CompileError",
+    "CompiledModule",
+    "Diagnostic",
+    "EvaluationError",
+    "Operation",
+    "Program",
+    "__version__",
+    "compile",
+    "compile_scheme",
+    "compose",
+    "get_num_threads",
+    "operations",
+    "set_num_threads",
+]
+
+_NEEDS_TORCH = {"CompiledModule", "compile_scheme", "compose"}
+
+
+def __getattr__(name: str) -> Any:
+    # PyTorch takes a second to import and need not be there: only its users pay.
+    if name in _NEEDS_TORCH:
+        from . import nn
+
+        return getattr(nn, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

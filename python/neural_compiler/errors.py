@@ -1,0 +1,75 @@
+"""What can go wrong: `CompileError` for a program without meaning, `EvaluationError` for a run without result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One finding about a program: a stable code, where it is, what it is, and how to mend it."""
+
+    code: str
+    severity: str
+    message: str
+    start: int
+    """First byte of the place in the source."""
+    end: int
+    """One past its last byte."""
+    line: int
+    """Line of the place, from 1."""
+    column: int
+    """Column of the place in characters, from 1."""
+    labels: tuple[tuple[int, int, str], ...] = ()
+    """Further places that matter: start, end, text."""
+    help: str | None = None
+    text: str = field(default="", repr=False)
+    """The finding with an excerpt of the source."""
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def _diagnostic(found: dict[str, Any]) -> Diagnostic:
+    return Diagnostic(**{**found, "labels": tuple(found["labels"])})
+
+
+class CompileError(ValueError):
+    """A program has no meaning. `diagnostics` says all that is wrong with it; printed, it shows the places in the source.
+
+    >>> import neural_compiler as nc
+    >>> try:
+    ...     nc.compile("(sin x y)")
+    ... except nc.CompileError as error:
+    ...     print(error.diagnostics[0].code)
+    wrong-arity
+    """
+
+    def __init__(self, source: str, found: list[dict[str, Any]]) -> None:
+        self.source = source
+        self.diagnostics: tuple[Diagnostic, ...] = tuple(map(_diagnostic, found))
+        self._found = found
+        super().__init__("\n" + "\n".join(d.text for d in self.diagnostics))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CompileError, (self.source, self._found)
+
+
+class EvaluationError(ArithmeticError):
+    """A run has no result: a limit was met, an index was out of range, or a checked run left the safe domain.
+
+    `code` is the stable code, `lane` the index of the batch element (in the flattened batch) it happened in, if any.
+    """
+
+    def __init__(self, source: str, found: dict[str, Any], lane: int | None) -> None:
+        self.source = source
+        self.diagnostic = _diagnostic(found)
+        self.code = self.diagnostic.code
+        self.lane = lane
+        self._found = found
+        where = "" if lane is None else f" (in lane {lane})"
+        super().__init__(f"{self.diagnostic.message}{where}\n{self.diagnostic.text}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return EvaluationError, (self.source, self._found, self.lane)

@@ -1,0 +1,241 @@
+"""Programs on NumPy arrays: `compile` and `Program`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _native
+from .errors import Diagnostic, _diagnostic
+from .signature import Input, Inputs, Size, bind, described_inputs, positions, read_inputs, sizes
+from .threads import get_num_threads
+
+Array: TypeAlias = "NDArray[np.floating[Any]]"
+Steps: TypeAlias = "tuple[tuple[str, tuple[int, ...]], ...]"
+
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+def compile(source: str, inputs: Inputs | None = None, params: Mapping[str, ArrayLike] | None = None) -> Program:
+    """Compiles a program to be called on NumPy arrays.
+
+    `inputs`: the names of the inputs in order, or a mapping from name to shape (`None` or `()` for a scalar, `3`, `(3,)`,
+    `(3, 3)`); left out, they are the names the text leaves free. `params`: values of inputs that need not be given in a call.
+
+    >>> p = compile("(* x (sin (* x y)))")
+    >>> p(x=[0.0, 1.0, 2.0], y=0.5)
+    array([0.        , 0.47942554, 1.68294197])
+    >>> p.value_and_grad(x=0.7, y=1.3)
+    (array(0.55275...), (array(1.3479...), array(0.3006...)))
+    """
+    values = {name: _plain(name, value) for name, value in (params or {}).items()}
+    core = _native.Core(source, described_inputs(inputs), [(name, list(value.shape)) for name, value in values.items()])
+    return Program(core, described_inputs(inputs), values, ())
+
+
+def _plain(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    array = np.asarray(value)
+    if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
+        raise TypeError(f"the parameter `{name}` is a number or an array of numbers, not of type {array.dtype}")
+    return array.astype(np.float64)
+
+
+class Program:
+    """A compiled program, or a derivative of one. Made by `compile`; called with arrays, it gives arrays.
+
+    float32 arrays are computed with in float32, float64 arrays in float64; Python numbers and integers follow the arrays they meet.
+    """
+
+    def __init__(self, core: _native.Core, told: Any, params: dict[str, NDArray[np.float64]], steps: Steps) -> None:
+        self._core = core
+        self._told = told
+        self._steps = steps
+        self._functions: dict[Any, _native.Function] = {}
+        self.inputs: tuple[Input, ...] = read_inputs(core)
+        """The inputs, in order, parameters included."""
+        self.params: dict[str, NDArray[np.float64]] = {}
+        """Values of the inputs a call need not give."""
+        for i in self.inputs:
+            if i.name in params:
+                self.params[i.name] = params[i.name]
+            elif i.kind == "param":
+                self.params[i.name] = np.asarray(i.info["initial"], np.float64).reshape(i.shape or ())
+        self._names = [i.name for i in self.inputs]
+
+    # Calls.
+
+    def __call__(self, *args: Any, out: Array | tuple[Array, ...] | None = None, **kwargs: Any) -> Any:
+        """The value. Inputs by position, by name or in one dict, with any leading batch sizes; `out` takes the result."""
+        results = self._run((), self._bound(args, kwargs), out)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def value_and_grad(self, *args: Any, wrt: Sequence[str] | None = None, **kwargs: Any) -> tuple[Array, tuple[Array, ...]]:
+        """The value of a scalar program and its derivatives with respect to the inputs `wrt` (all but parameters, if left out)."""
+        chosen = self._wrt(wrt)
+        value, *grads = self._run((("value_and_grad", chosen),), self._bound(args, kwargs), None)
+        return value, tuple(grads)
+
+    def jvp(self, inputs: Mapping[str, ArrayLike], tangents: Mapping[str, ArrayLike]) -> tuple[Any, Any]:
+        """The value at `inputs` and its derivative along `tangents`.
+
+        >>> value, slope = compile("(* x y)").jvp({"x": 2.0, "y": 3.0}, {"x": 1.0})
+        >>> float(slope)
+        3.0
+        """
+        chosen = tuple(positions(self.inputs, list(tangents)))
+        values = [*self._bound((dict(inputs),), {}), *tangents.values()]
+        results = self._run((), values, None, (("jvp", chosen),), names=[*self._names, *(f"the tangent of {n}" for n in tangents)])
+        half = len(results) // 2
+        first, second = tuple(results[:half]), tuple(results[half:])
+        return (first[0], second[0]) if half == 1 else (first, second)
+
+    def hessian(self, *args: Any, wrt: Sequence[str] | None = None, **kwargs: Any) -> Any:
+        """All second derivatives of a scalar program: an array for one input in `wrt`, else a tuple of tuples of arrays.
+
+        >>> compile("(dot v v)", inputs={"v": 2}).hessian(v=[1.0, 2.0])
+        array([[2., 0.],
+               [0., 2.]])
+        """
+        chosen = self._wrt(wrt)
+        blocks = self._run((("hessian", chosen),), self._bound(args, kwargs), None)
+        n = len(chosen)
+        return blocks[0] if n == 1 else tuple(tuple(blocks[i * n : (i + 1) * n]) for i in range(n))
+
+    # Programs made of this one.
+
+    def grad(self, *wrt: str) -> Program:
+        """A program that gives the derivative with respect to an input (a tuple of them for several).
+
+        >>> compile("(* x x x)").grad("x")(x=2.0)
+        array(12.)
+        """
+        step = ("grad", tuple(positions(self.inputs, wrt)) if wrt else self._wrt(None))
+        return Program(self._core, self._told, self.params, (*self._steps, step))
+
+    # What it is.
+
+    @property
+    def source(self) -> str:
+        """The text."""
+        return self._core.source
+
+    @property
+    def anf(self) -> str:
+        """The text in A-normal form, loops found."""
+        return self._core.anf
+
+    def graph_text(self, **shapes: Size) -> str:
+        """The graph as text, for these shapes where the program does not pin them."""
+        return self._function(()).graph_text(self._shapes(shapes))
+
+    def graph_json(self, chain: Sequence[tuple[str, Sequence[int]]] = (), **shapes: Size) -> dict[str, Any]:
+        """The graph as data: regions, nodes, operations, attributes, constants, shapes.
+
+        `chain` asks for the graph of a derivative: links `("jvp", inputs)` and `("vjp", inputs)` with positions of inputs.
+        """
+        found: dict[str, Any] = json.loads(self._function((), tuple((what, tuple(w)) for what, w in chain)).graph_json(self._shapes(shapes)))
+        return found
+
+    def svg(self, **shapes: Size) -> str:
+        """The graph as an SVG drawing."""
+        return self._function(()).svg(self._shapes(shapes))
+
+    def explain_domain(self, ranges: Mapping[str, tuple[float, float]], dtype: Any = np.float64, **shapes: Size) -> tuple[Diagnostic, ...]:
+        """What may leave the safe domain (a division by zero, a root of a negative, …) for inputs in these ranges.
+
+        Empty: it is proven that nothing does. Inputs left out may be any finite number; parameters have their value.
+
+        >>> [d.code for d in compile("(sqrt (- x 1))").explain_domain({"x": (0, 10)})]
+        ['may-leave-domain']
+        """
+        positions(self.inputs, list(ranges))
+        listed = [self._range(i.name, ranges) for i in self.inputs]
+        found = self._function(()).domain(listed, np.dtype(dtype) == np.float64, self._shapes(shapes))
+        return tuple(map(_diagnostic, found))
+
+    def __repr__(self) -> str:
+        derived = "".join(f".{what}({', '.join(self._names[i] for i in wrt)})" for what, wrt in self._steps)
+        inputs = ", ".join(f"{i.name}: {i.described}" for i in self.inputs)
+        return f"<Program ({inputs}){derived}: {' '.join(self.source.split())}>"
+
+    def _repr_svg_(self) -> str | None:
+        pinned = all(i.shape is not None for i in self.inputs)
+        return self.svg() if pinned else None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self.source, self._told, self.params, self._steps)
+
+    # How it is done.
+
+    def _range(self, name: str, ranges: Mapping[str, tuple[float, float]]) -> tuple[float, float] | None:
+        if name in ranges:
+            low, high = ranges[name]
+            if not low <= high:
+                raise ValueError(f"the range of `{name}` is empty: {low} to {high}")
+            return float(low), float(high)
+        if name in self.params:
+            return float(self.params[name].min()), float(self.params[name].max())
+        return None
+
+    def _wrt(self, wrt: Sequence[str] | None) -> tuple[int, ...]:
+        if wrt is None:
+            return tuple(k for k, n in enumerate(self._names) if n not in self.params)
+        return tuple(positions(self.inputs, [wrt] if isinstance(wrt, str) else wrt))
+
+    def _shapes(self, told: Mapping[str, Size]) -> list[list[int]] | None:
+        if not told:
+            return None
+        positions(self.inputs, list(told))
+        return [sizes(i.name, told[i.name]) if i.name in told else list(i.shape or ()) for i in self.inputs]
+
+    def _function(self, steps: Steps, chain: Steps = ()) -> _native.Function:
+        key = (steps, chain)
+        found = self._functions.get(key)
+        if found is None:
+            found = self._functions[key] = self._core.function([*self._steps, *steps], list(chain))
+        return found
+
+    def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
+        return bind(self._names, self.params, args, kwargs)
+
+    def _run(self, steps: Steps, values: list[Any], out: Any, chain: Steps = (), names: Sequence[str] | None = None) -> list[Array]:
+        arrays = _one_type(values, names or self._names, set(self.params))
+        buffers = None if out is None else list(out) if isinstance(out, tuple) else [out]
+        double = bool(arrays[0].dtype == np.float64) if arrays else buffers is None or buffers[0].dtype == np.float64
+        function = self._function(steps, chain)
+        clash = buffers is not None and any(
+            np.may_share_memory(b, other) for k, b in enumerate(buffers) for other in [*arrays, *buffers[k + 1 :]]
+        )
+        if buffers is None or not clash:
+            return function.numpy(arrays, buffers, double, get_num_threads())
+        # A result written over an input that is still read would be wrong: compute beside it, then copy.
+        results = function.numpy(arrays, None, double, get_num_threads())
+        for buffer, result in zip(buffers, results, strict=True):
+            if buffer.shape != result.shape or buffer.dtype != result.dtype:
+                raise ValueError(f"`out` has shape {buffer.shape} and type {buffer.dtype}, {result.shape} and {result.dtype} are expected")
+            buffer[...] = result
+        return buffers
+
+
+def _one_type(values: Sequence[Any], names: Sequence[str], weak: set[str]) -> list[Array]:
+    """Arrays of one floating-point type: that of the arrays given; numbers and integers follow, float64 if there are only such."""
+    arrays = [np.asarray(v) for v in values]
+    target: np.dtype[Any] | None = None
+    for name, value, array in zip(names, values, arrays):
+        kind = array.dtype.kind
+        if kind not in "fiub" or (kind == "f" and array.dtype not in _FLOATS):
+            raise TypeError(f"`{name}` is float32 or float64 (or whole numbers), not {array.dtype}")
+        if kind == "f" and name not in weak and not isinstance(value, (float, int, list, tuple)):
+            target = array.dtype if target is None else np.promote_types(target, array.dtype)
+    if target is None:
+        target = np.dtype(np.float64)
+    return [np.require(a, target.newbyteorder("="), "A") for a in arrays]
+
+
+def _restore(source: str, told: Any, params: dict[str, NDArray[np.float64]], steps: Steps) -> Program:
+    core = _native.Core(source, told, [(name, list(value.shape)) for name, value in params.items()])
+    return Program(core, told, params, steps)

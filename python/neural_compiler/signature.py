@@ -1,0 +1,110 @@
+"""Inputs of a program: what the caller says about them and how a call's arguments find them. Shared by both faces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, TypeAlias
+
+from . import _native
+
+Size: TypeAlias = "int | Sequence[int] | None"
+"""A shape as callers write it: None or () for a scalar, 3 or (3,) for a vector, (3, 3) for a matrix."""
+
+Inputs: TypeAlias = "Iterable[str] | Mapping[str, Size]"
+
+
+@dataclass(frozen=True)
+class Input:
+    """An input of a program."""
+
+    name: str
+    rank: int
+    """0 for a scalar, 1 for a vector, 2 for a matrix."""
+    shape: tuple[int, ...] | None
+    """Its sizes, where the program pins them."""
+    kind: str
+    """`free`, `declared`, `param`, `state` or `weight`."""
+    info: dict[str, Any]
+    """What its declaration says."""
+
+    @property
+    def described(self) -> str:
+        """What it is, in words."""
+        what = ("scalar", "vector", "matrix")[self.rank]
+        return what if not self.shape else f"{what}({','.join(map(str, self.shape))})"
+
+
+def sizes(name: str, size: Size) -> list[int]:
+    """A shape as callers write it, as a list of sizes."""
+    if size is None:
+        return []
+    listed = [size] if isinstance(size, int) else list(size)
+    if any(isinstance(n, bool) or not isinstance(n, int) for n in listed):
+        raise TypeError(f"the shape of `{name}` is None, a number or a tuple of numbers, not {size!r}")
+    return listed
+
+
+def described_inputs(inputs: Inputs | None) -> list[tuple[str, list[int] | None]] | None:
+    """Names with sizes where the caller gives any."""
+    if inputs is None:
+        return None
+    if isinstance(inputs, str):
+        raise TypeError(f"`inputs` is a list of names or a mapping from name to shape, not the text {inputs!r}")
+    if isinstance(inputs, Mapping):
+        return [(name, sizes(name, size)) for name, size in inputs.items()]
+    return [(name, None) for name in inputs]
+
+
+def read_inputs(core: _native.Core) -> tuple[Input, ...]:
+    """The inputs of a compiled program, in order."""
+    known = {"name", "rank", "shape", "kind"}
+    return tuple(
+        Input(
+            name=i["name"],
+            rank=i["rank"],
+            shape=None if i["shape"] is None else tuple(i["shape"]),
+            kind=i["kind"],
+            info={k: v for k, v in i.items() if k not in known},
+        )
+        for i in core.inputs
+    )
+
+
+def bind(names: Sequence[str], values: dict[str, Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
+    """The arguments of a call in the order of `names`; `values` has those that need not be given.
+
+    Arguments come by position, by keyword, or in one dict.
+    """
+    given: dict[str, Any] = {}
+    if len(args) == 1 and isinstance(args[0], Mapping):
+        args, given = (), dict(args[0])
+    required = [n for n in names if n not in values]
+    if len(args) > len(required):
+        raise TypeError(f"{len(args)} arguments were given by position, the program has {len(required)} inputs: {', '.join(required) or 'none'}")
+    for name, value in [*zip(required, args), *kwargs.items()]:
+        if name in given:
+            raise TypeError(f"the input `{name}` was given twice")
+        given[name] = value
+    for name in given:
+        if name not in names:
+            near = get_close_matches(name, names, 1)
+            hint = f"; did you mean `{near[0]}`?" if near else f"; its inputs are {', '.join(names) or 'none'}"
+            raise TypeError(f"the program has no input `{name}`{hint}")
+    missing = [n for n in required if n not in given]
+    if missing:
+        raise TypeError(f"the input{'s' if len(missing) > 1 else ''} {', '.join(f'`{n}`' for n in missing)} {'are' if len(missing) > 1 else 'is'} missing")
+    return [given[n] if n in given else values[n] for n in names]
+
+
+def positions(inputs: Sequence[Input], wrt: Sequence[str]) -> list[int]:
+    """Where the named inputs stand; an error names one the program does not have."""
+    names = [i.name for i in inputs]
+    for name in wrt:
+        if name not in names:
+            near = get_close_matches(name, names, 1)
+            raise ValueError(f"the program has no input `{name}`" + (f"; did you mean `{near[0]}`?" if near else f"; its inputs are {', '.join(names) or 'none'}"))
+    if len(set(wrt)) != len(wrt):
+        raise ValueError(f"an input is named twice: {', '.join(wrt)}")
+    return [names.index(name) for name in wrt]

@@ -125,7 +125,7 @@ pub(crate) trait Map2<T> {
 /// The one NaN of all results: its sign and payload would otherwise depend on operand order.
 #[inline(always)]
 #[allow(clippy::eq_op)]
-fn canonical<T: Real>(y: T) -> T {
+pub(crate) fn canonical<T: Real>(y: T) -> T {
     if y != y { T::NAN } else { y }
 }
 

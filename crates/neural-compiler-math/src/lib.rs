@@ -15,6 +15,7 @@ mod erf;
 mod exp;
 mod hyperbolic;
 mod inverse_trig;
+pub mod lanes;
 mod log;
 mod pow;
 mod root;

@@ -11,11 +11,13 @@ use neural_compiler_math::Level;
 use neural_compiler_testing::generate::{differentiable, everything};
 use neural_compiler_testing::{Case, oracle};
 
-/// Small enough that a program that runs away ends soon; the step limit is left out of it, because a tile counts the steps of
-/// all its lanes together.
+/// Small enough that a program that runs away ends soon.
 fn limits() -> Limits {
-    Limits { iterations: 2_000, depth: 60, ..Limits::default() }
+    Limits { iterations: 2_000, depth: 60, steps: 5_000, ..Limits::default() }
 }
+
+/// From keeping every round of a loop for the way back to keeping as few as possible.
+const RECORD_BYTES: [usize; 3] = [usize::MAX, 4096, 0];
 
 /// Values around those of the case, different in each lane, some at the edges of domains.
 fn columns<T: Real>(graph: &Graph, values: &[(Shape, Vec<f64>)], lanes: usize, seed: u64) -> Vec<Vec<T>> {
@@ -46,7 +48,15 @@ fn same<T: Real>(x: T, y: T) -> bool {
 }
 
 /// Compares a batch with the interpreter, lane by lane. The number of lanes with a result.
-fn compare<T: Real>(graph: &Graph, columns: &[Vec<T>], lanes: usize, uniform: &[bool], options: &BatchOptions, what: &str) -> usize {
+fn compare<T: Real>(
+    graph: &Graph,
+    columns: &[Vec<T>],
+    lanes: usize,
+    uniform: &[bool],
+    options: &BatchOptions,
+    workspace: &mut Workspace<T>,
+    what: &str,
+) -> usize {
     let engine = Engine::new(graph, uniform);
     let sizes: Vec<usize> = graph.outputs().iter().map(|s| s.len()).collect();
     let mut outputs: Vec<Vec<T>> = sizes.iter().map(|n| vec![T::ZERO; n * lanes]).collect();
@@ -57,7 +67,7 @@ fn compare<T: Real>(graph: &Graph, columns: &[Vec<T>], lanes: usize, uniform: &[
         .map(|((c, i), &u)| if u { Column::shared(&c[..i.shape.len()]) } else { Column::rows(c, i.shape.len()) })
         .collect();
     let mut buffers: Vec<&mut [T]> = outputs.iter_mut().map(|o| &mut o[..]).collect();
-    let ran = engine.run(&mut Workspace::new(), &inputs, lanes, &mut buffers, options);
+    let ran = engine.run(workspace, &inputs, lanes, &mut buffers, options);
     let mut good = 0;
     for lane in 0..lanes {
         let values: Vec<Tensor<T>> = columns
@@ -94,7 +104,14 @@ fn compare<T: Real>(graph: &Graph, columns: &[Vec<T>], lanes: usize, uniform: &[
     good
 }
 
-fn check(case: &Case, seed: u64) -> usize {
+/// Workspaces that all programs use one after the other: nothing of one may be seen by the next.
+#[derive(Default)]
+struct Workspaces {
+    narrow: Workspace<f32>,
+    wide: Workspace<f64>,
+}
+
+fn check(case: &Case, seed: u64, workspaces: &mut Workspaces) -> usize {
     let Ok(compiled) = case.compile() else { return 0 };
     let values: Vec<(Shape, Vec<f64>)> = compiled.inputs.iter().map(|i| (i.shape, i.data.clone())).collect();
     let wrt: Vec<usize> = (0..values.len()).collect();
@@ -107,11 +124,12 @@ fn check(case: &Case, seed: u64) -> usize {
     let mut good = 0;
     for graph in &graphs {
         let level = levels[seed as usize % levels.len()];
-        let options = BatchOptions { run: RunOptions { limits: limits(), trap: false }, level, threads: 1 };
+        let record_bytes = RECORD_BYTES[seed as usize / 3 % 3];
+        let options = BatchOptions { run: RunOptions { limits: limits(), trap: seed % 7 == 6 }, level, threads: 1, record_bytes };
         // Every other program shares its first input among all lanes.
         let uniform: Vec<bool> = (0..values.len()).map(|i| i == 0 && seed % 2 == 1).collect();
-        good += compare::<f64>(graph, &columns(graph, &values, lanes, seed), lanes, &uniform, &options, &case.source);
-        good += compare::<f32>(graph, &columns(graph, &values, lanes, seed), lanes, &uniform, &options, &case.source);
+        good += compare::<f64>(graph, &columns(graph, &values, lanes, seed), lanes, &uniform, &options, &mut workspaces.wide, &case.source);
+        good += compare::<f32>(graph, &columns(graph, &values, lanes, seed), lanes, &uniform, &options, &mut workspaces.narrow, &case.source);
     }
     good
 }
@@ -119,7 +137,8 @@ fn check(case: &Case, seed: u64) -> usize {
 #[test]
 fn every_lane_equals_the_interpreter() {
     let count = oracle::setting("LANES_PROGRAMS", 1500);
-    let good: usize = (0..count).map(|seed| check(&everything(seed), seed) + check(&differentiable(seed), seed)).sum();
+    let mut w = Workspaces::default();
+    let good: usize = (0..count).map(|seed| check(&everything(seed), seed, &mut w) + check(&differentiable(seed), seed, &mut w)).sum();
     println!("{good} lanes of {} programs equal the interpreter", 2 * count);
     assert!(good as u64 > 10 * count, "too few lanes had a result to compare: {good}");
 }
@@ -144,8 +163,8 @@ fn every_operation_equals_the_interpreter() {
         for &level in Level::available() {
             let options = BatchOptions { level, ..BatchOptions::default() };
             let uniform = vec![false; arity];
-            assert_eq!(compare(&graph, &wide, lanes, &uniform, &options, &source), lanes);
-            assert_eq!(compare(&graph, &narrow, lanes, &uniform, &options, &source), lanes);
+            assert_eq!(compare(&graph, &wide, lanes, &uniform, &options, &mut Workspace::new(), &source), lanes);
+            assert_eq!(compare(&graph, &narrow, lanes, &uniform, &options, &mut Workspace::new(), &source), lanes);
         }
     }
 }
@@ -176,6 +195,116 @@ fn threads_and_slices_change_nothing() {
         let part = run(from, to, 1);
         for (p, w) in part.iter().zip(&whole) {
             assert_eq!(p[..], w[from..to]);
+        }
+    }
+}
+
+/// What the engine promises about sums: 64 lanes as a tree of four rows of sixteen, 64 such sums as a tree, then all blocks as one.
+fn fixed_order(lanes: &[f32]) -> f32 {
+    fn tree(x: &[f32]) -> f32 {
+        if x.len() == 1 { x[0] } else { tree(&x[..x.len().next_power_of_two() / 2]) + tree(&x[x.len().next_power_of_two() / 2..]) }
+    }
+    let chunk = |c: &[f32]| {
+        let at = |i: usize| c.get(i).copied().unwrap_or(-0.0);
+        tree(&(0..16).map(|i| (at(i) + at(i + 16)) + (at(i + 32) + at(i + 48))).collect::<Vec<_>>())
+    };
+    let block = |b: &[f32]| tree(&b.chunks(64).map(chunk).collect::<Vec<_>>());
+    tree(&lanes.chunks(4096).map(block).collect::<Vec<_>>())
+}
+
+/// Gradients with respect to shared parameters are summed over the batch in one order, whatever the threads and the tiles.
+#[test]
+fn reduced_gradients_are_sums_in_a_fixed_order() {
+    // The second program has many slots, so narrow tiles; the third fails in a lane; the fourth does not depend on the lane.
+    let many: String = (0..300).map(|k| format!("(sin (* a (+ x {k})))")).collect();
+    let programs = ["(* a (exp (* b (sin x))))".to_string(), format!("(* b (max {many}))"), "(* a b (ref [1 2] x))".to_string(), "(* a a b)".to_string()];
+    for (number, source) in programs.iter().enumerate() {
+        let names = ["a", "b", "x"].map(|n| (n.to_string(), Some(Shape::Scalar)));
+        let options = Options { inputs: Some(names.to_vec()), ..Options::default() };
+        let graph = compile(source, &options).and_then(|p| p.graph()).unwrap_or_else(|e| panic!("{source}: {e}"));
+        let gradient = diff::gradient(&graph, &[0, 1]).expect("a scalar");
+        let lanes = 21_003;
+        let mut rng = fastrand::Rng::with_seed(11);
+        let bad = 17_000;
+        let x: Vec<f32> = (0..lanes).map(|l| if number == 2 { if l == bad { 5.0 } else { 1.0 } } else { rng.f32() }).collect();
+        let inputs = [Column::shared(&[1.25f32]), Column::shared(&[0.75f32]), Column::rows(&x, 1)];
+        let run = |reduced: bool, threads: usize| {
+            let engine = Engine::reduced(&gradient, &[true, true, false], &[false, reduced, reduced]);
+            let rows = if reduced { 1 } else { lanes };
+            let mut outputs = [vec![0f32; lanes], vec![0f32; rows], vec![0f32; rows]];
+            let mut buffers: Vec<&mut [f32]> = outputs.iter_mut().map(|o| &mut o[..]).collect();
+            let batch = BatchOptions { threads, ..BatchOptions::default() };
+            let errors = engine.run(&mut Workspace::new(), &inputs, lanes, &mut buffers, &batch).expect("it runs");
+            (outputs, errors.iter().map(|e| e.lane).collect::<Vec<_>>())
+        };
+        let (lanewise, failed) = run(false, 1);
+        assert_eq!(failed, if number == 2 { vec![bad] } else { vec![] });
+        for threads in [1, 2, 5] {
+            let (sums, errors) = run(true, threads);
+            assert_eq!(errors, failed);
+            for k in [1, 2] {
+                assert_eq!(sums[k][0].to_bits(), fixed_order(&lanewise[k]).to_bits(), "{source}, result {k}, {threads} threads");
+            }
+            assert_eq!(sums[1][0].is_nan(), number == 2);
+        }
+    }
+}
+
+/// A long loop walks back within a bound of memory, with the same bits; without the bound it does not fit.
+#[test]
+fn long_loops_walk_back_within_bounded_memory() {
+    let source =
+        "(loop ((i 0) (v x)) (if (>= i n) v (recur (+ i 1) (+ v (* 1e-3 (- (sin (* a v)) (loop ((j 0) (w v)) (if (>= j 3) w (recur (+ j 1) (* 0.5 w))))))))))";
+    let graph = compile(source, &Options::default()).and_then(|p| p.graph()).expect("it compiles");
+    let wrt: Vec<usize> = graph.inputs.iter().enumerate().filter(|(_, i)| i.name != "n").map(|(k, _)| k).collect();
+    let gradient = diff::gradient(&graph, &wrt).expect("a scalar");
+    let lanes = 70;
+    let run = |rounds: f64, record_bytes: usize, memory_bytes: usize| {
+        let columns: Vec<Vec<f64>> =
+            gradient.inputs.iter().map(|i| (0..lanes).map(|l| if i.name == "n" { rounds + (l % 5) as f64 } else { 0.5 + l as f64 / 50.0 }).collect()).collect();
+        let inputs: Vec<Column<'_, f64>> = columns.iter().map(|c| Column::rows(c, 1)).collect();
+        let mut outputs = vec![vec![0.0; lanes]; gradient.outputs().len()];
+        let mut buffers: Vec<&mut [f64]> = outputs.iter_mut().map(|o| &mut o[..]).collect();
+        let run = RunOptions { limits: Limits { memory_bytes, ..Limits::default() }, trap: false };
+        let options = BatchOptions { record_bytes, run, ..BatchOptions::default() };
+        engine_run(&gradient, &inputs, lanes, &mut buffers, &options).map(|()| outputs)
+    };
+    let all = run(1_000.0, usize::MAX, usize::MAX).expect("memory has no bound");
+    for budget in [0, 10_000, 200_000] {
+        assert_eq!(run(1_000.0, budget, usize::MAX).expect("it runs"), all, "budget {budget}");
+    }
+    assert_eq!(run(20_000.0, usize::MAX, 4 << 20), Err("limit-memory"));
+    let long = run(20_000.0, 1 << 20, 4 << 20).expect("it fits");
+    assert!(long.iter().flatten().all(|x| x.is_finite() && *x != 0.0));
+}
+
+fn engine_run(graph: &Graph, inputs: &[Column<'_, f64>], lanes: usize, buffers: &mut [&mut [f64]], options: &BatchOptions) -> Result<(), &'static str> {
+    let errors = Engine::new(graph, &vec![false; graph.inputs.len()]).run(&mut Workspace::new(), inputs, lanes, buffers, options);
+    match errors {
+        Ok(errors) => errors.first().map_or(Ok(()), |e| Err(e.error.code)),
+        Err(e) => Err(e.code),
+    }
+}
+
+/// A matrix all lanes share, large enough for every path: rows and lanes that are no multiple of anything.
+#[test]
+fn shared_matrices_sum_in_the_interpreters_order() {
+    let options = Options {
+        inputs: Some(vec![("m".into(), Some(Shape::Matrix(7, 5))), ("v".into(), Some(Shape::Vector(5))), ("w".into(), Some(Shape::Matrix(5, 3)))]),
+        ..Options::default()
+    };
+    let graph = compile("(+ (vsum (matvec m v)) (trace (matmul (transpose w) (matmul (transpose m) (matmul m w)))))", &options)
+        .and_then(|p| p.graph())
+        .expect("it compiles");
+    let mut rng = fastrand::Rng::with_seed(5);
+    for lanes in [1, 3, 8, 31, 33, 100] {
+        let columns: Vec<Vec<f64>> = graph.inputs.iter().map(|i| (0..lanes * i.shape.len()).map(|_| rng.f64() - 0.5).collect()).collect();
+        for &level in Level::available() {
+            let batch = BatchOptions { level, ..BatchOptions::default() };
+            for uniform in [[true, false, false], [false, false, true], [false; 3]] {
+                let good = compare(&graph, &columns, lanes, &uniform, &batch, &mut Workspace::new(), "matrices");
+                assert_eq!(good, lanes);
+            }
         }
     }
 }

@@ -68,6 +68,8 @@ pub struct Instruction {
     pub args: Vec<Place>,
     /// Shapes of the results.
     pub shapes: Vec<Shape>,
+    /// Shapes of the arguments that are values, for operations.
+    pub arg_shapes: Vec<Shape>,
     /// Uniform or varying.
     pub rate: Rate,
     /// Places whose last reader this is.
@@ -377,7 +379,8 @@ fn allocate(graph: &Graph, id: RegionId, region: &Region, rates: &[Rate]) -> Reg
             (vec![place[id.0 as usize]], vec![node.ty.shape()])
         };
         release(&mut files, &place, id.0 as usize);
-        code.push(Instruction { node: id, kind: node.kind, out, args, shapes, rate, frees });
+        let arg_shapes = if matches!(node.kind, Kind::Op(..)) { region.args(id).iter().map(|&a| region.shape(a)).collect() } else { Vec::new() };
+        code.push(Instruction { node: id, kind: node.kind, out, args, shapes, arg_shapes, rate, frees });
     }
     let results = region.results.iter().map(|r| place[r.0 as usize]).collect();
     let (slots, uniforms, records) = (files.varying.used, files.uniform.used, files.records.used);

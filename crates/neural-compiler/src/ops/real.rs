@@ -48,6 +48,10 @@ pub trait Real: Ring + Div<Output = Self> + Neg<Output = Self> + PartialOrd + Se
     fn unary_slice(f: &math::Unary, level: math::Level, x: &[Self], out: &mut [Self]);
     /// A function of two arguments, element by element.
     fn binary_slice(f: &math::Binary, level: math::Level, x: math::Arg<'_, Self>, y: math::Arg<'_, Self>, out: &mut [Self]);
+    /// Lane by lane, `x` where the test is not zero, else `y`.
+    fn select_slice(level: math::Level, test: math::Arg<'_, Self>, x: math::Arg<'_, Self>, y: math::Arg<'_, Self>, out: &mut [Self]);
+    /// A matrix all lanes share times the vector of each lane.
+    fn matrix_times(level: math::Level, matrix: &[Self], x: &[&[Self]], out: &mut [&mut [Self]]);
     /// A tensor kernel for this type.
     fn kernel(k: &TensorKernel) -> TensorFn<Self>;
     /// A tensor kernel for blocks of lanes, if it has one.
@@ -69,7 +73,7 @@ pub trait Real: Ring + Div<Output = Self> + Neg<Output = Self> + PartialOrd + Se
 }
 
 macro_rules! real {
-    ($t:ident, $slice:ident, $lanes:ident, $dtype:expr, $mantissa_bits:expr) => {
+    ($t:ident, $slice:ident, $select:ident, $matrix_times:ident, $lanes:ident, $dtype:expr, $mantissa_bits:expr) => {
         impl Ring for $t {
             const ZERO: $t = 0.0;
             const ONE: $t = 1.0;
@@ -100,6 +104,14 @@ macro_rules! real {
 
             fn binary_slice(f: &math::Binary, level: math::Level, x: math::Arg<'_, $t>, y: math::Arg<'_, $t>, out: &mut [$t]) {
                 f.$slice(level, x, y, out)
+            }
+
+            fn select_slice(level: math::Level, test: math::Arg<'_, $t>, x: math::Arg<'_, $t>, y: math::Arg<'_, $t>, out: &mut [$t]) {
+                math::lanes::$select(level, test, x, y, out)
+            }
+
+            fn matrix_times(level: math::Level, matrix: &[$t], x: &[&[$t]], out: &mut [&mut [$t]]) {
+                math::lanes::$matrix_times(level, matrix, x, out)
             }
 
             fn kernel(k: &TensorKernel) -> TensorFn<$t> {
@@ -143,5 +155,5 @@ macro_rules! real {
     };
 }
 
-real!(f32, f32_slice, lanes32, Dtype::F32, 23);
-real!(f64, f64_slice, lanes64, Dtype::F64, 52);
+real!(f32, f32_slice, select_f32, matrix_times_f32, lanes32, Dtype::F32, 23);
+real!(f64, f64_slice, select_f64, matrix_times_f64, lanes64, Dtype::F64, 52);

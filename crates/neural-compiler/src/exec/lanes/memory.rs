@@ -1,11 +1,14 @@
-//! Frames of a tile. In: places; out: slices of lanes. The one file of the engine with unsafe code.
-//! Invariants: a frame's slots lie behind those of the frame that runs it; slots of the main region may be lent out to a column of
-//! the caller (an input read in place, an output written in place) for the length of a tile.
+//! Frames of a tile. In: slots; out: slices of lanes. The one file of the engine with unsafe code.
+//! Invariants: a frame's slots lie behind those of the frame that runs it; every slot has lanes of its own, which two slots of a frame
+//! may trade; slots of the main region may be lent out to a column of the caller (an input read in place, an output written in
+//! place) for the length of a tile.
 
-use super::record::Record;
+use super::code::Source;
+use super::record::{Held, Record};
+use crate::ops::block::Block;
 use crate::ops::real::Real;
 use crate::tape::{Place, Rate};
-use neural_compiler_math::Arg;
+use neural_compiler_math::{Arg, Level};
 use std::rc::Rc;
 
 /// Where a frame starts, in slots of each kind.
@@ -30,10 +33,20 @@ const GAP: usize = 5;
 /// The memory of one thread's tiles.
 pub(super) struct Memory<T> {
     varying: Vec<Line<T>>,
+    /// Where the lanes of each slot are now, and which are its own.
+    starts: Vec<*mut T>,
+    own: Vec<*mut T>,
+    /// Slots that live in the caller's memory.
+    lent: Vec<usize>,
     pub(super) uniform: Vec<T>,
     pub(super) records: Vec<Option<Rc<Record<T>>>>,
-    /// Slots of the main region that live in the caller's memory.
-    lent: Vec<*mut T>,
+    /// What records hold, and buffers of freed ones.
+    pub(super) held: Held<T>,
+    /// Masks not in use.
+    masks: Vec<Vec<bool>>,
+    /// Room for operations on whole values.
+    pub(super) blocks: Vec<Block<T>>,
+    pub(super) numbers: Vec<T>,
     /// Lines from one slot to the next.
     stride: usize,
     lanes: usize,
@@ -45,23 +58,52 @@ unsafe impl<T: Send> Send for Memory<T> {}
 
 impl<T> Default for Memory<T> {
     fn default() -> Memory<T> {
-        Memory { varying: Vec::new(), uniform: Vec::new(), records: Vec::new(), lent: Vec::new(), stride: 0, lanes: 0 }
+        Memory {
+            varying: Vec::new(),
+            starts: Vec::new(),
+            own: Vec::new(),
+            lent: Vec::new(),
+            uniform: Vec::new(),
+            records: Vec::new(),
+            held: Held::default(),
+            masks: Vec::new(),
+            blocks: Vec::new(),
+            numbers: Vec::new(),
+            stride: 0,
+            lanes: 0,
+        }
     }
 }
 
 impl<T: Real> Memory<T> {
-    /// Forgets all frames; the main region has `slots`.
-    pub(super) fn start(&mut self, width: usize, slots: usize) {
-        self.stride = width.div_ceil(LINE) + GAP;
-        self.lent.clear();
-        self.lent.resize(slots, std::ptr::null_mut());
-        self.records.clear();
+    /// Forgets all frames.
+    pub(super) fn start(&mut self, width: usize) {
+        self.end();
+        let stride = width.div_ceil(LINE) + GAP;
+        if self.stride != stride {
+            self.stride = stride;
+            self.place_slots(0);
+        }
+    }
+
+    /// Gives slots from `first` on lanes of their own.
+    fn place_slots(&mut self, first: usize) {
+        self.own.truncate(first);
+        self.starts.truncate(first);
+        let lines = self.varying.as_mut_ptr();
+        for slot in first..self.varying.len() / self.stride {
+            // SAFETY: the slot's lines are inside the buffer.
+            let at = unsafe { lines.add(slot * self.stride) }.cast();
+            self.own.push(at);
+            self.starts.push(at);
+        }
     }
 
     /// Lanes of the tile to come.
     pub(super) fn tile(&mut self, lanes: usize) {
+        debug_assert!(lanes <= self.stride * LINE);
+        self.take_back();
         self.lanes = lanes;
-        self.lent.fill(std::ptr::null_mut());
     }
 
     /// Lets a slot of the main region live in the caller's memory for this tile.
@@ -70,23 +112,26 @@ impl<T: Real> Memory<T> {
     /// `at` must be valid for as many numbers as the tile has lanes until the next call of `tile` or `end`; for reads only, if
     /// nothing writes the slot; and nobody else may write it meanwhile.
     pub(super) unsafe fn lend(&mut self, slot: usize, at: *mut T) {
-        self.lent[slot] = at;
+        self.starts[slot] = at;
+        self.lent.push(slot);
     }
 
-    /// Takes every lent slot back.
+    fn take_back(&mut self) {
+        for slot in self.lent.drain(..) {
+            self.starts[slot] = self.own[slot];
+        }
+    }
+
+    /// Takes every lent slot back and drops every record.
     pub(super) fn end(&mut self) {
-        self.lent.fill(std::ptr::null_mut());
-        self.records.clear();
-    }
-
-    pub(super) fn is_lent(&self, slot: usize) -> bool {
-        self.lent.get(slot).is_some_and(|p| !p.is_null())
+        self.take_back();
+        self.records.fill(None);
     }
 
     /// Makes room for frames up to here; the bytes held.
     pub(super) fn reserve(&mut self, end: Base) -> usize {
-        if self.varying.len() < end.varying * self.stride {
-            self.varying.resize(end.varying * self.stride, Line([T::ZERO; LINE]));
+        if self.own.len() < end.varying {
+            self.grow(end.varying);
         }
         if self.uniform.len() < end.uniform {
             self.uniform.resize(end.uniform, T::ZERO);
@@ -97,56 +142,87 @@ impl<T: Real> Memory<T> {
         self.varying.len() * size_of::<Line<T>>() + self.uniform.len() * size_of::<T>()
     }
 
-    fn start_of(&self, slot: usize) -> *const T {
-        match self.lent.get(slot) {
-            Some(&p) if !p.is_null() => p,
-            _ => self.varying[slot * self.stride..].as_ptr().cast(),
+    #[cold]
+    fn grow(&mut self, slots: usize) {
+        let before = self.varying.as_ptr();
+        let known = self.own.len();
+        let lines = (slots * self.stride).max(self.varying.len());
+        self.varying.resize(lines, Line([T::ZERO; LINE]));
+        let after: *mut T = self.varying.as_mut_ptr().cast();
+        // Lanes that slots traded stay traded where the buffer moved.
+        for slot in 0..known {
+            let offset = (self.own[slot] as usize - before as usize) / size_of::<T>();
+            // SAFETY: the offset was inside the buffer, which has only grown.
+            let moved = unsafe { after.add(offset) };
+            if self.starts[slot] == self.own[slot] {
+                self.starts[slot] = moved;
+            }
+            self.own[slot] = moved;
         }
+        self.place_slots(known);
+    }
+
+    /// Lanes of the tile.
+    pub(super) fn lane_count(&self) -> usize {
+        self.lanes
     }
 
     /// The lanes of a varying slot.
     pub(super) fn lanes(&self, slot: usize) -> &[T] {
-        // SAFETY: the slot has `width >= lanes` numbers of its own, or was lent as many as the tile has lanes (see `lend`).
-        unsafe { std::slice::from_raw_parts(self.start_of(slot), self.lanes) }
+        // SAFETY: the slot has at least `lanes` numbers of its own, or was lent as many as the tile has lanes (see `lend`).
+        unsafe { std::slice::from_raw_parts(self.starts[slot], self.lanes) }
     }
 
     /// The lanes of a varying slot, to write.
     pub(super) fn lanes_mut(&mut self, slot: usize) -> &mut [T] {
-        let at = match self.lent.get(slot) {
-            Some(&p) if !p.is_null() => p,
-            _ => self.varying[slot * self.stride..].as_mut_ptr().cast(),
-        };
         // SAFETY: as in `lanes`; `&mut self` keeps every other view away.
-        unsafe { std::slice::from_raw_parts_mut(at, self.lanes) }
+        unsafe { std::slice::from_raw_parts_mut(self.starts[slot], self.lanes) }
     }
 
-    /// Views of up to three arguments beside the lanes of a slot to write.
-    pub(super) fn apply(&mut self, args: [Option<Source<T>>; 3], out: usize, f: impl FnOnce([Option<Arg<'_, T>>; 3], &mut [T])) {
+    /// Two slots of a frame trade their lanes.
+    pub(super) fn trade(&mut self, a: usize, b: usize) {
+        self.starts.swap(a, b);
+        self.own.swap(a, b);
+    }
+
+    /// Views of arguments beside the lanes of a slot to write, which must be none of them.
+    #[inline]
+    pub(super) fn apply<const N: usize>(&mut self, args: [Source; N], base: Base, out: u32, f: impl FnOnce([Arg<'_, T>; N], &mut [T])) {
+        let out = base.varying + out as usize;
         let lanes = self.lanes;
-        let view = |a: Source<T>| match a {
-            Source::Number(x) => Arg::Splat(x),
-            Source::Slot(slot) => {
-                assert_ne!(slot, out, "a result must not overwrite its argument");
+        let views = args.map(|a| match a {
+            Source::Uniform(at) => Arg::Splat(self.uniform[base.uniform + at as usize]),
+            Source::Varying(at) => {
+                let slot = base.varying + at as usize;
+                debug_assert_ne!(slot, out);
                 // SAFETY: as in `lanes`; the slot differs from `out`, so nothing writes it while it is seen.
-                Arg::Slice(unsafe { std::slice::from_raw_parts(self.start_of(slot), lanes) })
+                Arg::Slice(unsafe { std::slice::from_raw_parts(self.starts[slot], lanes) })
             }
-        };
-        let views = args.map(|a| a.map(view));
-        let at = match self.lent.get(out) {
-            Some(&p) if !p.is_null() => p,
-            _ => self.varying[out * self.stride..].as_ptr().cast_mut().cast(),
-        };
-        // SAFETY: as in `lanes_mut`; `&mut self` keeps other writers away, and no view above is of this slot.
-        f(views, unsafe { std::slice::from_raw_parts_mut(at, lanes) });
+        });
+        // SAFETY: as in `lanes_mut`; no view above is of this slot.
+        f(views, unsafe { std::slice::from_raw_parts_mut(self.starts[out], lanes) });
     }
 
-    /// Number `k` of a place, for an operation.
-    pub(super) fn source(&self, place: Place, base: Base, k: usize) -> Source<T> {
-        // A scalar combines with every element.
-        let k = if place.len == 1 { 0 } else { k };
+    /// A matrix all lanes share times the vector in the slots `x`, into the slots `out`, which must be others.
+    pub(super) fn matrix_times(&mut self, level: Level, matrix: &[T], x: impl Iterator<Item = usize>, out: impl Iterator<Item = usize>) {
+        let read: Vec<usize> = x.collect();
+        let written: Vec<usize> = out.collect();
+        assert!(written.iter().all(|o| !read.contains(o)), "a result must not overwrite its argument");
+        // SAFETY: as in `apply`: every written slot is a slot of its own, and none of them is read.
+        let (x, mut out): (Vec<&[T]>, Vec<&mut [T]>) = unsafe {
+            (
+                read.iter().map(|&s| std::slice::from_raw_parts(self.starts[s], self.lanes)).collect(),
+                written.iter().map(|&s| std::slice::from_raw_parts_mut(self.starts[s], self.lanes)).collect(),
+            )
+        };
+        T::matrix_times(level, matrix, &x, &mut out);
+    }
+
+    /// The source of number `k` of a place.
+    pub(super) fn source(place: Place, k: usize) -> Source {
         match place.rate {
-            Rate::Uniform => Source::Number(self.uniform[base.uniform + place.at as usize + k]),
-            Rate::Varying => Source::Slot(base.varying + place.at as usize + k),
+            Rate::Uniform => Source::Uniform(place.at + k as u32),
+            Rate::Varying => Source::Varying(place.at + k as u32),
         }
     }
 
@@ -165,20 +241,18 @@ impl<T: Real> Memory<T> {
             return;
         }
         for k in 0..from.len as usize {
-            match (self.source(from, from_base, k), to.rate) {
-                (Source::Number(x), Rate::Uniform) => self.uniform[to_base.uniform + to.at as usize + k] = x,
-                (Source::Number(x), Rate::Varying) => self.lanes_mut(to_base.varying + to.at as usize + k).fill(x),
-                (source @ Source::Slot(slot), Rate::Varying) => {
-                    let target = to_base.varying + to.at as usize + k;
-                    if slot != target {
-                        self.apply([Some(source), None, None], target, |args, out| {
-                            if let [Some(Arg::Slice(x)), ..] = args {
-                                out.copy_from_slice(x);
-                            }
-                        });
-                    }
+            match (Self::source(from, k), to.rate) {
+                (Source::Uniform(at), Rate::Uniform) => self.uniform[to_base.uniform + to.at as usize + k] = self.uniform[from_base.uniform + at as usize],
+                (Source::Uniform(at), Rate::Varying) => {
+                    let x = self.uniform[from_base.uniform + at as usize];
+                    self.lanes_mut(to_base.varying + to.at as usize + k).fill(x);
                 }
-                (Source::Slot(_), Rate::Uniform) => unreachable!("a varying value has varying readers"),
+                (Source::Varying(at), Rate::Varying) => {
+                    let (from, to) = (from_base.varying + at as usize, to_base.varying + to.at as usize + k);
+                    // SAFETY: both slots have as many numbers as the tile has lanes; a copy within memory minds overlap.
+                    unsafe { std::ptr::copy(self.starts[from], self.starts[to], self.lanes) };
+                }
+                (Source::Varying(_), Rate::Uniform) => unreachable!("a varying value has varying readers"),
             }
         }
     }
@@ -187,25 +261,35 @@ impl<T: Real> Memory<T> {
     pub(super) fn blend(&mut self, from: Place, from_base: Base, to: Place, to_base: Base, mask: &[bool]) {
         for k in 0..from.len as usize {
             let target = to_base.varying + to.at as usize + k;
-            let source = self.source(from, from_base, k);
-            self.apply([Some(source), None, None], target, |args, out| {
-                for (i, (o, &m)) in out.iter_mut().zip(mask).enumerate() {
-                    if m {
-                        *o = match args[0] {
-                            Some(Arg::Slice(x)) => x[i],
-                            Some(Arg::Splat(x)) => x,
-                            None => *o,
-                        };
-                    }
-                }
-            });
+            let (x, slot) = match Self::source(from, k) {
+                Source::Uniform(at) => (self.uniform[from_base.uniform + at as usize], None),
+                Source::Varying(at) => (T::ZERO, Some(from_base.varying + at as usize)),
+            };
+            let Some(slot) = slot else {
+                self.lanes_mut(target).iter_mut().zip(mask).filter(|(_, m)| **m).for_each(|(o, _)| *o = x);
+                continue;
+            };
+            if slot == target {
+                continue;
+            }
+            // SAFETY: as in `apply`: two slots, one read and one written.
+            let (from, to) =
+                unsafe { (std::slice::from_raw_parts(self.starts[slot], self.lanes), std::slice::from_raw_parts_mut(self.starts[target], self.lanes)) };
+            for ((o, &x), &m) in to.iter_mut().zip(from).zip(mask) {
+                *o = if m { x } else { *o };
+            }
         }
     }
-}
 
-/// Where an operation's argument is.
-#[derive(Clone, Copy)]
-pub(super) enum Source<T> {
-    Number(T),
-    Slot(usize),
+    /// An empty mask.
+    pub(super) fn take_mask(&mut self) -> Vec<bool> {
+        let mut mask = self.masks.pop().unwrap_or_default();
+        mask.clear();
+        mask
+    }
+
+    /// A mask that is no longer needed.
+    pub(super) fn give_mask(&mut self, mask: Vec<bool>) {
+        self.masks.push(mask);
+    }
 }

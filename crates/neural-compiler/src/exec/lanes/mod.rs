@@ -6,19 +6,27 @@
 //! Invariants: every lane's result equals the interpreter's to the bit, whatever the tile, the thread, the SIMD level or the
 //! neighbours; inputs are read where they are; nothing is allocated once a workspace has been used.
 
+mod back;
+mod code;
+mod control;
 mod memory;
 mod record;
+mod reduce;
 mod tensor;
 mod tile;
+mod trap;
 
 use crate::exec::EvalError;
 use crate::exec::interp::RunOptions;
 use crate::graph::{Graph, Kind, flatten};
 use crate::ops::real::Real;
+use crate::shape::Shape;
 use crate::source::Span;
-use crate::tape::{Place, Rate, RegionTape, Tape};
+use crate::tape::{Rate, Tape};
+use code::Prepared;
 use neural_compiler_math::Level;
 use rayon::prelude::*;
+use reduce::Sums;
 use tile::TileRun;
 
 /// An input of a batch: number `k` of lane `i` is `data[i * lane_stride + k * element_stride]`.
@@ -56,40 +64,60 @@ pub struct LaneError {
 /// How to run a batch.
 #[derive(Clone, Copy, Debug)]
 pub struct BatchOptions {
-    /// Limits, per lane.
+    /// Limits, per lane; with `trap`, lanes run one by one in the interpreter.
     pub run: RunOptions,
     /// SIMD level.
     pub level: Level,
     /// Threads at most; 1 runs on the caller's.
     pub threads: usize,
+    /// Bytes that the records of reverse mode may hold per thread. Beyond it loops keep some of their rounds only and run the others
+    /// again on the way back: more work, the same bits.
+    pub record_bytes: usize,
 }
 
 impl Default for BatchOptions {
     fn default() -> BatchOptions {
-        BatchOptions { run: RunOptions::default(), level: Level::best(), threads: 1 }
+        BatchOptions { run: RunOptions::default(), level: Level::best(), threads: 1, record_bytes: 256 << 20 }
     }
 }
 
 /// Memory a run needs; kept between runs.
-#[derive(Default)]
 pub struct Workspace<T> {
-    runs: Vec<memory::Memory<T>>,
+    threads: Vec<Share<T>>,
+}
+
+/// What a thread works with.
+struct Share<T> {
+    memory: memory::Memory<T>,
+    sums: Sums<T>,
 }
 
 impl<T> Workspace<T> {
     /// Nothing yet.
     pub fn new() -> Workspace<T> {
-        Workspace { runs: Vec::new() }
+        Workspace { threads: Vec::new() }
+    }
+}
+
+impl<T> Default for Workspace<T> {
+    fn default() -> Workspace<T> {
+        Workspace::new()
     }
 }
 
 /// A program ready to run over batches.
 pub struct Engine {
+    /// The program as given, and with small choices flattened.
+    original: Graph,
     graph: Graph,
     tape: Tape,
+    code: Prepared,
     uniform: Vec<bool>,
-    /// Which instructions of the main region run once for all tiles.
-    early: Vec<bool>,
+    /// Shapes of the results, and which of them are summed over the batch.
+    shapes: Vec<Shape>,
+    reduced: Vec<bool>,
+    /// Results that are computed in the caller's buffers: their numbers and slots.
+    in_place: Vec<(usize, u32)>,
     /// Varying slots a tile has to hold.
     slots: usize,
     /// Lanes a tile may have.
@@ -105,8 +133,21 @@ const LANES_PER_THREAD: usize = 4096;
 impl Engine {
     /// An engine for a graph. `uniform`: which inputs all lanes share; they are computed with once per run.
     pub fn new(graph: &Graph, uniform: &[bool]) -> Engine {
-        let graph = &flatten(graph);
-        let tape = Tape::with_uniform(graph, uniform);
+        Engine::reduced(graph, uniform, &vec![false; graph.main().results.len()])
+    }
+
+    /// An engine some of whose results are summed over all lanes, as gradients with respect to shared parameters are. Such a result
+    /// has one row, whatever the number of lanes; it is NaN if a lane failed. The order of the sum depends on the number of lanes
+    /// alone.
+    ///
+    /// # Panics
+    /// If `uniform` does not have an entry per input, or `reduced` one per result.
+    pub fn reduced(graph: &Graph, uniform: &[bool], reduced: &[bool]) -> Engine {
+        assert_eq!(uniform.len(), graph.inputs.len(), "one mark per input");
+        assert_eq!(reduced.len(), graph.main().results.len(), "one mark per result");
+        let original = graph.clone();
+        let graph = flatten(graph);
+        let tape = Tape::with_uniform(&graph, uniform);
         let main = &tape.regions[graph.main.0 as usize];
         // Inputs are read where they are, so the main region's parameters take no room in a tile.
         let params: u32 = main.params.iter().filter(|p| p.rate == Rate::Varying).map(|p| p.len).sum();
@@ -115,17 +156,23 @@ impl Engine {
         let recursive = graph.regions.iter().any(|r| r.nodes.iter().any(|n| matches!(n.kind, Kind::Call(_))));
         // Every call in a call takes a frame of its own: smaller tiles, smaller frames.
         let widest = if recursive { 256 } else { 2048 };
-        let early = early(&tape.regions[graph.main.0 as usize]);
-        Engine { graph: graph.clone(), tape, uniform: uniform.to_vec(), early, slots, widest }
+        let own = |(k, place): &(usize, &crate::tape::Place)| {
+            let once = main.results.iter().filter(|p| p == place).count() == 1;
+            place.rate == Rate::Varying && place.len == 1 && !reduced[*k] && once && !main.params.contains(place)
+        };
+        let in_place = main.results.iter().enumerate().filter(own).map(|(k, place)| (k, place.at)).collect();
+        let code = Prepared::new(&graph, &tape);
+        Engine { original, shapes: graph.outputs(), graph, tape, code, uniform: uniform.to_vec(), reduced: reduced.to_vec(), in_place, slots, widest }
     }
 
     /// Lanes of a tile: a power of two, so that its slots stay in the first-level cache.
     fn width<T>(&self) -> usize {
         let fits = TILE_BYTES / (size_of::<T>() * self.slots);
-        (64..=self.widest).rev().find(|w| w.is_power_of_two() && *w <= fits).unwrap_or(64)
+        if fits >= self.widest { self.widest } else { (fits + 1).next_power_of_two().div_euclid(2).max(64) }
     }
 
-    /// Runs a batch. `outputs[k]` takes `lanes` rows of the `k`-th result. Lanes that fail are reported, in order, and hold NaN.
+    /// Runs a batch. `outputs[k]` takes a row per lane of the `k`-th result, or one row if it is reduced. Lanes that fail are
+    /// reported, in order, and hold NaN.
     pub fn run<T: Real>(
         &self,
         workspace: &mut Workspace<T>,
@@ -135,36 +182,76 @@ impl Engine {
         options: &BatchOptions,
     ) -> Result<Vec<LaneError>, EvalError> {
         self.check(inputs, lanes, outputs)?;
-        let width = self.width::<T>();
-        let tiles = lanes.div_ceil(width);
         let threads = options.threads.min(lanes / LANES_PER_THREAD).max(1);
-        workspace.runs.resize_with(threads.max(workspace.runs.len()), Default::default);
-        // A contiguous share of tiles for each thread.
-        let share = tiles.div_ceil(threads).max(1);
-        let mut shares: Vec<(usize, Vec<&mut [T]>)> = Vec::new();
-        let mut rest: Vec<&mut [T]> = outputs.iter_mut().map(|o| &mut **o).collect();
-        let shapes = self.graph.outputs();
-        for t in 0..threads {
-            let from = (t * share * width).min(lanes);
-            let to = ((t + 1) * share * width).min(lanes);
-            let mut own = Vec::new();
-            let mut behind = Vec::new();
-            for (buffer, shape) in rest.into_iter().zip(&shapes) {
-                let (a, b) = buffer.split_at_mut((to - from) * shape.len());
-                own.push(a);
+        let new = || Share { memory: memory::Memory::default(), sums: Sums::default() };
+        workspace.threads.resize_with(threads.max(workspace.threads.len()), new);
+        let rows = self.shapes.iter().zip(&self.reduced).filter(|(_, r)| **r).map(|(s, _)| s.len()).sum();
+        workspace.threads[..threads].iter_mut().for_each(|t| t.sums.start(rows));
+        let errors = if options.run.trap {
+            self.trapped(&mut workspace.threads[0].sums, inputs, lanes, outputs, options)
+        } else if threads == 1 {
+            let share = &mut workspace.threads[0];
+            TileRun::new(self, &mut share.memory, options, self.width::<T>()).batch(inputs, 0, lanes, outputs, &mut share.sums)?
+        } else {
+            self.parallel(&mut workspace.threads[..threads], inputs, lanes, outputs, options)?
+        };
+        if rows > 0 {
+            let mut shares: Vec<&mut Sums<T>> = workspace.threads[..threads].iter_mut().map(|t| &mut t.sums).collect();
+            let targets = outputs.iter_mut().zip(&self.reduced).filter(|(_, r)| **r).flat_map(|(o, _)| o.iter_mut());
+            targets.enumerate().for_each(|(row, o)| *o = Sums::total(&mut shares, row));
+        }
+        Ok(errors)
+    }
+
+    /// A contiguous share of the batch for each thread, at multiples of the blocks that sums are made of.
+    fn parallel<T: Real>(
+        &self,
+        threads: &mut [Share<T>],
+        inputs: &[Column<'_, T>],
+        lanes: usize,
+        outputs: &mut [&mut [T]],
+        options: &BatchOptions,
+    ) -> Result<Vec<LaneError>, EvalError> {
+        let share = lanes.div_ceil(threads.len()).next_multiple_of(reduce::BLOCK);
+        let mut rest: Vec<&mut [T]> = outputs.iter_mut().zip(&self.reduced).map(|(o, &r)| if r { &mut [][..] } else { &mut **o }).collect();
+        let mut work: Vec<(usize, &mut Share<T>, Vec<&mut [T]>)> = Vec::new();
+        for (t, own) in threads.iter_mut().enumerate() {
+            let from = (t * share).min(lanes);
+            let count = share.min(lanes - from);
+            let (mut buffers, mut behind) = (Vec::new(), Vec::new());
+            for ((buffer, shape), &reduced) in rest.into_iter().zip(&self.shapes).zip(&self.reduced) {
+                let (a, b) = buffer.split_at_mut(if reduced { 0 } else { count * shape.len() });
+                buffers.push(a);
                 behind.push(b);
             }
             rest = behind;
-            shares.push((from, own));
+            work.push((from, own, buffers));
         }
-        let one = |(memory, (from, mut outputs)): (&mut memory::Memory<T>, (usize, Vec<&mut [T]>))| {
-            let count = (from + share * width).min(lanes).saturating_sub(from);
-            TileRun::new(self, memory, options, width).batch(inputs, from, count, &mut outputs)
+        let one = |(from, own, mut outputs): (usize, &mut Share<T>, Vec<&mut [T]>)| {
+            let count = share.min(lanes - from);
+            TileRun::new(self, &mut own.memory, options, self.width::<T>()).batch(inputs, from, count, &mut outputs, &mut own.sums)
         };
-        let work = workspace.runs.iter_mut().zip(shares);
-        let found: Result<Vec<Vec<LaneError>>, EvalError> =
-            if threads == 1 { work.map(one).collect() } else { work.collect::<Vec<_>>().into_par_iter().map(one).collect() };
+        let found: Result<Vec<Vec<LaneError>>, EvalError> = work.into_par_iter().map(one).collect();
         Ok(found?.into_iter().flatten().collect())
+    }
+
+    fn trapped<T: Real>(&self, sums: &mut Sums<T>, inputs: &[Column<'_, T>], lanes: usize, outputs: &mut [&mut [T]], options: &BatchOptions) -> Vec<LaneError> {
+        let rows = self.shapes.iter().zip(&self.reduced).filter(|(_, r)| **r).map(|(s, _)| s.len()).sum();
+        let mut held: Vec<Vec<T>> = vec![Vec::new(); rows];
+        let errors = trap::run(&self.original, inputs, lanes, options, |lane, values| {
+            let mut row = 0;
+            for (k, shape) in self.shapes.iter().enumerate() {
+                let number = |e: usize| values.as_ref().map_or(T::from_f64(f64::NAN), |v| v[k].data()[e]);
+                if self.reduced[k] {
+                    (0..shape.len()).for_each(|e| held[row + e].push(number(e)));
+                    row += shape.len();
+                } else {
+                    outputs[k][lane * shape.len()..(lane + 1) * shape.len()].iter_mut().enumerate().for_each(|(e, o)| *o = number(e));
+                }
+            }
+        });
+        held.iter().enumerate().for_each(|(row, lanes)| sums.add(row, 0, lanes));
+        errors
     }
 
     fn check<T: Real>(&self, inputs: &[Column<'_, T>], lanes: usize, outputs: &[&mut [T]]) -> Result<(), EvalError> {
@@ -185,32 +272,15 @@ impl Engine {
                 return wrong(format!("the input `{}` has {} numbers, {} are needed", input.name, column.data.len(), last + 1));
             }
         }
-        for (k, (buffer, shape)) in outputs.iter().zip(self.graph.outputs()).enumerate() {
-            if buffer.len() != lanes * shape.len() {
-                return wrong(format!("the buffer for result {k} has room for {} numbers, {} are needed", buffer.len(), lanes * shape.len()));
-            }
+        if outputs.len() != self.shapes.len() {
+            return wrong(format!("the program has {} results, {} buffers were given", self.shapes.len(), outputs.len()));
         }
-        if outputs.len() != self.graph.outputs().len() {
-            return wrong(format!("the program has {} results, {} buffers were given", self.graph.outputs().len(), outputs.len()));
+        for (k, ((buffer, shape), &reduced)) in outputs.iter().zip(&self.shapes).zip(&self.reduced).enumerate() {
+            let needed = if reduced { shape.len() } else { lanes * shape.len() };
+            if buffer.len() != needed {
+                return wrong(format!("the buffer for result {k} has room for {} numbers, {needed} are needed", buffer.len()));
+            }
         }
         Ok(())
     }
-}
-
-/// Which instructions of the main region run once for all tiles: uniform ones whose arguments are all there by then. (A record
-/// belongs to a tile, so what makes or reads one runs with every tile.)
-fn early(tape: &RegionTape) -> Vec<bool> {
-    let mut ready = vec![false; tape.uniforms as usize];
-    tape.params.iter().filter(|p| p.rate == Rate::Uniform && !p.is_record()).for_each(|p| ready[p.at as usize] = true);
-    tape.code
-        .iter()
-        .map(|i| {
-            let shared = |p: &Place| p.rate == Rate::Uniform && !p.is_record();
-            let once = i.out.iter().all(shared) && i.args.iter().all(|a| shared(a) && ready[a.at as usize]);
-            if once {
-                i.out.iter().for_each(|o| ready[o.at as usize] = true);
-            }
-            once
-        })
-        .collect()
 }

@@ -1,12 +1,15 @@
 //! Operations on whole values over a tile: block by block of lanes where the kernel is made of sums and products, lane by lane
-//! where it is not. The kernels are the interpreter's own, so the bits are.
+//! where it is not, and a matrix all lanes share times a value of each lane with the matrix read once. The kernels are the
+//! interpreter's own, or sum in the same order, so the bits are the same.
 
 use super::memory::{Base, Memory};
+use crate::ops::Op;
 use crate::ops::block::{Block, LANES};
 use crate::ops::real::Real;
-use crate::ops::row::{KernelError, Operand, TensorKernel};
+use crate::ops::row::{KernelError, Operand, TensorFn, TensorKernel};
 use crate::shape::Shape;
 use crate::tape::{Place, Rate};
+use neural_compiler_math::Level;
 
 fn canonical<T: Real>(x: T) -> T {
     if x.is_nan() { T::from_f64(f64::NAN) } else { x }
@@ -14,6 +17,7 @@ fn canonical<T: Real>(x: T) -> T {
 
 /// An application of a tensor kernel.
 pub(super) struct Application<'a> {
+    pub(super) op: Op,
     pub(super) kernel: &'a TensorKernel,
     pub(super) attr: u32,
     pub(super) args: &'a [Place],
@@ -22,73 +26,134 @@ pub(super) struct Application<'a> {
     pub(super) shape: Shape,
 }
 
+/// Below this many lanes, blocks of lanes would be mostly empty.
+const FEW_LANES: usize = LANES / 2;
+
 impl Application<'_> {
     /// Once, on uniform values.
     pub(super) fn once<T: Real>(&self, memory: &mut Memory<T>, base: Base) -> Result<(), KernelError> {
-        let mut out = vec![T::ZERO; self.shape.len()];
+        let mut out = std::mem::take(&mut memory.numbers);
+        out.clear();
+        out.resize(self.shape.len(), T::ZERO);
         let operands: Vec<Operand<'_, T>> = self
             .args
             .iter()
             .zip(self.shapes)
             .map(|(p, &shape)| Operand { data: &memory.uniform[base.uniform + p.at as usize..][..p.len as usize], shape })
             .collect();
-        T::kernel(self.kernel)(&operands, self.attr, self.shape, &mut out)?;
+        let done = T::kernel(self.kernel)(&operands, self.attr, self.shape, &mut out);
         let at = base.uniform + self.out.at as usize;
-        memory.uniform[at..at + out.len()].iter_mut().zip(out).for_each(|(o, x)| *o = canonical(x));
-        Ok(())
+        if done.is_ok() {
+            memory.uniform[at..at + out.len()].iter_mut().zip(&out).for_each(|(o, &x)| *o = canonical(x));
+        }
+        memory.numbers = out;
+        done
     }
 
-    /// Over a tile. Lanes that have no result are named to `fail`.
-    pub(super) fn over<T: Real>(&self, memory: &mut Memory<T>, base: Base, lanes: usize, active: Option<&[bool]>, fail: impl FnMut(usize, KernelError, f64)) {
+    /// Over a tile. Lanes that have no result are named to `fail`, with the number at fault.
+    pub(super) fn over<T: Real>(&self, memory: &mut Memory<T>, base: Base, level: Level, active: Option<&[bool]>, fail: impl FnMut(usize, f64)) {
+        let few = memory.lane_count() < FEW_LANES;
         match T::lane_kernel(self.kernel) {
-            Some(kernel) => self.by_blocks(memory, base, lanes, kernel),
-            None => self.by_lanes(memory, base, lanes, active, fail),
+            Some(_) if !few && self.op == Op::Product && self.args[0].rate == Rate::Uniform => self.shared_matrix(memory, base, level),
+            Some(kernel) if !few => self.by_blocks(memory, base, kernel),
+            _ => self.by_lanes(memory, base, active, fail),
         }
     }
 
-    fn by_blocks<T: Real>(&self, memory: &mut Memory<T>, base: Base, lanes: usize, kernel: crate::ops::row::TensorFn<Block<T>>) {
-        let mut args: Vec<Vec<Block<T>>> = self.args.iter().map(|p| vec![Block([T::ZERO; LANES]); p.len as usize]).collect();
-        let mut out = vec![Block([T::ZERO; LANES]); self.shape.len()];
+    /// A matrix all lanes share times a vector or matrix of each lane.
+    fn shared_matrix<T: Real>(&self, memory: &mut Memory<T>, base: Base, level: Level) {
+        let (Shape::Matrix(rows, inner), columns) = (self.shapes[0], if let Shape::Matrix(_, c) = self.shapes[1] { c as usize } else { 1 }) else {
+            unreachable!("the left factor is a matrix");
+        };
+        let mut matrix = std::mem::take(&mut memory.numbers);
+        matrix.clear();
+        matrix.extend_from_slice(&memory.uniform[base.uniform + self.args[0].at as usize..][..self.args[0].len as usize]);
+        for c in 0..columns {
+            let slot = |place: Place, k: usize| base.varying + place.at as usize + k * columns + c;
+            memory.matrix_times(level, &matrix, (0..inner as usize).map(|k| slot(self.args[1], k)), (0..rows as usize).map(|r| slot(self.out, r)));
+        }
+        memory.numbers = matrix;
+    }
+
+    fn by_blocks<T: Real>(&self, memory: &mut Memory<T>, base: Base, kernel: TensorFn<Block<T>>) {
+        let lanes = memory.lane_count();
+        // All arguments, then the result, in one buffer that is kept.
+        let mut blocks = std::mem::take(&mut memory.blocks);
+        let total: usize = self.args.iter().map(|p| p.len as usize).sum();
+        blocks.clear();
+        blocks.resize(total + self.shape.len(), Block([T::ZERO; LANES]));
         for from in (0..lanes).step_by(LANES) {
             let n = LANES.min(lanes - from);
-            for (blocks, &place) in args.iter_mut().zip(self.args) {
+            let mut at = 0;
+            for &place in self.args {
+                let own = &mut blocks[at..at + place.len as usize];
+                at += own.len();
                 if place.rate == Rate::Uniform && from > 0 {
                     continue;
                 }
-                for (k, block) in blocks.iter_mut().enumerate() {
+                for (k, block) in own.iter_mut().enumerate() {
                     match place.rate {
                         Rate::Uniform => block.0 = [memory.uniform[base.uniform + place.at as usize + k]; LANES],
                         Rate::Varying => block.0[..n].copy_from_slice(&memory.lanes(base.varying + place.at as usize + k)[from..from + n]),
                     }
                 }
             }
-            let operands: Vec<Operand<'_, Block<T>>> = args.iter().zip(self.shapes).map(|(b, &shape)| Operand { data: b, shape }).collect();
+            let (args, out) = blocks.split_at_mut(total);
             // Kernels of sums and products have no error to report.
-            let done = kernel(&operands, self.attr, self.shape, &mut out);
+            let done = with_operands(args, self.args, self.shapes, |operands| kernel(operands, self.attr, self.shape, out));
             debug_assert!(done.is_ok());
             for (k, block) in out.iter().enumerate() {
                 let target = &mut memory.lanes_mut(base.varying + self.out.at as usize + k)[from..from + n];
                 target.iter_mut().zip(block.0).for_each(|(o, x)| *o = canonical(x));
             }
         }
+        memory.blocks = blocks;
     }
 
-    fn by_lanes<T: Real>(&self, memory: &mut Memory<T>, base: Base, lanes: usize, active: Option<&[bool]>, mut fail: impl FnMut(usize, KernelError, f64)) {
-        let mut args: Vec<Vec<T>> = self.args.iter().map(|p| vec![T::ZERO; p.len as usize]).collect();
-        let mut out = vec![T::ZERO; self.shape.len()];
+    fn by_lanes<T: Real>(&self, memory: &mut Memory<T>, base: Base, active: Option<&[bool]>, mut fail: impl FnMut(usize, f64)) {
+        let mut numbers = std::mem::take(&mut memory.numbers);
+        let total: usize = self.args.iter().map(|p| p.len as usize).sum();
+        numbers.clear();
+        numbers.resize(total + self.shape.len(), T::ZERO);
         let kernel = T::kernel(self.kernel);
-        for lane in (0..lanes).filter(|&l| active.is_none_or(|m| m[l])) {
-            for (numbers, &place) in args.iter_mut().zip(self.args) {
-                numbers.iter_mut().enumerate().for_each(|(k, x)| *x = memory.at(place, base, k, lane));
+        let mut brought = false;
+        for lane in (0..memory.lane_count()).filter(|&l| active.is_none_or(|m| m[l])) {
+            let mut at = 0;
+            for &place in self.args {
+                let own = &mut numbers[at..at + place.len as usize];
+                at += own.len();
+                match place.rate {
+                    Rate::Uniform if brought => {}
+                    Rate::Uniform => own.copy_from_slice(&memory.uniform[base.uniform + place.at as usize..][..place.len as usize]),
+                    Rate::Varying => own.iter_mut().enumerate().for_each(|(k, x)| *x = memory.at(place, base, k, lane)),
+                }
             }
-            let operands: Vec<Operand<'_, T>> = args.iter().zip(self.shapes).map(|(a, &shape)| Operand { data: a, shape }).collect();
-            if let Err(e) = kernel(&operands, self.attr, self.shape, &mut out) {
-                fail(lane, e, operands.last().map_or(0.0, |o| o.data[0].to_f64()));
+            brought = true;
+            let (args, out) = numbers.split_at_mut(total);
+            let done = with_operands(args, self.args, self.shapes, |operands| kernel(operands, self.attr, self.shape, out));
+            if done.is_err() {
+                fail(lane, args.last().map_or(0.0, |x| x.to_f64()));
                 out.fill(T::from_f64(f64::NAN));
             }
             for (k, &x) in out.iter().enumerate() {
                 memory.lanes_mut(base.varying + self.out.at as usize + k)[lane] = canonical(x);
             }
         }
+        memory.numbers = numbers;
+    }
+}
+
+/// Cuts the arguments apart: without allocating, for as many as nearly all operations have.
+fn with_operands<N: Copy, R>(numbers: &[N], places: &[Place], shapes: &[Shape], f: impl FnOnce(&[Operand<'_, N>]) -> R) -> R {
+    let mut at = 0;
+    let mut next = |k: usize| {
+        let data = &numbers[at..at + places[k].len as usize];
+        at += data.len();
+        Operand { data, shape: shapes[k] }
+    };
+    match places.len() {
+        1 => f(&[next(0)]),
+        2 => f(&[next(0), next(1)]),
+        n => f(&(0..n).map(next).collect::<Vec<_>>()),
     }
 }

@@ -1,0 +1,91 @@
+//! Columns meet inputs. In: a program, a table, the names the user gave; out: which columns feed which input and which are the
+//! data to be explained; or every mistake at once.
+
+use crate::fit::Options;
+use crate::layout::element_names;
+use crate::table::Table;
+use neural_compiler::syntax::ast::InputKind;
+use neural_compiler::{Diagnostic, Diagnostics, Program, Shape};
+
+/// An algebraic model's columns.
+pub(crate) struct Bound {
+    /// Shapes of all inputs of the program.
+    pub(crate) shapes: Vec<Shape>,
+    /// Per input its numbers, number by number; empty for parameters.
+    pub(crate) columns: Vec<Vec<f64>>,
+    /// Names of the columns to be explained.
+    pub(crate) targets: Vec<String>,
+}
+
+/// The inputs of an algebraic model, and its target if the user named one.
+pub(crate) fn algebraic(program: &Program, table: &Table, options: &Options<'_>) -> Result<Bound, Diagnostics> {
+    let mut errors = Vec::new();
+    let mut shapes = Vec::new();
+    let mut columns = Vec::new();
+    let mut used: Vec<String> = [&options.sigma_column, &options.weights_column, &options.group].into_iter().flatten().cloned().collect();
+    for (input, pinned) in program.inputs().iter().zip(program.input_shapes()) {
+        let known = pinned.known().or_else(|| table.vector_length(&input.name).map(Shape::Vector));
+        // Scalars that only the data can tell from vectors.
+        let shape = match known {
+            Some(Shape::Scalar) if table.column(&input.name).is_none() && input.shape.is_none() => {
+                table.vector_length(&input.name).map_or(Shape::Scalar, Shape::Vector)
+            }
+            Some(shape) => shape,
+            None => Shape::Scalar,
+        };
+        shapes.push(shape);
+        match input.kind {
+            InputKind::Param(_) => columns.push(Vec::new()),
+            InputKind::Free | InputKind::Declared | InputKind::State(_) | InputKind::Weight { .. } => {
+                let names = element_names(&input.name, shape);
+                for name in &names {
+                    if let Err(e) = table.finite(name) {
+                        errors.push(Diagnostic { span: if e.code == "missing-column" { input.span } else { e.span }, ..e });
+                    }
+                }
+                columns.push(names.iter().flat_map(|n| table.column(n).unwrap_or(&[]).iter().copied()).collect());
+                used.extend(names);
+            }
+        }
+    }
+    if !errors.is_empty() {
+        return Err(Diagnostics(errors));
+    }
+    let targets = match &options.target {
+        Some(name) => vec![name.clone()],
+        None => table.names().iter().filter(|n| !used.contains(n)).cloned().collect(),
+    };
+    Ok(Bound { shapes, columns, targets })
+}
+
+/// The columns of the target: as many as a prediction has numbers.
+pub(crate) fn target_columns(bound: &Bound, table: &Table, options: &Options<'_>, outputs: Shape) -> Result<Vec<String>, Diagnostics> {
+    let error = |message: String, help: &str| Diagnostics::from(Diagnostic::error("no-target", Default::default(), message).help(help));
+    if let Some(name) = &options.target {
+        let names = if outputs == Shape::Scalar { vec![name.clone()] } else { element_names(name, outputs) };
+        return names.iter().try_for_each(|n| table.finite(n)).map(|()| names).map_err(Into::into);
+    }
+    let left = &bound.targets;
+    let names = match (outputs, &left[..]) {
+        (Shape::Scalar, [one]) => vec![one.clone()],
+        (Shape::Scalar, many) if many.iter().any(|n| n == "y") => vec!["y".to_string()],
+        (Shape::Scalar, []) => {
+            return Err(error("every column of the data feeds an input; none is left to be explained".into(), "name the column to explain with --target"));
+        }
+        (Shape::Scalar, many) => {
+            let list = many.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
+            return Err(error(format!("several columns could be the one to explain: {list}"), "name it with --target"));
+        }
+        (shape, many) => {
+            let bases: Vec<&str> = many.iter().filter_map(|n| n.strip_suffix("[0]").or_else(|| n.strip_suffix("[0,0]"))).collect();
+            match bases[..] {
+                [base] => element_names(base, shape),
+                _ => {
+                    let message = format!("the model predicts a {shape}, and the data do not say which columns it explains");
+                    return Err(error(message, "name them with --target NAME for the columns NAME[0], NAME[1], …"));
+                }
+            }
+        }
+    };
+    names.iter().try_for_each(|n| table.finite(n)).map(|()| names).map_err(Into::into)
+}

@@ -1,0 +1,261 @@
+//! One local fit: Levenberg-Marquardt as a trust region on scaled parameters (Moré 1978), with bounds. In: residuals, a start;
+//! out: the nearest minimum, as exact as the numbers allow.
+//! Invariants: the parameters never leave their bounds; the cost of an accepted step is never higher, but for the last Gauss-Newton
+//! steps, whose gain is below what the cost can show; every run ends.
+
+use super::linalg::decompose;
+use super::loss::Loss;
+use super::{Bounds, Residuals, Unusable, dot, norm};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// When a local fit stops.
+#[derive(Clone, Copy, Debug)]
+pub struct Options<'a> {
+    /// Evaluations at most.
+    pub evaluations: usize,
+    /// Polish to the last digit.
+    pub polish: bool,
+    /// Set from outside to stop early.
+    pub cancel: Option<&'a AtomicBool>,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Options { evaluations: 600, polish: true, cancel: None }
+    }
+}
+
+impl Options<'_> {
+    fn cancelled(&self) -> bool {
+        self.cancel.is_some_and(|c| c.load(Ordering::Relaxed))
+    }
+}
+
+/// Why a local fit ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// At a minimum.
+    Converged,
+    /// After as many evaluations as allowed.
+    Evaluations,
+    /// Because it was told to.
+    Cancelled,
+}
+
+/// A local fit.
+#[derive(Clone, Debug)]
+pub struct Local {
+    /// The parameters.
+    pub theta: Vec<f64>,
+    /// The residuals there.
+    pub residuals: Vec<f64>,
+    /// Their derivatives, column by column.
+    pub jacobian: Vec<f64>,
+    /// The cost there.
+    pub cost: f64,
+    /// Evaluations used.
+    pub evaluations: usize,
+    /// Why it ended.
+    pub end: End,
+}
+
+/// A point with everything known there; `residuals` and `jacobian` are rescaled by the loss.
+#[derive(Clone)]
+struct Point {
+    theta: Vec<f64>,
+    residuals: Vec<f64>,
+    jacobian: Vec<f64>,
+    cost: f64,
+}
+
+struct Search<'a> {
+    problem: &'a dyn Residuals,
+    bounds: &'a Bounds,
+    loss: Loss,
+    evaluations: usize,
+}
+
+/// A step, what the linear model promises of it, and whether the trust region cut it short.
+struct Step {
+    by: Vec<f64>,
+    promised: f64,
+    limited: bool,
+}
+
+impl Search<'_> {
+    fn point(&mut self, theta: Vec<f64>) -> Result<Point, Unusable> {
+        let (m, n) = (self.problem.count(), self.problem.parameters());
+        let (mut residuals, mut jacobian) = (vec![0.0; m], vec![0.0; m * n]);
+        self.evaluations += 1;
+        self.problem.evaluate(&theta, &mut residuals, Some(&mut jacobian))?;
+        let cost = self.loss.cost(&residuals);
+        self.loss.rescale(&mut residuals, &mut jacobian);
+        if !cost.is_finite() {
+            return Err(Unusable("the sum of squares is not finite".into()));
+        }
+        Ok(Point { theta, residuals, jacobian, cost })
+    }
+
+    fn column<'p>(&self, point: &'p Point, j: usize) -> &'p [f64] {
+        let m = point.residuals.len();
+        &point.jacobian[j * m..(j + 1) * m]
+    }
+
+    /// The best step of the linear model within a radius (in scaled parameters) and within the bounds.
+    fn step(&self, point: &Point, scale: &[f64], radius: f64, share: Option<f64>) -> Option<Step> {
+        let n = point.theta.len();
+        // A parameter at its bound that wants to go further stays; one that a step would carry beyond its bound goes up to it.
+        let mut pinned: Vec<Option<f64>> = (0..n)
+            .map(|j| {
+                let slope = dot(self.column(point, j), &point.residuals);
+                let stuck = (point.theta[j] <= self.bounds.min[j] && slope >= 0.0) || (point.theta[j] >= self.bounds.max[j] && slope <= 0.0);
+                stuck.then_some(0.0)
+            })
+            .collect();
+        loop {
+            let mut rhs: Vec<f64> = point.residuals.iter().map(|r| -r).collect();
+            for (j, by) in pinned.iter().enumerate() {
+                if let Some(by) = by.filter(|&by| by != 0.0) {
+                    rhs.iter_mut().zip(self.column(point, j)).for_each(|(r, x)| *r -= by * x);
+                }
+            }
+            let free: Vec<usize> = (0..n).filter(|&j| pinned[j].is_none()).collect();
+            let scaled: Vec<Vec<f64>> = free.iter().map(|&j| self.column(point, j).iter().map(|x| x / scale[j]).collect()).collect();
+            let columns: Vec<&[f64]> = scaled.iter().map(|c| c.as_slice()).collect();
+            let parts = decompose(&columns, &rhs)?;
+            let (z, limited) = match share {
+                Some(share) => (parts.solve(share), false),
+                None => parts.within(radius),
+            };
+            let mut beyond = false;
+            let mut by: Vec<f64> = pinned.iter().map(|p| p.unwrap_or(0.0)).collect();
+            for (&j, z) in free.iter().zip(z) {
+                by[j] = z / scale[j];
+                let target = point.theta[j] + by[j];
+                let clipped = target.clamp(self.bounds.min[j], self.bounds.max[j]);
+                if target != clipped {
+                    pinned[j] = Some(clipped - point.theta[j]);
+                    beyond = true;
+                }
+            }
+            if beyond {
+                continue;
+            }
+            let mut change = vec![0.0; point.residuals.len()];
+            for (j, by) in by.iter().enumerate().filter(|(_, by)| **by != 0.0) {
+                change.iter_mut().zip(self.column(point, j)).for_each(|(c, x)| *c += by * x);
+            }
+            let promised = -(2.0 * dot(&point.residuals, &change) + dot(&change, &change));
+            return Some(Step { by, promised, limited });
+        }
+    }
+
+    fn moved(&self, point: &Point, by: &[f64]) -> Vec<f64> {
+        (0..by.len()).map(|j| (point.theta[j] + by[j]).clamp(self.bounds.min[j], self.bounds.max[j])).collect()
+    }
+
+    /// Full Gauss-Newton steps for as long as they shrink: to the last digit, where the cost no longer tells steps apart.
+    fn polish(&mut self, mut point: Point, options: &Options<'_>) -> Point {
+        let mut last = f64::INFINITY;
+        for _ in 0..60 {
+            if options.cancelled() {
+                break;
+            }
+            let scale: Vec<f64> = (0..point.theta.len()).map(|j| norm(self.column(&point, j))).map(|s| if s > 0.0 { s } else { 1.0 }).collect();
+            let Some(step) = self.step(&point, &scale, f64::INFINITY, Some(1e-13)) else { break };
+            let length = norm(&step.by.iter().zip(&scale).map(|(b, s)| b * s).collect::<Vec<_>>());
+            let nothing = step.by.iter().zip(&point.theta).all(|(b, x)| b.abs() <= f64::EPSILON * x.abs());
+            if nothing || length >= 0.9 * last {
+                break;
+            }
+            last = length;
+            match self.point(self.moved(&point, &step.by)) {
+                Ok(next) if next.cost <= point.cost * (1.0 + 1e-9) => point = next,
+                _ => break,
+            }
+        }
+        point
+    }
+}
+
+/// How far the parameters may be expected to move at once, relative to their scaled size.
+const FIRST_RADIUS: f64 = 10.0;
+
+/// The minimum near a start.
+pub fn minimise(problem: &dyn Residuals, start: &[f64], bounds: &Bounds, loss: Loss, options: &Options<'_>) -> Result<Local, Unusable> {
+    let mut search = Search { problem, bounds, loss, evaluations: 0 };
+    let inside: Vec<f64> = start.iter().enumerate().map(|(j, x)| x.clamp(bounds.min[j], bounds.max[j])).collect();
+    let mut point = search.point(inside)?;
+    let n = start.len();
+    let mut scale = vec![0.0f64; n];
+    let mut radius = f64::NAN;
+    let mut end = End::Evaluations;
+    while search.evaluations < options.evaluations {
+        if options.cancelled() {
+            end = End::Cancelled;
+            break;
+        }
+        for j in 0..n {
+            scale[j] = scale[j].max(norm(search.column(&point, j)));
+        }
+        let safe: Vec<f64> = scale.iter().map(|&s| if s > 0.0 { s } else { 1.0 }).collect();
+        if radius.is_nan() {
+            let size = norm(&point.theta.iter().zip(&safe).map(|(x, s)| x * s).collect::<Vec<_>>());
+            radius = FIRST_RADIUS * if size > 0.0 { size } else { 1.0 };
+        }
+        let mut accepted = false;
+        let mut finished = false;
+        while !accepted && search.evaluations < options.evaluations && !options.cancelled() {
+            let Some(step) = search.step(&point, &safe, radius, None) else {
+                return Err(Unusable("the derivatives of the residuals are not finite".into()));
+            };
+            let length = norm(&step.by.iter().zip(&safe).map(|(b, s)| b * s).collect::<Vec<_>>());
+            let still = step.by.iter().zip(&point.theta).all(|(b, x)| b.abs() <= 1e-15 * x.abs());
+            if step.promised <= 1e-14 * point.cost && !step.limited || still || point.cost == 0.0 {
+                finished = true;
+                break;
+            }
+            let trial = search.point(search.moved(&point, &step.by));
+            let ratio = match &trial {
+                Ok(t) => (point.cost - t.cost) / step.promised.max(f64::MIN_POSITIVE),
+                Err(_) => f64::NEG_INFINITY,
+            };
+            if ratio <= 0.25 {
+                // A cost that barely rose says how far the linear model holds; one that exploded only that it does not.
+                let shrink = if ratio.is_finite() { (0.5 / (1.0 - ratio).max(0.5)).clamp(0.1, 0.5) } else { 0.1 };
+                radius = shrink * radius.min(length);
+            } else if ratio >= 0.75 && step.limited {
+                radius = radius.max(2.5 * length);
+            } else if ratio >= 0.75 {
+                radius = radius.max(2.0 * length);
+            }
+            if let (Ok(next), true) = (trial, ratio > 1e-4) {
+                accepted = true;
+                point = next;
+            } else if step.promised <= 1e-12 * point.cost {
+                finished = true;
+                break;
+            }
+        }
+        if finished {
+            end = End::Converged;
+            break;
+        }
+    }
+    if options.cancelled() {
+        end = End::Cancelled;
+    }
+    if options.polish && end == End::Converged {
+        point = search.polish(point, options);
+    }
+    finish(&mut search, point, end)
+}
+
+/// The point as the problem gives it, without the loss.
+fn finish(search: &mut Search<'_>, point: Point, end: End) -> Result<Local, Unusable> {
+    let Point { theta, mut residuals, mut jacobian, cost } = point;
+    if search.loss != Loss::Squares {
+        search.problem.evaluate(&theta, &mut residuals, Some(&mut jacobian))?;
+    }
+    Ok(Local { theta, residuals, jacobian, cost, evaluations: search.evaluations, end })
+}

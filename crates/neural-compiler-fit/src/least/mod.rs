@@ -1,0 +1,81 @@
+//! Nonlinear least squares. In: residuals with exact derivatives as a [`Residuals`]; out: the parameters that make the sum of
+//! their squares (or of a robust loss) smallest.
+
+pub mod linalg;
+pub mod lm;
+pub mod loss;
+pub mod search;
+pub mod separable;
+mod symmetry;
+
+/// A point where a model has no residuals: an operation left its domain, a solution diverged, a limit was met.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unusable(pub String);
+
+/// Residuals as a function of parameters.
+///
+/// Invariant: the same parameters give the same bits, on whatever thread.
+pub trait Residuals: Sync {
+    /// How many parameters there are.
+    fn parameters(&self) -> usize;
+
+    /// How many residuals there are.
+    fn count(&self) -> usize;
+
+    /// Writes the residuals and, where wanted, their derivatives: column `j` of `jacobian` is the derivative by parameter `j`.
+    /// Everything written is finite.
+    fn evaluate(&self, theta: &[f64], residuals: &mut [f64], jacobian: Option<&mut [f64]>) -> Result<(), Unusable>;
+}
+
+/// The box the parameters must stay in; infinite where there is no bound.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Bounds {
+    /// Lower ends.
+    pub min: Vec<f64>,
+    /// Upper ends.
+    pub max: Vec<f64>,
+}
+
+impl Bounds {
+    /// No bounds at all.
+    pub fn none(parameters: usize) -> Bounds {
+        Bounds { min: vec![f64::NEG_INFINITY; parameters], max: vec![f64::INFINITY; parameters] }
+    }
+
+    /// The bounds of some of the parameters.
+    pub fn of(&self, chosen: &[usize]) -> Bounds {
+        Bounds { min: chosen.iter().map(|&j| self.min[j]).collect(), max: chosen.iter().map(|&j| self.max[j]).collect() }
+    }
+
+    /// Whether a parameter has a bound on either side.
+    pub fn any(&self, j: usize) -> bool {
+        self.min[j] > f64::NEG_INFINITY || self.max[j] < f64::INFINITY
+    }
+}
+
+/// The sum of products, first to last.
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    // Four fixed partial sums: the same bits every time, and room for the processor to overlap.
+    let mut sums = [0.0; 4];
+    let (a4, b4) = (a.chunks_exact(4), b.chunks_exact(4));
+    let rest: f64 = a4.remainder().iter().zip(b4.remainder()).map(|(x, y)| x * y).sum();
+    for (x, y) in a4.zip(b4) {
+        for k in 0..4 {
+            sums[k] += x[k] * y[k];
+        }
+    }
+    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
+}
+
+pub(crate) fn norm(a: &[f64]) -> f64 {
+    let squares = dot(a, a);
+    if squares.is_finite() && squares > 1e-280 {
+        return squares.sqrt();
+    }
+    // Squares that leave the range: scale first.
+    let largest = a.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+    if largest == 0.0 || !largest.is_finite() {
+        return largest;
+    }
+    largest * a.iter().map(|x| (x / largest).powi(2)).sum::<f64>().sqrt()
+}

@@ -1,0 +1,320 @@
+//! The global search: many starts, the best minimum. In: residuals (whole, and a smaller sample of them to search on), a first
+//! start; out: the minimum, and how many starts agreed on it.
+//!
+//! Quasi-random points (Sobol, scrambled by the seed) over the bounds, or over scales around the first start where there are
+//! none, are screened by their cost; the best are followed to their minimum. Parameters in which the model is affine are never
+//! sampled: they are solved for.
+//! Invariants: the first start is always followed; the outcome does not depend on the number of threads.
+
+use super::lm::{self, End, Local};
+use super::loss::Loss;
+use super::separable::Separable;
+use super::symmetry::{distance, nearest};
+use super::{Bounds, Residuals, Unusable};
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// How to search.
+#[derive(Clone, Copy)]
+pub struct Options<'a> {
+    /// Starts followed to their minimum, at most; 1 is the first start alone.
+    pub starts: usize,
+    /// Points screened.
+    pub screened: usize,
+    /// Evaluations of one local fit at most.
+    pub evaluations: usize,
+    /// Of the quasi-random points.
+    pub seed: u32,
+    /// Robust or not.
+    pub loss: Loss,
+    /// Set from outside to stop early; the best so far is kept.
+    pub cancel: Option<&'a AtomicBool>,
+    /// Called with the starts followed so far, how many there may be, and the best cost.
+    pub progress: Option<&'a (dyn Fn(usize, usize, f64) + Sync)>,
+}
+
+/// What to search on.
+#[derive(Clone, Copy)]
+pub struct Task<'a> {
+    /// All residuals.
+    pub whole: &'a dyn Residuals,
+    /// The same model on some of the data, for the search; or all of it.
+    pub sample: &'a dyn Residuals,
+    /// Where the user would start.
+    pub start: &'a [f64],
+    /// The box.
+    pub bounds: &'a Bounds,
+    /// Parameters in which the residuals are affine.
+    pub linear: &'a [usize],
+    /// Costs below this are those of a perfect fit: rounding errors.
+    pub floor: f64,
+    /// Values of single parameters worth trying: the parameter and its values.
+    pub hints: &'a [(usize, Vec<f64>)],
+}
+
+/// The outcome.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The best minimum, on all residuals.
+    pub best: Local,
+    /// Starts followed.
+    pub tried: usize,
+    /// Starts that ended at this cost.
+    pub agreed: usize,
+    /// The number of the start it came from; 0 is the user's.
+    pub from: usize,
+    /// The cost the user's own start led to, when it is another minimum.
+    pub own: Option<f64>,
+}
+
+/// Starts followed between looks at whether enough agree.
+const ROUND: usize = 8;
+/// So many starts at the same lowest cost are enough.
+const ENOUGH: usize = 4;
+/// Costs this near (relative) are the same minimum.
+const SAME: f64 = 1e-6;
+/// A minimum elsewhere replaces the one the user's start leads to only if its cost is lower by this factor: of minima that
+/// explain the data equally well the user has chosen one.
+const CLEARLY_LOWER: f64 = 0.98;
+
+/// A start and what became of it.
+struct Run {
+    number: usize,
+    cost: f64,
+    theta: Vec<f64>,
+}
+
+/// Finds the best minimum.
+pub fn search(task: &Task<'_>, options: &Options<'_>) -> Result<Found, Unusable> {
+    let free: Vec<usize> = if options.loss == Loss::Squares { task.linear.iter().copied().filter(|&j| !task.bounds.any(j)).collect() } else { vec![] };
+    let cancelled = || options.cancel.is_some_and(|c| c.load(Ordering::Relaxed));
+    let done = AtomicUsize::new(0);
+    let mut runs: Vec<Run> = Vec::new();
+    let mut why = None;
+    let mut tried = 0;
+    let follow = |starts: &[(usize, Vec<f64>)]| -> Vec<Result<Run, Unusable>> {
+        let one = |(number, start): &(usize, Vec<f64>)| {
+            let run = local(task, task.sample, &free, start, options)?;
+            done.fetch_add(1, Ordering::Relaxed);
+            Ok(Run { number: *number, cost: run.cost, theta: run.theta })
+        };
+        starts.par_iter().map(one).collect()
+    };
+    let tell = |tried: usize, runs: &[Run]| {
+        if let Some(progress) = options.progress {
+            progress(tried, options.starts, runs.iter().map(|r| r.cost).fold(f64::INFINITY, f64::min));
+        }
+    };
+    let mut take = |batch: &[(usize, Vec<f64>)], runs: &mut Vec<Run>| {
+        for outcome in follow(batch) {
+            match outcome {
+                Ok(run) => runs.push(run),
+                Err(e) => why = why.take().or(Some(e)),
+            }
+        }
+        tried += batch.len();
+        tell(tried, runs);
+    };
+    take(&[(0, task.start.to_vec())], &mut runs);
+    if options.starts > 1 && !cancelled() {
+        let candidates = screen(task, &free, options);
+        let mut next = 1;
+        for round in candidates.chunks(ROUND) {
+            if next >= options.starts || cancelled() {
+                break;
+            }
+            let batch: Vec<(usize, Vec<f64>)> = round.iter().take(options.starts - next).enumerate().map(|(k, c)| (next + k, c.clone())).collect();
+            next += batch.len();
+            take(&batch, &mut runs);
+            let lowest = runs.iter().map(|r| r.cost).fold(f64::INFINITY, f64::min);
+            if runs.iter().filter(|r| task.same(r.cost, lowest)).count() >= ENOUGH {
+                break;
+            }
+        }
+    }
+    settle(task, &free, runs, tried, options).ok_or_else(|| why.unwrap_or_else(|| Unusable("no start has finite residuals".into())))?
+}
+
+impl Task<'_> {
+    /// Whether two costs are those of the same minimum.
+    pub(crate) fn same(&self, a: f64, b: f64) -> bool {
+        (a - b).abs() <= SAME * a.abs().max(b.abs()) || a.max(b) <= self.floor
+    }
+}
+
+/// One local fit: without the affine parameters first where there are some, then with all.
+fn local(task: &Task<'_>, problem: &dyn Residuals, free: &[usize], start: &[f64], options: &Options<'_>) -> Result<Local, Unusable> {
+    let fine = lm::Options { evaluations: options.evaluations, polish: false, cancel: options.cancel };
+    if free.is_empty() {
+        return lm::minimise(problem, start, task.bounds, options.loss, &fine);
+    }
+    let reduced = Separable::new(problem, free, start);
+    let alpha: Vec<f64> = reduced.nonlinear().iter().map(|&j| start[j]).collect();
+    let found = if alpha.is_empty() {
+        reduced.complete(&alpha)
+    } else {
+        lm::minimise(&reduced, &alpha, &task.bounds.of(reduced.nonlinear()), options.loss, &fine).and_then(|l| reduced.complete(&l.theta))
+    };
+    match found {
+        Ok(theta) => lm::minimise(problem, &theta, task.bounds, options.loss, &fine),
+        // The affine parameters at their best may be far outside what the model can stand; try as given.
+        Err(_) => lm::minimise(problem, start, task.bounds, options.loss, &fine),
+    }
+}
+
+/// Fits the most promising minima on all data, to the last digit, and chooses.
+fn settle(task: &Task<'_>, free: &[usize], mut runs: Vec<Run>, tried: usize, options: &Options<'_>) -> Option<Result<Found, Unusable>> {
+    runs.sort_by(|a, b| a.cost.total_cmp(&b.cost).then(a.number.cmp(&b.number)));
+    let mut chosen: Vec<&Run> = Vec::new();
+    for run in &runs {
+        match chosen.iter().position(|c| task.same(c.cost, run.cost)) {
+            // Minima of the same cost are often the same solution with its terms in another order: the one nearest the start.
+            Some(k) if distance(&run.theta, task.start) < distance(&chosen[k].theta, task.start) => chosen[k] = run,
+            Some(_) => {}
+            None if chosen.len() < 3 => chosen.push(run),
+            None => {}
+        }
+    }
+    if let Some(own) = runs.iter().find(|r| r.number == 0)
+        && !chosen.iter().any(|c| task.same(c.cost, own.cost))
+    {
+        chosen.push(own);
+    }
+    let fine = lm::Options { evaluations: options.evaluations, polish: true, cancel: options.cancel };
+    let mut fits: Vec<(usize, Local)> = Vec::new();
+    let mut failed = None;
+    for run in chosen {
+        let theta = nearest(task, free, options.loss, &run.theta);
+        match lm::minimise(task.whole, &theta, task.bounds, options.loss, &fine) {
+            Ok(fit) => fits.push((run.number, fit)),
+            Err(e) => failed = Some(e),
+        }
+    }
+    // A sample may have misled every start; the user's own then goes the whole way on all data.
+    if fits.is_empty() || fits.iter().all(|f| f.1.end != End::Converged) {
+        match local(task, task.whole, free, task.start, options).and_then(|l| lm::minimise(task.whole, &l.theta, task.bounds, options.loss, &fine)) {
+            Ok(fit) => fits.push((0, fit)),
+            Err(e) => failed = Some(e),
+        }
+    }
+    if fits.is_empty() {
+        return failed.map(Err);
+    }
+    let own_cost = runs.iter().find(|r| r.number == 0).map(|r| r.cost);
+    let own = fits.iter().find(|f| f.0 == 0 || runs.iter().any(|r| r.number == f.0 && own_cost.is_some_and(|c| task.same(c, r.cost)))).map(|f| f.1.cost);
+    let lowest = fits.iter().map(|f| f.1.cost).fold(f64::INFINITY, f64::min);
+    let kept = own.filter(|own| *own * CLEARLY_LOWER <= lowest);
+    let wanted = kept.unwrap_or(lowest);
+    let (from, best) = fits.iter().filter(|f| f.1.cost == wanted).min_by_key(|f| f.0)?.clone();
+    let at = runs.iter().find(|r| r.number == from).map_or(f64::NAN, |r| r.cost);
+    let agreed = runs.iter().filter(|r| task.same(r.cost, at)).count().max(1);
+    Some(Ok(Found { own: own.filter(|own| *own != best.cost), best, tried, agreed, from }))
+}
+
+/// Points worth following, the most promising first.
+fn screen(task: &Task<'_>, free: &[usize], options: &Options<'_>) -> Vec<Vec<f64>> {
+    let sampled: Vec<usize> = (0..task.start.len()).filter(|j| !free.contains(j)).collect();
+    if sampled.is_empty() {
+        return Vec::new();
+    }
+    let value = |theta: &[f64]| -> Option<f64> {
+        let mut residuals = vec![0.0; task.sample.count()];
+        if free.is_empty() {
+            task.sample.evaluate(theta, &mut residuals, None).ok()?;
+        } else {
+            let reduced = Separable::new(task.sample, free, theta);
+            let alpha: Vec<f64> = sampled.iter().map(|&j| theta[j]).collect();
+            reduced.evaluate(&alpha, &mut residuals, None).ok()?;
+        }
+        let cost = options.loss.cost(&residuals);
+        cost.is_finite().then_some(cost)
+    };
+    let points: Vec<Vec<f64>> = (0..options.screened as u32)
+        .map(|i| {
+            let mut theta = task.start.to_vec();
+            for (d, &j) in sampled.iter().enumerate() {
+                let hint = task.hints.iter().find(|h| h.0 == j && !h.1.is_empty());
+                theta[j] = match hint {
+                    // Every other point takes a parameter with hints from them, in turn.
+                    Some((_, values)) if i % 2 == 0 => values[(i / 2) as usize % values.len()],
+                    // Every fourth point stays near the start, which may be known to a few percent in many dimensions.
+                    _ if i % 4 == 3 => near(uniform(i, d, options.seed), task.start[j]),
+                    _ => place(uniform(i, d, options.seed), task.start[j], task.bounds.min[j], task.bounds.max[j]),
+                };
+                theta[j] = theta[j].clamp(task.bounds.min[j], task.bounds.max[j]);
+            }
+            theta
+        })
+        .collect();
+    let mut costs: Vec<(f64, usize)> =
+        points.par_iter().enumerate().map(|(i, p)| (value(p), i)).collect::<Vec<_>>().into_iter().filter_map(|(cost, i)| cost.map(|c| (c, i))).collect();
+    costs.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    // Half of the starts are the best points; between them, points further down the list, so that not all of them lie in one basin.
+    let stride = (costs.len() / options.starts.max(1)).max(1);
+    let mut order: Vec<usize> = Vec::new();
+    for k in 0..costs.len() {
+        for at in [k, (k + 1) * stride] {
+            if at < costs.len() && !order.contains(&at) {
+                order.push(at);
+            }
+        }
+        if order.len() >= options.starts {
+            break;
+        }
+    }
+    order.into_iter().take(options.starts).map(|at| points[costs[at].1].clone()).collect()
+}
+
+/// A number in [0, 1) of a low-discrepancy sequence; beyond the dimensions of the sequence, of a hash.
+fn uniform(index: u32, dimension: usize, seed: u32) -> f64 {
+    if (dimension as u32) < sobol_burley::NUM_DIMENSIONS && index < (1 << 16) {
+        return f64::from(sobol_burley::sample(index, dimension as u32, seed));
+    }
+    let mut x = (u64::from(index) << 32 | dimension as u64) ^ (u64::from(seed) << 17) ^ 0x9E37_79B9_7F4A_7C15;
+    for _ in 0..2 {
+        x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        x ^= x >> 31;
+    }
+    (x >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// A value of a parameter from a number in [0, 1): across the bounds where both are given, else over decades around the start.
+fn place(u: f64, start: f64, min: f64, max: f64) -> f64 {
+    let decades = |t: f64| 10f64.powf(4.0 * t * t * t + 0.5 * t);
+    if min > f64::NEG_INFINITY && max < f64::INFINITY {
+        return if min > 0.0 && max / min > 100.0 { min * (max / min).powf(u) } else { min + u * (max - min) };
+    }
+    if min > f64::NEG_INFINITY || max < f64::INFINITY {
+        let (anchor, way) = if min > f64::NEG_INFINITY { (min, 1.0) } else { (max, -1.0) };
+        let size = if start == anchor { 1.0 } else { (start - anchor).abs() };
+        return anchor + way * size * decades(2.0 * u - 1.0);
+    }
+    // A quarter of the points have the other sign.
+    let size = if start == 0.0 { 1.0 } else { start };
+    if u < 0.25 { -size * decades(8.0 * u - 1.0) } else { size * decades((u - 0.25) * 8.0 / 3.0 - 1.0) }
+}
+
+/// A value within a factor of two of the start.
+fn near(u: f64, start: f64) -> f64 {
+    let t = 2.0 * u - 1.0;
+    if start == 0.0 { t } else { start * 2f64.powf(t) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_stay_within_bounds() {
+        for i in 0..1000 {
+            let u = f64::from(i) / 1000.0;
+            assert!((2.0..=3.0).contains(&place(u, 2.5, 2.0, 3.0)));
+            assert!((1e-3..=1e6).contains(&place(u, 1.0, 1e-3, 1e6)));
+            assert!(place(u, 5.0, 1.0, f64::INFINITY) >= 1.0);
+            assert!(place(u, 0.0, f64::NEG_INFINITY, 1.0) <= 1.0);
+            assert!(place(u, 0.0, f64::NEG_INFINITY, f64::INFINITY).is_finite());
+        }
+        assert_eq!(uniform(7, 300, 1), uniform(7, 300, 1));
+    }
+}

@@ -1,0 +1,29 @@
+//! Models written as text, fitted to data. In: a compiled program with declarations and a table; out: its constants with standard
+//! errors, and what the data do not determine.
+//!
+//! ```
+//! use neural_compiler_fit::{Options, Table, fit};
+//!
+//! let program = neural_compiler::compile("(param a 1) (param k 1) (* a (exp (* -1 k t)))", &Default::default())?;
+//! let t: Vec<f64> = (0..20).map(|i| f64::from(i) / 4.0).collect();
+//! let y = t.iter().map(|t| 3.0 * (-0.7 * t).exp()).collect();
+//! let table = Table::new([("t".to_string(), t), ("y".to_string(), y)])?;
+//! let fit = fit(&program, &table, &Options::default())?;
+//! assert!((fit.parameter("k").unwrap().value - 0.7).abs() < 1e-12);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod affine;
+pub mod algebraic;
+mod bind;
+mod fit;
+pub mod layout;
+pub mod least;
+mod report;
+pub mod table;
+pub mod uncertainty;
+
+pub use fit::{Options, fit};
+pub use least::loss::Loss;
+pub use report::{Fit, Parameter};
+pub use table::Table;

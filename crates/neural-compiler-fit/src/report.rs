@@ -1,0 +1,93 @@
+//! The outcome of a fit, as data. Rendering belongs to the faces.
+
+use crate::uncertainty::{Certainty, Uncertainty};
+
+/// A fitted number.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Parameter {
+    /// Its name: `k`, `w[0]`, `m[0,1]`.
+    pub name: String,
+    /// Its value.
+    pub value: f64,
+    /// Its standard error; `None` when the data give none (see `note`).
+    pub stderr: Option<f64>,
+    /// Its 95 % confidence interval.
+    pub ci95: Option<(f64, f64)>,
+    /// Its interval by profile likelihood, where asked for; an open end is infinite.
+    pub profile: Option<(f64, f64)>,
+    /// Why there is no standard error.
+    pub note: Option<String>,
+}
+
+/// A finished fit.
+#[derive(Clone, Debug)]
+pub struct Fit {
+    /// The free parameters, in the order of their declarations.
+    pub parameters: Vec<Parameter>,
+    /// Their covariance and what is open.
+    pub uncertainty: Uncertainty,
+    /// The sum of squared weighted residuals, or the robust cost.
+    pub cost: f64,
+    /// Root of the mean squared residual, in the unit of the data.
+    pub rmse: f64,
+    /// Share of the variance of the data the model explains.
+    pub r2: f64,
+    /// Akaike's criterion.
+    pub aic: f64,
+    /// The Bayesian criterion.
+    pub bic: f64,
+    /// Numbers compared.
+    pub observations: usize,
+    /// Whether a minimum was reached.
+    pub converged: bool,
+    /// How it ended, in a sentence.
+    pub message: String,
+    /// What the user should know besides.
+    pub warnings: Vec<String>,
+    /// Starts followed.
+    pub tried: usize,
+    /// Starts that ended at the same minimum.
+    pub agreed: usize,
+    /// Names of the columns explained.
+    pub targets: Vec<String>,
+    /// Data, target by target.
+    pub observed: Vec<f64>,
+    /// Predictions in the same order.
+    pub predicted: Vec<f64>,
+    /// Root mean squared error and R2 on rows held out, if any were.
+    pub holdout: Option<(f64, f64)>,
+}
+
+impl Fit {
+    /// A parameter by name.
+    pub fn parameter(&self, name: &str) -> Option<&Parameter> {
+        self.parameters.iter().find(|p| p.name == name)
+    }
+}
+
+/// Names, values and certainties as parameters.
+pub(crate) fn parameters(names: &[String], theta: &[f64], uncertainty: &Uncertainty) -> Vec<Parameter> {
+    let one = |(j, (name, &value)): (usize, (&String, &f64))| {
+        let (stderr, note) = match uncertainty.certainty[j] {
+            Certainty::Error(e) => (Some(e), None),
+            Certainty::AtBound => (None, Some("at its bound".to_string())),
+            Certainty::Unidentified => (None, Some("not determined by the data".to_string())),
+        };
+        let ci95 = stderr.filter(|_| uncertainty.reach.is_finite()).map(|e| (value - uncertainty.reach * e, value + uncertainty.reach * e));
+        Parameter { name: name.clone(), value, stderr, ci95, profile: None, note }
+    };
+    names.iter().zip(theta).enumerate().map(one).collect()
+}
+
+/// What is open, in words.
+pub(crate) fn open_combinations(names: &[String], uncertainty: &Uncertainty) -> Vec<String> {
+    let words = |open: &crate::uncertainty::Open| match &open.shares[..] {
+        [(only, _)] => format!("`{}` has no influence on the predictions: the data do not determine it", names[*only]),
+        many => {
+            let list = many.iter().map(|(j, _)| format!("`{}`", names[*j])).collect::<Vec<_>>().join(", ");
+            let moves = many.iter().map(|(j, share)| format!("{} by {share:+.3} %", names[*j])).collect::<Vec<_>>().join(", ");
+            format!("only a combination of {list} is determined: changing {moves} together leaves the predictions as they are")
+        }
+    };
+    uncertainty.open.iter().map(words).collect()
+}

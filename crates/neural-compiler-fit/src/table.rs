@@ -1,0 +1,95 @@
+//! Data as columns of numbers. In: named columns; out: the same, with every defect named by row and column.
+//! Invariant: rows are counted from 1 for people.
+
+use neural_compiler::diagnostic::did_you_mean;
+use neural_compiler::{Diagnostic, Shape};
+
+/// Named columns of equal length.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    names: Vec<String>,
+    columns: Vec<Vec<f64>>,
+}
+
+fn error(code: &'static str, message: String) -> Diagnostic {
+    Diagnostic::error(code, Default::default(), message)
+}
+
+impl Table {
+    /// A table of these columns; they must be equally long and have different names.
+    pub fn new(columns: impl IntoIterator<Item = (String, Vec<f64>)>) -> Result<Table, Diagnostic> {
+        let (names, columns): (Vec<String>, Vec<Vec<f64>>) = columns.into_iter().unzip();
+        for (i, name) in names.iter().enumerate() {
+            if names[..i].contains(name) {
+                return Err(error("duplicate-column", format!("there are two columns `{name}`")));
+            }
+            if columns[i].len() != columns[0].len() {
+                let message = format!("the column `{name}` has {} rows, `{}` has {}", columns[i].len(), names[0], columns[0].len());
+                return Err(error("uneven-columns", message));
+            }
+        }
+        Ok(Table { names, columns })
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, Vec::len)
+    }
+
+    /// The names of the columns.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// A column by name.
+    pub fn column(&self, name: &str) -> Option<&[f64]> {
+        self.names.iter().position(|n| n == name).map(|i| self.columns[i].as_slice())
+    }
+
+    /// Whether there is a column of this name, or columns for the numbers of a vector or matrix of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.column(name).is_some() || self.names.iter().any(|n| n.strip_prefix(name).is_some_and(|rest| rest.starts_with('[') && rest.ends_with(']')))
+    }
+
+    /// The columns that make up a value of a shape, number by number.
+    pub fn columns_of(&self, name: &str, shape: Shape) -> Result<Vec<&[f64]>, Diagnostic> {
+        crate::layout::element_names(name, shape).iter().map(|n| self.column(n).ok_or_else(|| self.missing(n))).collect()
+    }
+
+    /// The numbers a vector of this name has in the table.
+    pub fn vector_length(&self, name: &str) -> Option<u32> {
+        (0..).find(|i| self.column(&format!("{name}[{i}]")).is_none()).filter(|&n| n > 0)
+    }
+
+    /// An error about a column that is not there.
+    pub fn missing(&self, name: &str) -> Diagnostic {
+        let bare = |n: &str| n.split(['(', '[', '/']).next().unwrap_or(n).trim().to_lowercase();
+        let with_unit = self.names.iter().find(|n| *n != name && bare(n) == name.to_lowercase());
+        let help = match with_unit {
+            Some(found) => Some(format!("there is a column `{found}`; columns bind by their exact name, so rename it to `{name}`")),
+            None => did_you_mean(name, self.names.iter().map(String::as_str)).or_else(|| {
+                let shown: Vec<String> = self.names.iter().take(12).map(|n| format!("`{n}`")).collect();
+                Some(format!("the columns are {}", shown.join(", ")))
+            }),
+        };
+        error("missing-column", format!("the data have no column `{name}`")).maybe_help(help)
+    }
+
+    /// The first number of a column that is none.
+    pub fn finite(&self, name: &str) -> Result<(), Diagnostic> {
+        let Some(column) = self.column(name) else { return Err(self.missing(name)) };
+        match column.iter().position(|x| !x.is_finite()) {
+            None => Ok(()),
+            Some(i) => {
+                let what = if column[i].is_nan() { "the value is missing or not a number" } else { "the value is infinite" };
+                Err(error("bad-value", format!("row {}, column `{name}`: {what}", i + 1)).help("remove the row, or fill the value in"))
+            }
+        }
+    }
+
+    /// Some of the rows.
+    pub fn select(&self, rows: &[usize]) -> Table {
+        let columns = self.columns.iter().map(|c| rows.iter().map(|&i| c[i]).collect()).collect();
+        Table { names: self.names.clone(), columns }
+    }
+}

@@ -1,0 +1,103 @@
+//! Problems of the same kinds as NIST's harder ones, with data made here from known constants: from starts that are orders of
+//! magnitude off, with default settings.
+
+use neural_compiler_fit::{Fit, Options, Table, fit};
+
+/// Deterministic noise, roughly normal with standard deviation 1.
+pub fn noise(i: usize, salt: u64) -> f64 {
+    let mut x = (i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ salt.wrapping_mul(0xD1B5_4A32_D192_ED03);
+    let mut sum = 0.0;
+    for _ in 0..12 {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        sum += (x >> 11) as f64 / (1u64 << 53) as f64;
+    }
+    sum - 6.0
+}
+
+fn fitted(model: &str, start: &[(&str, f64)], x: &[f64], truth: impl Fn(f64) -> f64, sigma: f64) -> Fit {
+    let declarations: String = start.iter().map(|(n, v)| format!("(param {n} {v:e})\n")).collect();
+    let program = neural_compiler::compile(&format!("{declarations}{model}"), &Default::default()).unwrap();
+    let y = x.iter().enumerate().map(|(i, &x)| truth(x) + sigma * noise(i, 7)).collect();
+    let table = Table::new([("x".to_string(), x.to_vec()), ("y".to_string(), y)]).unwrap();
+    fit(&program, &table, &Options::default()).unwrap()
+}
+
+/// Every constant within four standard errors of the truth (and a hair for problems without noise).
+fn recovers(fit: &Fit, truth: &[f64], what: &str) {
+    println!("{what}: {} of {} agree; {:?}", fit.agreed, fit.tried, fit.parameters.iter().map(|p| (p.value, p.stderr)).collect::<Vec<_>>());
+    assert!(fit.converged, "{what}: {}", fit.message);
+    for (p, t) in fit.parameters.iter().zip(truth) {
+        let error = p.stderr.unwrap_or_else(|| panic!("{what}: {} has no standard error: {:?}", p.name, fit.warnings));
+        assert!((p.value - t).abs() <= 4.0 * error + 1e-9 * t.abs(), "{what}: {} is {} ± {error}, not {t}", p.name, p.value);
+    }
+}
+
+fn range(from: f64, to: f64, n: usize) -> Vec<f64> {
+    (0..n).map(|i| from + (to - from) * i as f64 / (n - 1) as f64).collect()
+}
+
+#[test]
+fn resistance_of_a_thermistor() {
+    let x = range(40.0, 130.0, 18);
+    let truth = |x: f64| 0.008 * (5500.0 / (x + 320.0)).exp();
+    for start in [[2.0, 400_000.0, 25_000.0], [0.02, 4_000.0, 250.0]] {
+        let named = [("b1", start[0]), ("b2", start[1]), ("b3", start[2])];
+        recovers(&fitted("(* b1 (exp (/ b2 (+ x b3))))", &named, &x, truth, 2.0), &[0.008, 5500.0, 320.0], "thermistor");
+    }
+}
+
+#[test]
+fn enzyme_kinetics() {
+    let x: Vec<f64> = [4.0, 2.0, 1.0, 0.5, 0.25, 0.17, 0.125, 0.1, 0.08, 0.07, 0.06, 0.05].to_vec();
+    let truth = |x: f64| 0.2 * (x * x + 0.2 * x) / (x * x + 0.13 * x + 0.15);
+    for start in [[25.0, 39.0, 41.5, 39.0], [0.25, 0.39, 0.415, 0.39]] {
+        let named = [("b1", start[0]), ("b2", start[1]), ("b3", start[2]), ("b4", start[3])];
+        recovers(&fitted("(/ (* b1 (+ (* x x) (* x b2))) (+ (* x x) (* x b3) b4))", &named, &x, truth, 0.001), &[0.2, 0.2, 0.13, 0.15], "enzyme");
+    }
+}
+
+#[test]
+fn a_narrow_peak_far_from_its_start() {
+    let x = range(390.0, 510.0, 41);
+    let truth = |x: f64| 1.6 / 4.2 * (-0.5 * ((x - 452.0f64) / 4.2).powi(2)).exp();
+    for start in [[1.0, 10.0, 500.0], [1.5, 5.0, 450.0]] {
+        let named = [("b1", start[0]), ("b2", start[1]), ("b3", start[2])];
+        recovers(&fitted("(* (/ b1 b2) (exp (* -0.5 (square (/ (- x b3) b2)))))", &named, &x, truth, 0.003), &[1.6, 4.2, 452.0], "peak");
+    }
+}
+
+#[test]
+fn growth_curves() {
+    let x = range(1.0, 16.0, 16);
+    let truth = |x: f64| 710.0 / (1.0 + (5.0 - 0.72 * x).exp()).powf(1.0 / 1.2);
+    for start in [[100.0, 10.0, 1.0, 1.0], [700.0, 5.0, 0.75, 1.3]] {
+        let named = [("b1", start[0]), ("b2", start[1]), ("b3", start[2]), ("b4", start[3])];
+        recovers(&fitted("(/ b1 (pow (+ 1 (exp (- b2 (* b3 x)))) (/ 1 b4)))", &named, &x, truth, 10.0), &[710.0, 5.0, 0.72, 1.2], "growth");
+    }
+}
+
+#[test]
+fn magnetisation() {
+    let x = range(7.4, 41.0, 150);
+    let truth = |x: f64| -2400.0 * (45.0 + x).powf(-1.0 / 0.94);
+    for start in [[-2000.0, 50.0, 0.8], [-1500.0, 45.0, 0.85]] {
+        let named = [("b1", start[0]), ("b2", start[1]), ("b3", start[2])];
+        recovers(&fitted("(* b1 (pow (+ b2 x) (/ -1 b3)))", &named, &x, truth, 0.002), &[-2400.0, 45.0, 0.94], "magnetisation");
+    }
+}
+
+#[test]
+fn sums_of_exponentials_without_noise() {
+    let x = range(0.0, 1.15, 24);
+    let truth = |x: f64| 0.1 * (-x).exp() + 0.9 * (-3.0 * x).exp() + 1.5 * (-5.0 * x).exp();
+    for start in [[1.2, 0.3, 5.6, 5.5, 6.5, 7.6], [0.5, 0.7, 3.6, 4.2, 4.0, 6.3]] {
+        let names = ["b1", "b2", "b3", "b4", "b5", "b6"];
+        let named: Vec<(&str, f64)> = names.into_iter().zip(start).collect();
+        let fit = fitted("(+ (* b1 (exp (- (* b2 x)))) (* b3 (exp (- (* b4 x)))) (* b5 (exp (- (* b6 x)))))", &named, &x, truth, 0.0);
+        for (p, t) in fit.parameters.iter().zip([0.1, 1.0, 0.9, 3.0, 1.5, 5.0]) {
+            assert!((p.value / t - 1.0).abs() < 1e-8, "{} is {}", p.name, p.value);
+        }
+    }
+}

@@ -21,6 +21,8 @@ class Operation:
     arity: tuple[int, int | None]
     """Least and most arguments; None for any number."""
     elementwise: bool
+    composite: bool
+    """Whether it is made of other operations while a graph is built, so that no graph holds it."""
     surface: bool
     """Whether programs can name it."""
     usage: str

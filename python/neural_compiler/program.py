@@ -16,6 +16,9 @@ from .threads import get_num_threads
 
 Array: TypeAlias = "NDArray[np.floating[Any]]"
 Steps: TypeAlias = "tuple[tuple[str, tuple[int, ...]], ...]"
+"""Derivations one after another, each with the positions of the inputs it concerns."""
+Chain: TypeAlias = "tuple[tuple[str, tuple[int, ...], tuple[int, ...]], ...]"
+"""Links `("jvp", inputs, ())` and `("vjp", inputs, results that have a cotangent)`."""
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
@@ -30,7 +33,7 @@ def compile(source: str, inputs: Inputs | None = None, params: Mapping[str, Arra
     >>> p(x=[0.0, 1.0, 2.0], y=0.5)
     array([0.        , 0.47942554, 1.68294197])
     >>> p.value_and_grad(x=0.7, y=1.3)
-    (array(0.55275...), (array(1.3479...), array(0.3006...)))
+    (array(0.5526...), (array(1.3480...), array(0.3007...)))
     """
     values = {name: _plain(name, value) for name, value in (params or {}).items()}
     core = _native.Core(source, described_inputs(inputs), [(name, list(value.shape)) for name, value in values.items()])
@@ -68,9 +71,12 @@ class Program:
 
     # Calls.
 
-    def __call__(self, *args: Any, out: Array | tuple[Array, ...] | None = None, **kwargs: Any) -> Any:
-        """The value. Inputs by position, by name or in one dict, with any leading batch sizes; `out` takes the result."""
-        results = self._run((), self._bound(args, kwargs), out)
+    def __call__(self, *args: Any, out: Array | tuple[Array, ...] | None = None, check: bool = False, **kwargs: Any) -> Any:
+        """The value. Inputs by position, by name or in one dict, with any leading batch sizes; `out` takes the result.
+
+        With `check`, the first operation that leaves its domain raises `EvaluationError` instead of giving NaN or infinity.
+        """
+        results = self._run((), self._bound(args, kwargs), out, check=check)
         return results[0] if len(results) == 1 else tuple(results)
 
     def value_and_grad(self, *args: Any, wrt: Sequence[str] | None = None, **kwargs: Any) -> tuple[Array, tuple[Array, ...]]:
@@ -88,7 +94,7 @@ class Program:
         """
         chosen = tuple(positions(self.inputs, list(tangents)))
         values = [*self._bound((dict(inputs),), {}), *tangents.values()]
-        results = self._run((), values, None, (("jvp", chosen),), names=[*self._names, *(f"the tangent of {n}" for n in tangents)])
+        results = self._run((), values, None, (("jvp", chosen, ()),), names=[*self._names, *(f"the tangent of {n}" for n in tangents)])
         half = len(results) // 2
         first, second = tuple(results[:half]), tuple(results[half:])
         return (first[0], second[0]) if half == 1 else (first, second)
@@ -116,6 +122,15 @@ class Program:
         step = ("grad", tuple(positions(self.inputs, wrt)) if wrt else self._wrt(None))
         return Program(self._core, self._told, self.params, (*self._steps, step))
 
+    def jacobian(self, *wrt: str) -> Program:
+        """A program that gives the derivatives of every number of the result: the result's axes, then the input's.
+
+        >>> compile("(vec (* a b) (+ a b))").jacobian("a")(a=2.0, b=3.0)
+        array([3., 1.])
+        """
+        step = ("jacobian", tuple(positions(self.inputs, wrt)) if wrt else self._wrt(None))
+        return Program(self._core, self._told, self.params, (*self._steps, step))
+
     # What it is.
 
     @property
@@ -132,12 +147,14 @@ class Program:
         """The graph as text, for these shapes where the program does not pin them."""
         return self._function(()).graph_text(self._shapes(shapes))
 
-    def graph_json(self, chain: Sequence[tuple[str, Sequence[int]]] = (), **shapes: Size) -> dict[str, Any]:
+    def graph_json(self, chain: Chain = (), **shapes: Size) -> dict[str, Any]:
         """The graph as data: regions, nodes, operations, attributes, constants, shapes.
 
-        `chain` asks for the graph of a derivative: links `("jvp", inputs)` and `("vjp", inputs)` with positions of inputs.
+        `chain` asks for the graph of a derivative: `("jvp", inputs, ())` takes a tangent for each of these inputs and gives the
+        results and their tangents; `("vjp", inputs, results)` takes a cotangent for each of these results and gives those of the
+        inputs. Inputs and results are counted from 0.
         """
-        found: dict[str, Any] = json.loads(self._function((), tuple((what, tuple(w)) for what, w in chain)).graph_json(self._shapes(shapes)))
+        found: dict[str, Any] = json.loads(self._function((), chain).graph_json(self._shapes(shapes)))
         return found
 
     def svg(self, **shapes: Size) -> str:
@@ -150,7 +167,7 @@ class Program:
         Empty: it is proven that nothing does. Inputs left out may be any finite number; parameters have their value.
 
         >>> [d.code for d in compile("(sqrt (- x 1))").explain_domain({"x": (0, 10)})]
-        ['may-leave-domain']
+        ['domain-may-be-left']
         """
         positions(self.inputs, list(ranges))
         listed = [self._range(i.name, ranges) for i in self.inputs]
@@ -192,7 +209,7 @@ class Program:
         positions(self.inputs, list(told))
         return [sizes(i.name, told[i.name]) if i.name in told else list(i.shape or ()) for i in self.inputs]
 
-    def _function(self, steps: Steps, chain: Steps = ()) -> _native.Function:
+    def _function(self, steps: Steps, chain: Chain = ()) -> _native.Function:
         key = (steps, chain)
         found = self._functions.get(key)
         if found is None:
@@ -202,7 +219,7 @@ class Program:
     def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
         return bind(self._names, self.params, args, kwargs)
 
-    def _run(self, steps: Steps, values: list[Any], out: Any, chain: Steps = (), names: Sequence[str] | None = None) -> list[Array]:
+    def _run(self, steps: Steps, values: list[Any], out: Any, chain: Chain = (), names: Sequence[str] | None = None, check: bool = False) -> list[Array]:
         arrays = _one_type(values, names or self._names, set(self.params))
         buffers = None if out is None else list(out) if isinstance(out, tuple) else [out]
         double = bool(arrays[0].dtype == np.float64) if arrays else buffers is None or buffers[0].dtype == np.float64
@@ -211,9 +228,9 @@ class Program:
             np.may_share_memory(b, other) for k, b in enumerate(buffers) for other in [*arrays, *buffers[k + 1 :]]
         )
         if buffers is None or not clash:
-            return function.numpy(arrays, buffers, double, get_num_threads())
+            return function.numpy(arrays, buffers, double, get_num_threads(), check)
         # A result written over an input that is still read would be wrong: compute beside it, then copy.
-        results = function.numpy(arrays, None, double, get_num_threads())
+        results = function.numpy(arrays, None, double, get_num_threads(), check)
         for buffer, result in zip(buffers, results, strict=True):
             if buffer.shape != result.shape or buffer.dtype != result.dtype:
                 raise ValueError(f"`out` has shape {buffer.shape} and type {buffer.dtype}, {result.shape} and {result.dtype} are expected")

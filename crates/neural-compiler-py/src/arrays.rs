@@ -2,7 +2,7 @@
 //! Invariant: inputs are read where they are; buffers are C-contiguous, of the right shape and shared with no input (the Python
 //! side sees to the last point).
 
-use crate::function::{Function, Number, Plan};
+use crate::function::{Function, How, Number};
 use crate::views::View;
 use numpy::{Element, PyArray, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -27,43 +27,38 @@ fn layout<T: Element>(py: Python<'_>, array: &Bound<'_, PyUntypedArray>) -> PyRe
     Ok(Layout { data, shape: array.shape().iter().map(|&n| n as i64).collect(), strides })
 }
 
-/// The sizes of result `k`: the batch, then the result's own.
-pub(crate) fn result_sizes(plan: &Plan, k: usize) -> Vec<usize> {
-    plan.batch.iter().map(|&n| n as usize).chain(plan.variant.derived.axes[k].iter().copied()).collect()
-}
-
 /// Calls a function on arrays.
 pub(crate) fn call<T: Number + Element>(
     py: Python<'_>,
     function: &Function,
     inputs: &[Bound<'_, PyUntypedArray>],
     out: Option<Vec<Bound<'_, PyUntypedArray>>>,
-    threads: usize,
+    how: How,
 ) -> PyResult<Vec<Py<PyAny>>> {
     let layouts: Vec<Layout> = inputs.iter().map(|a| layout::<T>(py, a)).collect::<PyResult<_>>()?;
     let views: Vec<View<'_>> = layouts.iter().map(|l| View { data: l.data, shape: &l.shape, strides: &l.strides }).collect();
     let plan = function.plan(py, &views)?;
     let count = plan.variant.results.len();
+    let sizes = |k: usize| -> Vec<usize> { plan.sizes(k, &views).into_iter().map(|n| n as usize).collect() };
     let results: Vec<Bound<'_, PyArrayDyn<T>>> = match out {
         Some(given) => {
             if given.len() != count {
                 return Err(PyValueError::new_err(format!("the program has {count} results, {} buffers were given as `out`", given.len())));
             }
-            given.iter().enumerate().map(|(k, a)| buffer(&plan, k, a)).collect::<PyResult<_>>()?
+            given.iter().enumerate().map(|(k, a)| buffer(sizes(k), a)).collect::<PyResult<_>>()?
         }
         // SAFETY: the run below fills every number, or raises and the array is dropped unseen.
-        None => (0..count).map(|k| unsafe { PyArray::new(py, &result_sizes(&plan, k)[..], false) }).collect(),
+        None => (0..count).map(|k| unsafe { PyArray::new(py, &sizes(k)[..], false) }).collect(),
     };
     let pointers: Vec<*mut T> = results.iter().map(|a| a.data()).collect();
     // SAFETY: the arrays live until the end of this call; buffers are contiguous, of the right size, and the Python side hands over
     // none that overlaps an input or another.
-    unsafe { function.run(py, &plan, &views, &pointers, threads)? };
+    unsafe { function.run(py, &plan, &views, &pointers, how)? };
     Ok(results.into_iter().map(|a| a.into_any().unbind()).collect())
 }
 
-/// A buffer of the caller for result `k`, checked.
-fn buffer<'py, T: Element>(plan: &Plan, k: usize, array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
-    let sizes = result_sizes(plan, k);
+/// A buffer of the caller for a result of these sizes, checked.
+fn buffer<'py, T: Element>(sizes: Vec<usize>, array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
     let typed =
         array.cast::<PyArrayDyn<T>>().map_err(|_| PyTypeError::new_err(format!("`out` has the type {}, that of the inputs is expected", array.dtype())))?;
     if typed.shape() != &sizes[..] {

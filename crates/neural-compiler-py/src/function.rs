@@ -3,11 +3,12 @@
 //! Invariants: graphs are made once per combination of shapes, engines once per set of shared inputs, workspaces are kept; a
 //! call either fills every result or raises.
 
+use crate::chain::{Chained, Link, apply};
 use crate::core::Core;
 use crate::derive::{Derived, Step, derive};
 use crate::errors::{compile_error, evaluation_error};
-use crate::views::{View, broadcast, column, gather, rank, shape_of, strides};
-use neural_compiler::exec::lanes::{BatchOptions, Engine, LaneError, Workspace};
+use crate::views::{View, broadcast, column, gather, shape_of, strides};
+use neural_compiler::exec::lanes::{BatchOptions, Column, Engine, LaneError, Workspace};
 use neural_compiler::graph::Kind;
 use neural_compiler::ops::real::Real;
 use neural_compiler::{EvalError, Shape};
@@ -32,12 +33,15 @@ pub(crate) struct Slot {
 /// The function for one combination of shapes.
 pub(crate) struct Variant {
     pub(crate) derived: Derived,
-    /// Shapes of all inputs.
-    pub(crate) inputs: Vec<Shape>,
-    pub(crate) results: Vec<Shape>,
+    /// Axes of all inputs.
+    pub(crate) inputs: Vec<Vec<i64>>,
+    /// How many numbers each result has.
+    pub(crate) results: Vec<usize>,
+    /// The input whose cotangent (or tangent of a cotangent) each result is.
+    likes: Vec<Option<usize>>,
     /// May run long, whatever the number of lanes.
     long: bool,
-    engines: Mutex<Vec<(u128, Arc<Slot>)>>,
+    engines: Mutex<Vec<((u128, u128), Arc<Slot>)>>,
 }
 
 /// A number type of the engine; every slot keeps workspaces for each.
@@ -63,23 +67,57 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// How to run.
+#[derive(Clone, Copy)]
+pub(crate) struct How {
+    /// At most this many threads.
+    pub(crate) threads: usize,
+    /// Raise at the first operation that leaves its domain.
+    pub(crate) trap: bool,
+}
+
+/// Which input each result is like: cotangents are like the inputs they belong to.
+fn likes(results: usize, chain: &[Link]) -> Vec<Option<usize>> {
+    let mut now: Option<Vec<Option<usize>>> = None;
+    for link in chain {
+        now = match (link, now) {
+            (Link::Vjp { wrt, .. }, _) => Some(wrt.iter().copied().map(Some).collect()),
+            (Link::Jvp(_), Some(likes)) => Some([likes.clone(), likes].concat()),
+            (Link::Jvp(_), None) => None,
+        };
+    }
+    now.unwrap_or_else(|| vec![None; results])
+}
+
 /// The shapes of a call.
 pub(crate) struct Plan {
     pub(crate) variant: Arc<Variant>,
-    pub(crate) batch: Vec<i64>,
-    pub(crate) lanes: usize,
+    batch: Vec<i64>,
+    lanes: usize,
+    /// Results that are summed over all lanes, as bits.
+    summed: u128,
+}
+
+impl Plan {
+    /// The sizes of result `k`: the batch and the result's own, or for one that is summed those of the input it belongs to.
+    pub(crate) fn sizes(&self, k: usize, views: &[View<'_>]) -> Vec<i64> {
+        match self.variant.likes[k] {
+            Some(input) if self.summed >> k & 1 == 1 => views[input].shape.to_vec(),
+            _ => self.batch.iter().copied().chain(self.variant.derived.axes[k].iter().map(|&n| n as i64)).collect(),
+        }
+    }
 }
 
 /// A program or a derivative of one.
 pub(crate) struct Function {
     pub(crate) core: Arc<Core>,
     pub(crate) steps: Vec<Step>,
-    pub(crate) chain: Vec<crate::chain::Link>,
+    pub(crate) chain: Vec<Link>,
     variants: Mutex<FxHashMap<Vec<Shape>, Arc<Variant>>>,
 }
 
 impl Function {
-    pub(crate) fn new(core: Arc<Core>, steps: Vec<Step>, chain: Vec<crate::chain::Link>) -> Function {
+    pub(crate) fn new(core: Arc<Core>, steps: Vec<Step>, chain: Vec<Link>) -> Function {
         Function { core, steps, chain, variants: Mutex::default() }
     }
 
@@ -89,16 +127,18 @@ impl Function {
             return Ok(found.clone());
         }
         let program = &self.core.program;
-        let derived = py
+        let pulled = self.chain.iter().any(|l| matches!(l, Link::Vjp { .. }));
+        let Chained { derived, input_axes } = py
             .detach(|| {
                 let graph = program.specialise(shapes)?;
-                crate::chain::apply(derive(&graph, &self.steps)?, &self.chain)
+                apply(derive(&graph, &self.steps, pulled)?, &self.chain)
             })
             .map_err(|e| compile_error(py, program.source(), &e))?;
         let long = derived.graph.regions.iter().any(|r| r.nodes.iter().any(|n| matches!(n.kind, Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_))));
         let variant = Arc::new(Variant {
-            inputs: derived.graph.inputs.iter().map(|i| i.shape).collect(),
-            results: derived.graph.outputs(),
+            inputs: input_axes.into_iter().map(|axes| axes.into_iter().map(|n| n as i64).collect()).collect(),
+            results: derived.graph.outputs().iter().map(|s| s.len()).collect(),
+            likes: likes(derived.axes.len(), &self.chain),
             derived,
             long,
             engines: Mutex::default(),
@@ -122,18 +162,24 @@ impl Function {
             return Err(PyValueError::new_err(format!("{} arguments are needed, {} were given", variant.inputs.len(), views.len())));
         }
         let mut batch: Vec<i64> = Vec::new();
-        for (k, (view, &shape)) in views.iter().zip(&variant.inputs).enumerate() {
-            let r = rank(shape);
-            if view.shape.len() < r || shape_of(view.core(r)) != Some(shape) {
+        for (k, (view, axes)) in views.iter().zip(&variant.inputs).enumerate() {
+            let r = axes.len();
+            if view.shape.len() < r || view.core(r) != axes {
                 let name = &variant.derived.graph.inputs[k].name;
-                return Err(PyValueError::new_err(format!("`{name}` is a {shape} with any leading batch sizes, an array of shape {:?} was given", view.shape)));
+                return Err(PyValueError::new_err(format!(
+                    "`{name}` has the shape {axes:?} with any leading batch sizes, an array of shape {:?} was given",
+                    view.shape
+                )));
             }
             if !broadcast(&mut batch, view.batch(r)) {
                 return Err(self.wrong_batch(&variant, views));
             }
         }
         let lanes = batch.iter().product::<i64>() as usize;
-        Ok(Plan { variant, batch, lanes })
+        let single = |i: &usize| views[*i].batch(variant.inputs[*i].len()).iter().all(|&n| n == 1);
+        let summed = variant.likes.iter().take(MOST_SHARED).enumerate().filter(|(_, like)| like.as_ref().is_some_and(single));
+        let summed = summed.fold(0u128, |all, (k, _)| all | 1 << k);
+        Ok(Plan { variant, batch, lanes, summed })
     }
 
     fn wrong_shape(&self, k: usize, view: &View<'_>) -> PyErr {
@@ -143,8 +189,12 @@ impl Function {
     }
 
     fn wrong_batch(&self, variant: &Variant, views: &[View<'_>]) -> PyErr {
-        let list: Vec<String> =
-            views.iter().zip(&variant.derived.graph.inputs).map(|(view, input)| format!("`{}` {:?}", input.name, view.batch(rank(input.shape)))).collect();
+        let list: Vec<String> = views
+            .iter()
+            .zip(&variant.derived.graph.inputs)
+            .zip(&variant.inputs)
+            .map(|((view, input), axes)| format!("`{}` {:?}", input.name, view.batch(axes.len())))
+            .collect();
         PyValueError::new_err(format!("the batch sizes of the inputs do not fit together: {}", list.join(", ")))
     }
 
@@ -152,23 +202,29 @@ impl Function {
     ///
     /// # Safety
     /// Views must be valid for reads of `T` and outputs for writes, no output may overlap another or an input.
-    pub(crate) unsafe fn run<T: Number>(&self, py: Python<'_>, plan: &Plan, views: &[View<'_>], outputs: &[*mut T], threads: usize) -> PyResult<()> {
-        let Plan { variant, batch, lanes } = plan;
-        let lanes = *lanes;
+    pub(crate) unsafe fn run<T: Number>(&self, py: Python<'_>, plan: &Plan, views: &[View<'_>], outputs: &[*mut T], how: How) -> PyResult<()> {
+        let Plan { variant, batch, lanes, summed } = plan;
+        let (lanes, summed) = (*lanes, *summed);
+        let is_summed = |k: usize| k < MOST_SHARED && summed >> k & 1 == 1;
+        // SAFETY: as promised by the caller.
+        let mut buffers: Vec<&mut [T]> = (outputs.iter().zip(&variant.results).enumerate())
+            .map(|(k, (&p, &len))| unsafe { std::slice::from_raw_parts_mut(p, if is_summed(k) { len } else { lanes * len }) })
+            .collect();
         if lanes == 0 {
+            buffers.iter_mut().for_each(|b| b.fill(T::ZERO));
             return Ok(());
         }
         let mut gathered: Vec<Vec<T>> = Vec::new();
         let mut found = Vec::with_capacity(views.len());
         let mut shared = 0u128;
-        for (k, (view, &shape)) in views.iter().zip(&variant.inputs).enumerate() {
-            let two = strides(view, rank(shape), batch);
+        for (k, (view, axes)) in views.iter().zip(&variant.inputs).enumerate() {
+            let two = strides(view, axes.len(), batch);
             if k < MOST_SHARED && lanes > 1 && matches!(two, Some((0, _))) {
                 shared |= 1 << k;
             }
             if two.is_none() {
                 // SAFETY: as promised by the caller.
-                gathered.push(unsafe { gather(view, rank(shape), batch) });
+                gathered.push(unsafe { gather(view, axes.len(), batch) });
             }
             found.push(two);
         }
@@ -177,18 +233,19 @@ impl Function {
             .iter()
             .zip(&variant.inputs)
             .zip(&found)
-            .map(|((view, shape), two)| match *two {
-                // SAFETY: as promised by the caller; the strides are those of the view over this batch.
-                Some(two) => unsafe { column::<T>(view, shape.len(), lanes, two) },
-                None => neural_compiler::exec::lanes::Column::rows(copies.next().expect("one copy per gathered view"), shape.len()),
+            .map(|((view, axes), two)| {
+                let len = axes.iter().product::<i64>() as usize;
+                match *two {
+                    // SAFETY: as promised by the caller; the strides are those of the view over this batch.
+                    Some(two) => unsafe { column::<T>(view, len, lanes, two) },
+                    None => Column::rows(copies.next().expect("one copy per gathered view"), len),
+                }
             })
             .collect();
-        // SAFETY: as promised by the caller.
-        let mut buffers: Vec<&mut [T]> =
-            outputs.iter().zip(&variant.results).map(|(&p, s)| unsafe { std::slice::from_raw_parts_mut(p, lanes * s.len()) }).collect();
-        let slot = variant.slot(shared, columns.len());
-        let mut options = BatchOptions { threads, ..BatchOptions::default() };
+        let slot = variant.slot(shared, summed);
+        let mut options = BatchOptions { threads: how.threads, ..BatchOptions::default() };
         options.run.limits = self.core.program.limits();
+        options.run.trap = how.trap;
         let mut go = || {
             let mut workspace = lock(T::pool(&slot)).pop().unwrap_or_else(Workspace::new);
             let outcome = slot.engine.run(&mut workspace, &columns, lanes, &mut buffers, &options);
@@ -212,15 +269,16 @@ impl Function {
 }
 
 impl Variant {
-    /// The engine for a set of shared inputs; made once.
-    fn slot(&self, shared: u128, inputs: usize) -> Arc<Slot> {
+    /// The engine for a set of shared inputs and of summed results; made once.
+    fn slot(&self, shared: u128, summed: u128) -> Arc<Slot> {
         let mut engines = lock(&self.engines);
-        if let Some((_, slot)) = engines.iter().find(|e| e.0 == shared) {
+        if let Some((_, slot)) = engines.iter().find(|e| e.0 == (shared, summed)) {
             return slot.clone();
         }
-        let uniform: Vec<bool> = (0..inputs).map(|k| k < MOST_SHARED && shared >> k & 1 == 1).collect();
-        let slot = Arc::new(Slot { engine: Engine::new(&self.derived.graph, &uniform), f32: Mutex::default(), f64: Mutex::default() });
-        engines.push((shared, slot.clone()));
+        let marks = |bits: u128, count: usize| -> Vec<bool> { (0..count).map(|k| k < MOST_SHARED && bits >> k & 1 == 1).collect() };
+        let engine = Engine::reduced(&self.derived.graph, &marks(shared, self.inputs.len()), &marks(summed, self.results.len()));
+        let slot = Arc::new(Slot { engine, f32: Mutex::default(), f64: Mutex::default() });
+        engines.push(((shared, summed), slot.clone()));
         slot
     }
 }

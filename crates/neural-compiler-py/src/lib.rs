@@ -5,11 +5,13 @@ mod arrays;
 mod chain;
 mod core;
 mod derive;
+mod dlpack;
 mod errors;
 mod function;
 mod json;
 mod operations;
 mod python;
+mod splice;
 mod views;
 
 use pyo3::prelude::*;
@@ -20,5 +22,6 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<python::PyCore>()?;
     m.add_class::<python::PyFunction>()?;
     m.add_function(wrap_pyfunction!(operations::operations, m)?)?;
+    m.add_function(wrap_pyfunction!(dlpack::use_exchange, m)?)?;
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The table of operations for Python. In: nothing; out: a dict per row.
 
-use neural_compiler::ops::{Arity, Op};
+use neural_compiler::ops::{Arity, Kernel, Op};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -24,6 +24,7 @@ pub(crate) fn operations(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
             };
             dict.set_item("arity", (least, most))?;
             dict.set_item("elementwise", row.is_elementwise())?;
+            dict.set_item("composite", matches!(row.kernel, Kernel::Composite(_)))?;
             dict.set_item("surface", row.has_surface())?;
             dict.set_item("usage", row.usage)?;
             dict.set_item("doc", row.doc)?;

@@ -4,8 +4,8 @@ use crate::chain::Link;
 use crate::core::{Core, Named};
 use crate::derive::Step;
 use crate::errors::{compile_error, findings};
-use crate::function::{Function, Variant};
-use crate::{arrays, json};
+use crate::function::{Function, How, Variant};
+use crate::{arrays, dlpack, json};
 use neural_compiler::graph::{print, svg};
 use neural_compiler::ops::real::Dtype;
 use neural_compiler::syntax::ast::{InputKind, ModelKind, StateStart};
@@ -13,7 +13,7 @@ use neural_compiler::{InputShape, Limits, Shape, compose, domain};
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 use std::sync::Arc;
 
 /// A name and the sizes of its axes, where known.
@@ -113,21 +113,22 @@ impl PyCore {
     }
 
     /// Something to call: the program after `steps` (what the user asked for) and `chain` (what a framework asks for).
-    fn function(&self, steps: Vec<(String, Vec<usize>)>, chain: Vec<(String, Vec<usize>)>) -> PyResult<PyFunction> {
+    fn function(&self, steps: Vec<(String, Vec<usize>)>, chain: Vec<(String, Vec<usize>, Vec<usize>)>) -> PyResult<PyFunction> {
         let steps = steps
             .into_iter()
             .map(|(what, wrt)| match what.as_str() {
                 "grad" => Ok(Step::Grad(wrt)),
                 "value_and_grad" => Ok(Step::ValueAndGrad(wrt)),
+                "jacobian" => Ok(Step::Jacobian(wrt)),
                 "hessian" => Ok(Step::Hessian(wrt)),
                 _ => Err(PyValueError::new_err(format!("`{what}` is no derivation"))),
             })
             .collect::<PyResult<_>>()?;
         let chain = chain
             .into_iter()
-            .map(|(what, wrt)| match what.as_str() {
+            .map(|(what, wrt, seeds)| match what.as_str() {
                 "jvp" => Ok(Link::Jvp(wrt)),
-                "vjp" => Ok(Link::Vjp(wrt)),
+                "vjp" => Ok(Link::Vjp { wrt, seeds }),
                 _ => Err(PyValueError::new_err(format!("`{what}` is no link"))),
             })
             .collect::<PyResult<_>>()?;
@@ -176,13 +177,24 @@ impl PyFunction {
         out: Option<Vec<Bound<'_, PyUntypedArray>>>,
         double: bool,
         threads: usize,
+        trap: bool,
     ) -> PyResult<Vec<Py<PyAny>>> {
+        let how = How { threads, trap };
         for array in &inputs {
             if array.dtype().kind() != b'f' {
                 return Err(PyTypeError::new_err(format!("arrays of a floating-point type are expected, not of {}", array.dtype())));
             }
         }
-        if double { arrays::call::<f64>(py, &self.0, &inputs, out, threads) } else { arrays::call::<f32>(py, &self.0, &inputs, out, threads) }
+        if double { arrays::call::<f64>(py, &self.0, &inputs, out, how) } else { arrays::call::<f32>(py, &self.0, &inputs, out, how) }
+    }
+
+    /// Calls on PyTorch tensors of one type on the CPU, in the order of the inputs. None for anything else.
+    fn torch<'py>(&self, py: Python<'py>, inputs: &Bound<'py, PyTuple>, threads: usize, trap: bool) -> PyResult<Option<Py<PyAny>>> {
+        let Some(mut results) = dlpack::call(py, &self.0, inputs, How { threads, trap })? else { return Ok(None) };
+        match results.len() {
+            1 => Ok(results.pop()),
+            _ => Ok(Some(PyTuple::new(py, results)?.into_any().unbind())),
+        }
     }
 
     /// The graph as JSON text, for the shapes given or pinned by the program.

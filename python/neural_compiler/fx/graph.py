@@ -1,0 +1,107 @@
+"""The graph of a program as typed data. In: the dict of `Program.graph_json()`; out: regions and nodes. Nothing else reads the dict."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+Shape = tuple[int, ...]
+Type = Shape | Literal["record", "many"]
+"""The shape of a value; a record stores values for a derivative; a node with several results is taken apart by `proj` nodes."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """One value of a region."""
+
+    kind: str
+    args: tuple[int, ...]
+    type: Type
+    span: tuple[int, int]
+    about: Mapping[str, Any]
+    """What only this kind has: `op` and `attr`, `index`, `then` and `else`, `body`, `carried`, `taped`, `region`."""
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of a value, which this must be."""
+        assert not isinstance(self.type, str), f"a {self.type} has no shape"
+        return self.type
+
+    @property
+    def constant(self) -> float:
+        """The value of a constant."""
+        number: float = struct.unpack("<d", struct.pack("<Q", self.about["bits"]))[0]
+        return number
+
+
+@dataclass(frozen=True)
+class Region:
+    """A closed piece of program: it sees nothing but its parameters."""
+
+    name: str
+    params: tuple[Type, ...]
+    nodes: tuple[Node, ...]
+    results: tuple[int, ...]
+
+    @cached_property
+    def result_types(self) -> tuple[Type, ...]:
+        """What it gives."""
+        return tuple(self.nodes[r].type for r in self.results)
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A program for given shapes."""
+
+    inputs: tuple[tuple[str, Shape], ...]
+    regions: tuple[Region, ...]
+    main: int
+    source: str
+
+    def children(self, node: Node) -> tuple[int, ...]:
+        """The regions a node runs."""
+        match node.kind:
+            case "if":
+                return node.about["then"], node.about["else"]
+            case "loop" | "back":
+                return (node.about["body"],)
+            case "call":
+                return (node.about["region"],)
+            case _:
+                return ()
+
+    def results_of(self, node: Node) -> tuple[Type, ...]:
+        """What a node with several results gives."""
+        match node.kind:
+            case "if" | "call" | "back":
+                return self.regions[self.children(node)[0]].result_types
+            case "loop":
+                results = self.regions[node.about["body"]].result_types[1 + node.about["carried"] :]
+                return (*results, "record") if node.about["taped"] and results[-1:] != ("record",) else results
+            case _:
+                raise AssertionError(f"a {node.kind} has one result")
+
+
+def _type(found: Any) -> Type:
+    return found if isinstance(found, str) else tuple(found)  # type: ignore[return-value]
+
+
+_SHARED = {"kind", "args", "shape", "span"}
+
+
+def _node(found: Mapping[str, Any]) -> Node:
+    about = {k: v for k, v in found.items() if k not in _SHARED}
+    return Node(found["kind"], tuple(found["args"]), _type(found["shape"]), tuple(found["span"]), about)  # type: ignore[arg-type]
+
+
+def _region(found: Mapping[str, Any]) -> Region:
+    return Region(found["name"], tuple(map(_type, found["params"])), tuple(map(_node, found["nodes"])), tuple(found["results"]))
+
+
+def read(found: Mapping[str, Any]) -> Graph:
+    """Reads a graph."""
+    inputs = tuple((i["name"], tuple(i["shape"])) for i in found["inputs"])
+    return Graph(inputs, tuple(map(_region, found["regions"])), found["main"], found.get("source", ""))

@@ -1,0 +1,122 @@
+"""The whole lowering. In: the graph of a program as data; out: a `GraphModule` whose code is plain torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+import torch.fx
+
+from .control import Control, Limits, Regions
+from .emit import Emitter, Weights
+from .graph import Graph, Node, Region, Type, read
+from .leaf import leaf
+from .reach import Reach
+
+
+def lower(graph: Mapping[str, Any], limits: Limits | None = None) -> torch.fx.GraphModule:
+    """A program as torch operations.
+
+    `graph` is what `Program.graph_json()` gives. The module takes one tensor per input, in order, all of one floating-point type and on
+    one device, each with any leading batch sizes that broadcast, and gives a tuple with a tensor per result.
+
+    >>> import neural_compiler as nc, torch
+    >>> module = lower(nc.compile("(if (> x 0) (log x) x)").graph_json())
+    >>> print(module.code.strip())
+    def forward(self, x):
+        gt = x > 0.0
+        detach = x.detach()
+        where = torch.where(gt, x, detach);  detach = None
+        log = torch.log(where);  where = None
+        where_1 = torch.where(gt, log, x);  gt = log = x = None
+        return (where_1,)
+    >>> module(torch.tensor([1.0, -1.0]))
+    (tensor([ 0., -1.]),)
+    """
+    read_graph = read(graph)
+    return _Lowering(read_graph, limits or Limits()).program()
+
+
+def source_text(module: torch.fx.GraphModule) -> str:
+    """The torch code of a lowered program, that of its loops and functions included."""
+    parts = [module.code.strip()]
+    seen: set[str] = set()
+    for control in (m for m in module.modules() if isinstance(m, Control)):
+        for name, code in control.regions.code.items():
+            if name not in seen:
+                seen.add(name)
+                parts.append(f"# region {name}\n{code.code.strip()}")
+    return "\n\n".join(parts) + "\n"
+
+
+class _Lowering:
+    def __init__(self, graph: Graph, limits: Limits) -> None:
+        self.graph = graph
+        self.weights = Weights(graph)
+        self.regions = Regions(graph.source, limits)
+
+    def program(self) -> torch.fx.GraphModule:
+        """The main region as code of its own."""
+        main = self.graph.regions[self.graph.main]
+        emitter = Emitter(self.graph, self.weights, self.control)
+        inputs = [emitter.placeholder(_identifier(name)) for name, _ in self.graph.inputs]
+        emitter.anchor = inputs[0] if inputs else torch.fx.Proxy(emitter.code.call_function(torch.zeros, ((),)), emitter.tracer)
+        if any(n.type == "record" for n in main.nodes):
+            # Records live in lanes: the whole program runs on the machine.
+            call = Node("call", (), "many", (0, 0), {"region": self.graph.main})
+            types = tuple(shape for _, shape in self.graph.inputs)
+            emitter.owned.add_module("program", self._control(call, types))
+            found = emitter.tracer.create_proxy("call_module", "program", (emitter.anchor, *inputs), {})
+            return emitter.finish([found[i] for i in range(len(main.results))], "Program")
+        found = [emitter.tensor(r) for r in emitter.emit(main, inputs)]
+        ranks = tuple(len(shape) for _, shape in self.graph.inputs)
+        for k, (result, reached) in enumerate(zip(main.results, Reach(self.graph, self.weights).results(self.graph.main))):
+            if len(reached) < len(inputs):
+                found[k] = over_batch(found[k], len(main.nodes[result].shape), ranks, *inputs)
+        return emitter.finish(found, "Program")
+
+    def control(self, region: Region, node: Node) -> Control:
+        """The module of a node that runs regions."""
+        return self._control(node, tuple(region.nodes[a].type for a in node.args))
+
+    def _control(self, node: Node, types: tuple[Type, ...]) -> Control:
+        children = self.graph.children(node)
+        about = {k: node.about[k] for k in ("carried", "taped", "index") if k in node.about}
+        if node.kind == "loop":
+            about["stores_record"] = self.graph.regions[children[0]].result_types[-1] == "record"
+        if node.kind == "call":
+            about["name"] = self.graph.regions[children[0]].name
+        results = self.graph.results_of(node) if node.type == "many" else (node.type,)
+        runs = tuple(self.code(child, node.kind) for child in children)
+        return Control(node.kind, self.regions, runs, types, results, span=node.span, **about)
+
+    def code(self, index: int, used_by: str) -> str:
+        """The name of a region's code, which is made if it is not there."""
+        region = self.graph.regions[index]
+        name = f"{region.name}#{index}"
+        if name in self.regions.code:
+            return name
+        emitter = Emitter(self.graph, self.weights, self.control)
+        self.regions.code[name] = None  # type: ignore[assignment]  # It may call itself.
+        emitter.anchor = emitter.placeholder("like")
+        params = [emitter.placeholder(f"p{k}") for k in range(len(region.params))]
+        # The test that ends a loop mostly gives the same for all lanes: decided for all together, it costs one side only.
+        last = region.nodes[region.results[0]] if used_by == "loop" else None
+        results = emitter.emit(region, params, last.args[0] if last is not None and last.kind == "proj" else None)
+        self.regions.code[name] = emitter.finish([emitter.tensor(r) for r in results], _identifier(region.name))
+        return name
+
+
+@leaf
+def over_batch(value: torch.Tensor, rank: int, ranks: tuple[int, ...], *inputs: torch.Tensor) -> torch.Tensor:
+    """A value that does not depend on every input, for every element of the batch that all inputs make together."""
+    batch = torch.broadcast_shapes(*(x.shape[: x.ndim - r] for x, r in zip(inputs, ranks)))
+    return value.expand(batch + value.shape[value.ndim - rank :])
+
+
+def _identifier(name: str) -> str:
+    """A name that torch code can have."""
+    kept = "".join(c if c.isalnum() and c.isascii() else "_" for c in name)
+    return kept if kept and not kept[0].isdigit() else f"_{kept}"
+

@@ -1,0 +1,264 @@
+"""One torch expression per operation of the table: the one deliberate second list, complete by a test of set equality.
+
+In: torch tensors with any leading batch sizes (or FX proxies of them); out: the same. An expression is what one would write by hand
+in torch, so its rounding is torch's; where torch's own function means something else (its `sign` forgets NaN, its `softplus` is cut
+off at 20, `linalg.inv` raises for the whole batch), the expression says what the program means.
+Invariants: values and derivatives of a lane depend on that lane only; conventions of derivatives are those of spec/derivatives.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from . import matrices
+from .graph import Shape
+from .indices import element_at, placed_at
+from .leaf import leaf
+
+Value = Any
+"""A tensor, or a proxy of one."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where an operation stands: what its expression may need to know besides its arguments."""
+
+    attr: int
+    shapes: tuple[Shape, ...]
+    """Of the arguments."""
+    shape: Shape
+    """Of the result."""
+    anchor: Value
+    """Any tensor of the program's type and device."""
+    span: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Expression:
+    """How torch computes an operation."""
+
+    build: Callable[..., Value]
+    elementwise: bool = True
+    numbers: bool = False
+    """Whether Python numbers may stand for constants, as one would write them."""
+    truth: bool = False
+    """Whether the result is a torch boolean."""
+
+
+def infix(build: Callable[..., Value]) -> Expression:
+    """An operator of Python: constants are written as numbers."""
+    return Expression(build, numbers=True)
+
+
+def function(build: Callable[..., Value]) -> Expression:
+    """A function of tensors, element by element."""
+    return Expression(build)
+
+
+def comparison(build: Callable[..., Value]) -> Expression:
+    """A comparison."""
+    return Expression(build, numbers=True, truth=True)
+
+
+def whole(build: Callable[..., Value]) -> Expression:
+    """A function of whole vectors and matrices, told its site."""
+    return Expression(build, elementwise=False)
+
+
+def aligned(value: Value, shape: Shape, wanted: Shape) -> Value:
+    """A scalar with as many axes behind its batch sizes as the other arguments have."""
+    missing = len(wanted) - len(shape)
+    return value if isinstance(value, float) or not missing else value[(..., *(None,) * missing)]
+
+
+# ---- element by element ----
+
+
+def quotient(x: Value, y: Value) -> Value:
+    # The whole part of the true quotient: x - fmod(x, y) is y times it, where trunc(x / y) may have been rounded up. Without a
+    # remainder (y = 0, x infinite) the quotient is that of IEEE 754. Constant between jumps: no derivative, not even 0 times infinity.
+    x, y = x.detach(), y.detach()
+    ratio = x / y
+    whole_part = torch.round((x - torch.fmod(x, y)) / y)
+    return torch.where(torch.isinf(ratio) | torch.isinf(y), torch.trunc(ratio), whole_part)
+
+
+def cube_root(x: Value) -> Value:
+    # torch has none, a third is no number of the machine, and the power of a negative is NaN: the power of the size, corrected by a
+    # step of Newton's, except at 0 (where the slope is +inf) and infinity.
+    below = x < 0
+    size = torch.where(below, -x, x)
+    alone = (size == 0) | torch.isinf(size)
+    usual = torch.where(alone, 1.0, size)
+    near = usual ** (1 / 3)
+    root = torch.where(alone, size ** (1 / 3), near + (usual / (near * near) - near) / 3)
+    return torch.where(below, -root, root)
+
+
+def sign(x: Value) -> Value:
+    return torch.where(torch.isnan(x), x.detach(), torch.sign(x))
+
+
+# ---- vectors ----
+
+
+def broadcast(*parts: Value) -> list[Value]:
+    """Values of one shape with the batch sizes they make together."""
+    together = torch.broadcast_tensors(*parts)
+    return [together[k] for k in range(len(parts))]
+
+
+def flat(x: Value, shape: Shape) -> Value:
+    """The elements of a value, row by row, as one axis."""
+    return x[..., None] if not shape else x.flatten(-2) if len(shape) == 2 else x
+
+
+def shaped(x: Value, shape: Shape) -> Value:
+    """One axis of elements as a value of this shape."""
+    return x[..., 0] if not shape else x.unflatten(-1, shape) if len(shape) == 2 else x
+
+
+def join(site: Site, *parts: Value) -> Value:
+    alike = len(set(site.shapes)) == 1
+    if alike and len(site.shape) == len(site.shapes[0]) + 1:
+        return torch.stack(torch.broadcast_tensors(*parts), -1 - len(site.shapes[0]))
+    return shaped(end_to_end(*(flat(p, s) for p, s in zip(parts, site.shapes))), site.shape)
+
+
+@leaf
+def end_to_end(*vectors: torch.Tensor) -> torch.Tensor:
+    """Vectors with batch sizes that fit together, one after another."""
+    batch = torch.broadcast_shapes(*(v.shape[:-1] for v in vectors))
+    return torch.cat([v.expand(*batch, -1) for v in vectors], -1)
+
+
+def cut(site: Site, x: Value) -> Value:
+    (source,), start, size = site.shapes, site.attr, _count(site.shape)
+    if not site.shape and len(source) == 1:
+        return x[..., start]
+    if not site.shape and len(source) == 2:
+        return x[..., start // source[1], start % source[1]]
+    if len(source) == 2 and site.shape == source[1:] and start % source[1] == 0:
+        return x[..., start // source[1], :]
+    return shaped(flat(x, source)[..., start : start + size], site.shape)
+
+
+def place(site: Site, x: Value) -> Value:
+    room = _count(site.shape) - site.attr - _count(site.shapes[0])
+    return shaped(F.pad(flat(x, site.shapes[0]), (site.attr, room)), site.shape)
+
+
+def spread(site: Site, x: Value) -> Value:
+    return aligned(x, (), site.shape).expand(x.shape + site.shape)
+
+
+def total(site: Site, x: Value) -> Value:
+    return x.sum(tuple(range(-len(site.shapes[0]), 0))) if site.shapes[0] else x
+
+
+def _count(shape: Shape) -> int:
+    count = 1
+    for n in shape:
+        count *= n
+    return count
+
+
+# ---- matrices ----
+
+
+def product(site: Site, a: Value, b: Value) -> Value:
+    return torch.matmul(a, b) if len(site.shapes[1]) == 2 else torch.matmul(a, b[..., None])[..., 0]
+
+
+def inverse(_: Site, a: Value) -> Value:
+    found = torch.linalg.inv_ex(a)
+    return torch.where((found[1] == 0)[..., None, None], found[0], torch.nan)
+
+
+def solve(site: Site, a: Value, b: Value) -> Value:
+    vector = len(site.shapes[1]) == 1
+    found = torch.linalg.solve_ex(a, b[..., None] if vector else b)
+    x = torch.where((found[1] == 0)[..., None, None], found[0], torch.nan)
+    return x[..., 0] if vector else x
+
+
+OPERATIONS: dict[str, Expression] = {
+    "Add": infix(lambda x, y: x + y),
+    "Sub": infix(lambda x, y: x - y),
+    "Neg": infix(lambda x: -x),
+    "Mul": infix(lambda x, y: x * y),
+    "Div": infix(lambda x, y: x / y),
+    "Min": function(torch.minimum),
+    "Max": function(torch.maximum),
+    "Pow": infix(lambda x, y: x**y),
+    "Modulo": function(torch.remainder),
+    "Remainder": function(torch.fmod),
+    "Quotient": function(quotient),
+    "Abs": function(torch.abs),
+    "Sin": function(torch.sin),
+    "Cos": function(torch.cos),
+    "Tan": function(torch.tan),
+    "Asin": function(torch.asin),
+    "Acos": function(torch.acos),
+    "Atan": function(torch.atan),
+    "Atan2": function(torch.atan2),
+    "Sinh": function(torch.sinh),
+    "Cosh": function(torch.cosh),
+    "Tanh": function(torch.tanh),
+    "Exp": function(torch.exp),
+    "Log": function(torch.log),
+    "LogBase": function(lambda x, base: torch.log(x) / torch.log(base)),
+    "Exp2": function(torch.exp2),
+    "Log2": function(torch.log2),
+    "Log10": function(torch.log10),
+    "Expm1": function(torch.expm1),
+    "Log1p": function(torch.log1p),
+    "Sqrt": function(torch.sqrt),
+    "Cbrt": function(cube_root),
+    "Square": function(torch.square),
+    "Floor": function(torch.floor),
+    "Ceiling": function(torch.ceil),
+    "Round": function(torch.round),
+    "Truncate": function(torch.trunc),
+    "Sign": function(sign),
+    "Sigmoid": function(torch.sigmoid),
+    "Softplus": function(lambda x: -F.logsigmoid(-x)),
+    "Relu": function(torch.relu),
+    "Erf": function(torch.erf),
+    "Eq": comparison(lambda x, y: x == y),
+    "Lt": comparison(lambda x, y: x < y),
+    "Gt": comparison(lambda x, y: x > y),
+    "Le": comparison(lambda x, y: x <= y),
+    "Ge": comparison(lambda x, y: x >= y),
+    "Select": Expression(torch.where, numbers=True),
+    "Dot": whole(lambda _, u, v: (u * v).sum(-1)),
+    "Cross": whole(lambda _, u, v: torch.linalg.cross(*broadcast(u, v))),
+    "Norm": whole(lambda _, v: torch.linalg.vector_norm(v, dim=-1)),
+    "Total": whole(total),
+    "Transpose": whole(lambda _, a: a.transpose(-2, -1)),
+    "Trace": whole(lambda _, a: torch.diagonal(a, dim1=-2, dim2=-1).sum(-1)),
+    "Det": whole(lambda site, a: matrices.determinant(a, site.shapes[0][0])),
+    "Inv": whole(inverse),
+    "Solve": whole(solve),
+    "Outer": whole(lambda _, u, v: u[..., :, None] * v[..., None, :]),
+    "Cofactor": whole(lambda site, a: matrices.cofactors(a, site.shape[0])),
+    "CofactorAlong": whole(lambda site, a, t: matrices.cofactors_along(a, t, site.shape[0])),
+    "Join": whole(join),
+    "Cut": whole(cut),
+    "Place": whole(place),
+    "CutAt": whole(lambda site, x, i: element_at(x, i, site.shapes[0], site.span)),
+    "PlaceAt": whole(lambda site, x, i: placed_at(x, i, site.shape, site.span)),
+    "Spread": whole(spread),
+    "Identity": whole(lambda site: torch.diag_embed(site.anchor.new_ones(site.shape[0]))),
+    "Product": whole(product),
+}
+
+COMPOSITE = frozenset(
+    """Recip Not Clamp Vec Ref Normalize Vsum Vlen Scale Slice Concat Mat Matmul Matvec Eye Zeros Ones Fill""".split()
+)
+"""Operations that the compiler makes of the others; no graph has them as nodes."""

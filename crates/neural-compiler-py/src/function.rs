@@ -76,8 +76,8 @@ pub(crate) struct How {
     pub(crate) trap: bool,
 }
 
-/// Which input each result is like: cotangents are like the inputs they belong to.
-fn likes(results: usize, chain: &[Link]) -> Vec<Option<usize>> {
+/// Which input each result is like: cotangents are like the inputs they belong to. `None`: none is like any.
+fn likes(chain: &[Link]) -> Option<Vec<Option<usize>>> {
     let mut now: Option<Vec<Option<usize>>> = None;
     for link in chain {
         now = match (link, now) {
@@ -86,7 +86,7 @@ fn likes(results: usize, chain: &[Link]) -> Vec<Option<usize>> {
             (Link::Jvp(_), None) => None,
         };
     }
-    now.unwrap_or_else(|| vec![None; results])
+    now
 }
 
 /// The shapes of a call.
@@ -121,6 +121,11 @@ impl Function {
         Function { core, steps, chain, variants: Mutex::default() }
     }
 
+    /// The input each result is like; empty when none is like any.
+    pub(crate) fn likes(&self) -> Vec<Option<usize>> {
+        likes(&self.chain).unwrap_or_default()
+    }
+
     /// The function for these shapes of the program's inputs; made once.
     pub(crate) fn variant(&self, py: Python<'_>, shapes: &[Shape]) -> PyResult<Arc<Variant>> {
         if let Some(found) = lock(&self.variants).get(shapes) {
@@ -138,7 +143,7 @@ impl Function {
         let variant = Arc::new(Variant {
             inputs: input_axes.into_iter().map(|axes| axes.into_iter().map(|n| n as i64).collect()).collect(),
             results: derived.graph.outputs().iter().map(|s| s.len()).collect(),
-            likes: likes(derived.axes.len(), &self.chain),
+            likes: likes(&self.chain).unwrap_or_else(|| vec![None; derived.axes.len()]),
             derived,
             long,
             engines: Mutex::default(),

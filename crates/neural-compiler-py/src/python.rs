@@ -222,6 +222,18 @@ impl PyFunction {
         Ok(self.at(py, shapes)?.derived.axes.clone())
     }
 
+    /// The axes of each input: the program's, then tangents and cotangents.
+    #[pyo3(signature = (shapes=None))]
+    fn input_axes(&self, py: Python<'_>, shapes: Option<Vec<Vec<i64>>>) -> PyResult<Vec<Vec<i64>>> {
+        Ok(self.at(py, shapes)?.inputs.clone())
+    }
+
+    /// For each result the input whose cotangent it is, if it is one; empty when none is.
+    #[getter]
+    fn likes(&self) -> Vec<Option<usize>> {
+        self.0.likes()
+    }
+
     /// What may leave the safe domain for inputs in these ranges.
     #[pyo3(signature = (ranges, double, shapes=None))]
     fn domain<'py>(&self, py: Python<'py>, ranges: Vec<Option<(f64, f64)>>, double: bool, shapes: Option<Vec<Vec<i64>>>) -> PyResult<Vec<Bound<'py, PyDict>>> {

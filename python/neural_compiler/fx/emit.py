@@ -14,6 +14,7 @@ import torch
 import torch.fx
 
 from .graph import Graph, Node, Region, Shape
+from .leaf import leaf
 from .operations import OPERATIONS, Site, aligned
 
 LINEAR = frozenset({"Add", "Sub", "Neg"})
@@ -86,7 +87,9 @@ class Emitter:
 
     def placeholder(self, name: str) -> torch.fx.Proxy:
         """A parameter of the code."""
-        return torch.fx.Proxy(self.code.placeholder(name), self.tracer)
+        node = self.code.create_node("placeholder", name, name=name)
+        node.target = node.name  # Made unique, and no word of Python.
+        return torch.fx.Proxy(node, self.tracer)
 
     def emit(self, region: Region, params: Sequence[Emitted], apart: int | None = None) -> list[Emitted]:
         """Writes a region's operations; gives its results. The branch `apart` is called, not written out."""
@@ -123,6 +126,7 @@ class Emitter:
             args = [self.tensor(a) for a in args]
         elif all(isinstance(a, float) for a in args):
             args[0] = self.tensor(args[0])
+        args = [self.tensor(a) if isinstance(a, float) and _beyond_single(a) else a for a in args]
         args = test + args
         if not expression.elementwise:
             return expression.build(Site(node.about["attr"], shapes, node.shape, self.anchor, node.span), *args)
@@ -136,7 +140,7 @@ class Emitter:
         if not isinstance(value, float):
             return value
         if value.hex() not in self._constants:
-            self._constants[value.hex()] = self.anchor.new_full((), value)
+            self._constants[value.hex()] = too_large(self.anchor, value) if _beyond_single(value) else self.anchor.new_full((), value)
         return self._constants[value.hex()]
 
     def truth(self, value: Emitted) -> Any:
@@ -159,7 +163,8 @@ class Emitter:
             return yes
         yes, no = (v.number() if isinstance(v, Truth) else v for v in (yes, no))
         if isinstance(yes, float) and isinstance(no, float):
-            yes = self.tensor(yes)
+            yes, no = self.tensor(yes), self.tensor(no)
+        yes, no = (self.tensor(v) if isinstance(v, float) and _beyond_single(v) else v for v in (yes, no))
         return torch.where(aligned(test, (), shape), yes, no)
 
     def gate(self, test: Any, value: Emitted, shape: Shape, taken: bool) -> Emitted:
@@ -211,6 +216,16 @@ class Results:
         if i not in self._taken:
             self._taken[i] = self.found[i]
         return self._taken[i]
+
+
+@leaf
+def too_large(like: torch.Tensor, value: float) -> torch.Tensor:
+    """A constant that may be beyond the largest number of the program's type, and is infinite then; torch's own are an error."""
+    return torch.full((), value, dtype=torch.float64, device=like.device).to(like.dtype)
+
+
+def _beyond_single(value: float) -> bool:
+    return torch.finfo(torch.float32).max < abs(value) < float("inf")
 
 
 def needs_gate(side: Region) -> bool:

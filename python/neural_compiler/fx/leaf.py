@@ -1,4 +1,4 @@
-"""Functions that appear in torch code as one call, because they look at numbers while they run."""
+"""Functions that appear in torch code as one call, because they look at numbers or sizes while they run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ def leaf(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def call(*args: Any) -> Any:
-        tracer = next((a.tracer for a in args if isinstance(a, torch.fx.Proxy)), None)
-        return function(*args) if tracer is None else tracer.create_proxy("call_function", call, args, {})
+        for arg in args:
+            if isinstance(arg, torch.fx.Proxy):
+                return arg.tracer.create_proxy("call_function", call, args, {})
+        return function(*args)
 
     return call

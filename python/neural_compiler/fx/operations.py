@@ -157,6 +157,14 @@ def spread(site: Site, x: Value) -> Value:
     return aligned(x, (), site.shape).expand(x.shape + site.shape)
 
 
+def norm(_: Site, v: Value) -> Value:
+    # Squares may overflow where the length does not: the vector is scaled by a power of two, which changes no bit elsewhere.
+    largest = v.detach().abs().amax(-1)
+    power = largest / (2 * torch.frexp(largest)[0])
+    scale = torch.where((largest > 0) & torch.isfinite(largest), power, 1.0)
+    return torch.linalg.vector_norm(v / scale[..., None], dim=-1) * scale
+
+
 def total(site: Site, x: Value) -> Value:
     return x.sum(tuple(range(-len(site.shapes[0]), 0))) if site.shapes[0] else x
 
@@ -238,7 +246,7 @@ OPERATIONS: dict[str, Expression] = {
     "Select": Expression(torch.where, numbers=True),
     "Dot": whole(lambda _, u, v: (u * v).sum(-1)),
     "Cross": whole(lambda _, u, v: torch.linalg.cross(*broadcast(u, v))),
-    "Norm": whole(lambda _, v: torch.linalg.vector_norm(v, dim=-1)),
+    "Norm": whole(norm),
     "Total": whole(total),
     "Transpose": whole(lambda _, a: a.transpose(-2, -1)),
     "Trace": whole(lambda _, a: torch.diagonal(a, dim1=-2, dim2=-1).sum(-1)),

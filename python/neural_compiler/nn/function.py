@@ -1,0 +1,115 @@
+"""Autograd: one node per program. Derivatives of every order are programs of their own, run by the same functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .compiled import Chain, Compiled, run
+
+
+def _listed(results: Any) -> tuple[Tensor, ...]:
+    return results if isinstance(results, tuple) else (results,)
+
+
+def _fit(grad: Tensor, like: Tensor) -> Tensor:
+    """Sums over what broadcasting repeated."""
+    return grad if grad.shape == like.shape else grad.sum_to_size(like.shape)
+
+
+def _pull(chain: Chain, needs: Sequence[bool], grads: Sequence[Tensor | None]) -> tuple[Chain, list[int], list[Tensor]]:
+    """The chain of the backward pass, the inputs it is about, and the cotangents there are."""
+    wrt = [k for k, n in enumerate(needs) if n]
+    seeds = [k for k, g in enumerate(grads) if g is not None]
+    return (*chain, ("vjp", tuple(wrt), tuple(seeds))), wrt, [g for g in grads if g is not None]
+
+
+class QuickRun(torch.autograd.Function):
+    """For plain eager autograd, where nothing but the engine looks on. Tensors may differ in type: `dtype` is computed in."""
+
+    @staticmethod
+    def forward(ctx: Any, compiled: Compiled, chain: Chain, dtype: torch.dtype, *tensors: Tensor) -> Any:
+        ctx.compiled = compiled
+        ctx.chain = chain
+        ctx.dtype = dtype
+        ctx.save_for_backward(*tensors)
+        ctx.set_materialize_grads(False)
+        return run(compiled, chain, tuple(t if t.dtype is dtype else t.to(dtype) for t in tensors))
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor | None) -> Any:
+        tensors = ctx.saved_tensors
+        needs = ctx.needs_input_grad[3:]
+        chain, wrt, cotangents = _pull(ctx.chain, needs, grads)
+        results: list[Tensor | None] = [None] * (3 + len(tensors))
+        if cotangents:
+            dtype = ctx.dtype
+            inputs = tuple(t if t.dtype is dtype else t.to(dtype) for t in (*tensors, *cotangents))
+            found = apply(ctx.compiled, chain, inputs) if torch.is_grad_enabled() else run(ctx.compiled, chain, inputs)
+            for k, g in zip(wrt, _listed(found)):
+                results[3 + k] = _fit(g, tensors[k])
+        return tuple(results)
+
+
+class Run(torch.autograd.Function):
+    """For function transforms and forward mode. Tensors are of one type."""
+
+    @staticmethod
+    def forward(compiled: Compiled, chain: Chain, *tensors: Tensor) -> Any:
+        return run(compiled, chain, tensors)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        ctx.compiled, ctx.chain, *tensors = inputs
+        ctx.save_for_backward(*tensors)
+        ctx.save_for_forward(*tensors)
+        ctx.set_materialize_grads(False)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor | None) -> Any:
+        tensors = ctx.saved_tensors
+        chain, wrt, cotangents = _pull(ctx.chain, ctx.needs_input_grad[2:], grads)
+        results: list[Tensor | None] = [None] * (2 + len(tensors))
+        if cotangents:
+            found = Run.apply(ctx.compiled, chain, *tensors, *cotangents)
+            for k, g in zip(wrt, _listed(found)):
+                results[2 + k] = _fit(g, tensors[k])
+        return tuple(results)
+
+    @staticmethod
+    def jvp(ctx: Any, _: None, __: None, *tangents: Tensor | None) -> Any:
+        tensors = ctx.saved_tensors
+        along = tuple(k for k, t in enumerate(tangents) if t is not None)
+        chain = (*ctx.chain, ("jvp", along, ()))
+        found = Run.apply(ctx.compiled, chain, *tensors, *(t for t in tangents if t is not None))
+        half = found[len(found) // 2 :]
+        return half[0] if len(half) == 1 else tuple(half)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], compiled: Compiled, chain: Chain, *tensors: Tensor) -> Any:
+        moved, shapes = in_front(compiled, chain, tensors, in_dims[2:])
+        found = tuple(r if r.shape == s else r.sum_to_size(s) for r, s in zip(_listed(Run.apply(compiled, chain, *moved)), shapes))
+        return (found[0], 0) if len(found) == 1 else (found, (0,) * len(found))
+
+
+def in_front(compiled: Compiled, chain: Chain, tensors: Sequence[Tensor], dims: Sequence[int | None]) -> tuple[list[Tensor], list[tuple[int, ...]]]:
+    """Moves the axis `vmap` hides to the front of every tensor and of every other batch axis; gives the tensors and the shapes the
+    results have with that axis in front.
+
+    A result that is summed over the batch must not be summed over this axis, so every tensor gets it, hidden or not.
+    """
+    size = next(t.shape[d] for t, d in zip(tensors, dims) if d is not None)
+    moved = [t.unsqueeze(0).expand(size, *t.shape) if d is None else t.movedim(d, 0) for t, d in zip(tensors, dims)]
+    inside = [torch.empty(t.shape[1:], device="meta") for t in moved]
+    ranks = [len(axes) for axes in compiled.function(chain).input_axes(compiled.core_shapes(inside))]
+    most = max(t.dim() - r for t, r in zip(inside, ranks))
+    aligned = [t.reshape(size, *[1] * (most - (i.dim() - r)), *i.shape) for t, i, r in zip(moved, inside, ranks)]
+    return aligned, [(size, *shape) for shape in compiled.result_shapes(chain, inside)]
+
+
+def apply(compiled: Compiled, chain: Chain, tensors: Sequence[Tensor]) -> Any:
+    """Runs with autograd, by way of whatever transform is active."""
+    return Run.apply(compiled, chain, *tensors)

@@ -1,0 +1,279 @@
+"""`CompiledModule`: a program as an `nn.Module`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd import forward_ad
+
+from ..errors import Diagnostic, _diagnostic
+from ..signature import Input, Size, bind, positions, sizes
+from .compiled import Compiled, Steps, describe, find, run
+from .function import QuickRun, apply
+from .tensors import as_tensor, common_device, common_type
+
+_is_compiling = torch.compiler.is_compiling
+_is_grad_enabled = torch.is_grad_enabled
+_transforms = torch._C._functorch.peek_interpreter_stack
+_dispatch_modes = torch._C._len_torch_dispatch_stack
+_function_modes = torch._C._len_torch_function_stack
+_get_num_threads = torch.get_num_threads
+
+BACKENDS = ("auto", "native", "torch")
+
+
+class CompiledModule(nn.Module):
+    """A compiled program. Made by `compile_scheme`, `compose` and the methods below.
+
+    Its only parameters are those the program names as such; everything else is frozen structure.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        inputs: Sequence[tuple[str, list[int] | None]] | None,
+        values: Mapping[str, nn.Parameter | Tensor],
+        bounds: Mapping[str, tuple[float | None, float | None]],
+        steps: Steps = (),
+        backend: str = "auto",
+    ) -> None:
+        super().__init__()
+        if backend not in BACKENDS:
+            raise ValueError(f"the backend is one of {', '.join(BACKENDS)}, not {backend!r}")
+        self.backend = backend
+        """`auto`: native on the CPU, torch operations elsewhere; `native`; `torch`."""
+        self._told = None if inputs is None else [(name, size) for name, size in inputs]
+        self._steps = steps
+        self.bounds: dict[str, tuple[float | None, float | None]] = dict(bounds)
+        """Least and greatest value of each parameter that has such; `project_` holds them."""
+        self._fields = {name: name.replace(".", "_") for name in values}
+        for name, value in values.items():
+            field = self._fields[name]
+            if hasattr(self, field):
+                raise ValueError(f"the parameter `{name}` has the name of an attribute of modules; rename it")
+            if isinstance(value, nn.Parameter):
+                self.register_parameter(field, value)
+            else:
+                self.register_buffer(field, value)
+        self._link(describe(source, self._told, [(n, list(v.shape)) for n, v in values.items()], steps))
+
+    def _link(self, spec: str) -> None:
+        self._spec = spec
+        compiled = self._compiled = find(spec)
+        self._function = compiled.function()
+        self._names = compiled.names
+        self._open = tuple(n for n in compiled.names if n not in self._fields)
+        self._count = len(self._open)
+        # Where the values of a call go: positions of the open inputs, and of the module's own tensors.
+        self._own = tuple((k, self._fields[n]) for k, n in enumerate(compiled.names) if n in self._fields)
+
+    # Calls.
+
+    def forward(self, *args: Any, check: bool = False, **kwargs: Any) -> Any:
+        """The value: inputs by position, by name or in one dict, any leading batch sizes.
+
+        With `check`, the first operation that leaves its domain raises `EvaluationError`, which names the lane.
+        """
+        if not _is_compiling() and not check and not self._own and self.backend != "torch":
+            # The quick path: plain tensors, nobody looking on.
+            if not kwargs:
+                tensors: Any = args if len(args) == self._count else None
+            elif not args and len(kwargs) == self._count:
+                tensors = tuple([kwargs.get(n) for n in self._open])
+            else:
+                tensors = None
+            if tensors is not None and _transforms() is None and not _dispatch_modes() and not _function_modes() and forward_ad._current_level < 0:
+                if not _is_grad_enabled() or not _any_needs_grad(tensors):
+                    found = self._function.torch(tensors, _get_num_threads(), False)
+                    if found is not None:
+                        return found
+        return self._general(bind(self._names, self._own_values(), args, kwargs), check)
+
+    def _own_values(self) -> dict[str, Tensor]:
+        return {self._names[k]: getattr(self, field) for k, field in self._own}
+
+    def _general(self, values: list[Any], check: bool) -> Any:
+        names, compiled = self._names, self._compiled
+        tensors = [as_tensor(n, v) for n, v in zip(names, values)]
+        # The module's own tensors follow the inputs.
+        own = {k for k, _ in self._own}
+        given = [k for k in range(len(names)) if k not in own] or list(range(len(names)))
+        dtype = common_type([names[k] for k in given], [values[k] for k in given], [tensors[k] for k in given])
+        device = common_device(names, tensors)
+        if check:
+            run(compiled, (), tuple(t.detach().to("cpu", dtype) for t in tensors), check=True)
+        if device.type != "cpu" or self.backend == "torch":
+            if self.backend == "native":
+                raise RuntimeError(f"the native backend runs on the CPU, the inputs are on {device}; leave `backend` out or say 'torch'")
+            results = compiled.lowered(tensors)(*[t.to(device, dtype) for t in tensors])
+            return results[0] if len(results) == 1 else tuple(results)
+        if _is_compiling() or _dispatch_modes() or any(type(t) not in _PLAIN for t in tensors):
+            from .library import operation
+
+            found = operation(compiled.spec, "[]", [t.to(dtype) for t in tensors])
+            return found[0] if len(found) == 1 else tuple(found)
+        if _transforms() is not None or forward_ad._current_level >= 0:
+            return apply(compiled, (), [t.to(dtype) for t in tensors])
+        if _is_grad_enabled() and _any_needs_grad(tensors):
+            return QuickRun.apply(compiled, (), dtype, *tensors)
+        return run(compiled, (), tuple([t if t.dtype is dtype else t.to(dtype) for t in tensors]))
+
+    # Modules made of this one.
+
+    def _derived(self, what: str, wrt: tuple[str, ...]) -> CompiledModule:
+        chosen = positions(self._compiled.inputs, wrt or self._open)
+        values = {n: self._parameters.get(f, self._buffers.get(f)) for n, f in self._fields.items()}
+        module = CompiledModule(self.source, self._told, values, self.bounds, (*self._steps, (what, tuple(chosen))), self.backend)  # type: ignore[arg-type]
+        if what != "hessian" and any(i.shape is None for i in module._compiled.inputs):
+            return module
+        if all(i.shape is not None for i in module._compiled.inputs):
+            # What has no derivative is said now, not at the first call.
+            module._function.result_axes()
+        return module
+
+    def grad(self, *wrt: str) -> CompiledModule:
+        """A module that gives the derivative of a scalar program with respect to an input (a tuple of them for several; all inputs
+        but parameters when none is named). It shares this module's parameters.
+
+        >>> from neural_compiler import compile_scheme
+        >>> compile_scheme("(* x x x)").grad("x")(x=torch.tensor(2.0))
+        tensor(12.)
+        """
+        return self._derived("grad", wrt)
+
+    def jacobian(self, *wrt: str) -> CompiledModule:
+        """A module that gives the derivatives of every number of the result: the result's axes, then the input's."""
+        return self._derived("jacobian", wrt)
+
+    def hessian(self, *wrt: str) -> CompiledModule:
+        """A module that gives all second derivatives of a scalar program; for several inputs the blocks row by row, as a tuple."""
+        return self._derived("hessian", wrt)
+
+    def __rshift__(self, other: CompiledModule) -> CompiledModule:
+        """`f >> g`: the result of `f` is the only input of `g`, in one program."""
+        from .build import joined
+
+        if not isinstance(other, CompiledModule):
+            return NotImplemented
+        return joined(self, other, None)
+
+    # Parameters.
+
+    def freeze(self) -> CompiledModule:
+        """Lets nothing train."""
+        self.requires_grad_(False)
+        return self
+
+    @torch.no_grad()
+    def project_(self) -> CompiledModule:
+        """Puts parameters that an optimiser's step took out of their bounds back to the nearest bound."""
+        for name, (low, high) in self.bounds.items():
+            getattr(self, self._fields[name]).clamp_(low, high)
+        return self
+
+    # What it is.
+
+    @property
+    def source(self) -> str:
+        """The text."""
+        return self._compiled.core.source
+
+    @property
+    def anf(self) -> str:
+        """The text in A-normal form, loops found."""
+        return self._compiled.core.anf
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        """The inputs, in order, parameters included."""
+        return self._compiled.inputs
+
+    @property
+    def graph(self) -> Graph:
+        """What runs, to be printed, drawn or read."""
+        return Graph(self._compiled, None)
+
+    def graph_for(self, **shapes: Size) -> Graph:
+        """The same for these shapes, where the program does not pin them."""
+        positions(self.inputs, list(shapes))
+        return Graph(self._compiled, [sizes(i.name, shapes[i.name]) if i.name in shapes else list(i.shape or ()) for i in self.inputs])
+
+    def explain_domain(self, ranges: Mapping[str, tuple[float, float]], dtype: torch.dtype = torch.float64, **shapes: Size) -> tuple[Diagnostic, ...]:
+        """What may leave the safe domain for inputs in these ranges; empty is a proof that nothing does.
+
+        Inputs left out may be any finite number; parameters have their value.
+        """
+        positions(self.inputs, list(ranges))
+        listed: list[tuple[float, float] | None] = []
+        for i in self.inputs:
+            if i.name in ranges:
+                low, high = ranges[i.name]
+                if not low <= high:
+                    raise ValueError(f"the range of `{i.name}` is empty: {low} to {high}")
+                listed.append((float(low), float(high)))
+            elif i.name in self._fields:
+                value = getattr(self, self._fields[i.name]).detach()
+                listed.append((float(value.min()), float(value.max())))
+            else:
+                listed.append(None)
+        told = self.graph_for(**shapes).shapes if shapes else None
+        return tuple(map(_diagnostic, self._function.domain(listed, dtype == torch.float64, told)))
+
+    def extra_repr(self) -> str:
+        derived = "".join(f".{what}({', '.join(self._names[i] for i in wrt)})" for what, wrt in self._steps)
+        inputs = ", ".join(f"{i.name}: {i.described}" for i in self.inputs)
+        return f"({inputs}){derived}: {' '.join(self.source.split())}"
+
+    def _repr_html_(self) -> str | None:
+        if any(i.shape is None for i in self.inputs):
+            return None
+        import html
+
+        return f"<pre>{html.escape(repr(self))}</pre>{self.graph._repr_svg_()}"
+
+    # State: the text stands for the program.
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        for made in ("_compiled", "_function"):
+            state.pop(made, None)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._link(self._spec)
+
+
+class Graph:
+    """A graph to look at: `print` it, draw it in a notebook, or read it with `to_dict`."""
+
+    def __init__(self, compiled: Compiled, shapes: list[list[int]] | None) -> None:
+        self._compiled = compiled
+        self.shapes = shapes
+
+    def __str__(self) -> str:
+        return self._compiled.function().graph_text(self.shapes)
+
+    __repr__ = __str__
+
+    def to_dict(self) -> dict[str, Any]:
+        """Regions, nodes, operations, attributes, constants and shapes as data."""
+        found: dict[str, Any] = json.loads(self._compiled.function().graph_json(self.shapes))
+        return found
+
+    def _repr_svg_(self) -> str:
+        return self._compiled.function().svg(self.shapes)
+
+
+_PLAIN = (Tensor, nn.Parameter)
+
+
+def _any_needs_grad(values: Sequence[Any]) -> bool:
+    for v in values:
+        if isinstance(v, Tensor) and v.requires_grad:
+            return True
+    return False

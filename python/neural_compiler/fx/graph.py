@@ -22,7 +22,7 @@ class Node:
     type: Type
     span: tuple[int, int]
     about: Mapping[str, Any]
-    """What only this kind has: `op` and `attr`, `index`, `then` and `else`, `body`, `carried`, `taped`, `region`."""
+    """What only this kind has: `op` and `attr`, `index`, `yes` and `no`, `body`, `carried`, `taped`, `region`."""
 
     @property
     def shape(self) -> Shape:
@@ -59,13 +59,15 @@ class Graph:
     inputs: tuple[tuple[str, Shape], ...]
     regions: tuple[Region, ...]
     main: int
+    axes: tuple[Shape, ...]
+    """Sizes of the results as users see them; a Jacobian may have more axes than a value of the language."""
     source: str
 
     def children(self, node: Node) -> tuple[int, ...]:
         """The regions a node runs."""
         match node.kind:
             case "if":
-                return node.about["then"], node.about["else"]
+                return node.about["yes"], node.about["no"]
             case "loop" | "back":
                 return (node.about["body"],)
             case "call":
@@ -85,16 +87,16 @@ class Graph:
                 raise AssertionError(f"a {node.kind} has one result")
 
 
-def _type(found: Any) -> Type:
-    return found if isinstance(found, str) else tuple(found)  # type: ignore[return-value]
+def _type(found: Mapping[str, Any]) -> Type:
+    return tuple(found["shape"]) if found["type"] == "value" else found["type"]
 
 
-_SHARED = {"kind", "args", "shape", "span"}
+_SHARED = {"kind", "args", "shape", "type", "span"}
 
 
 def _node(found: Mapping[str, Any]) -> Node:
     about = {k: v for k, v in found.items() if k not in _SHARED}
-    return Node(found["kind"], tuple(found["args"]), _type(found["shape"]), tuple(found["span"]), about)  # type: ignore[arg-type]
+    return Node(found["kind"], tuple(found["args"]), _type(found), tuple(found["span"]), about)  # type: ignore[arg-type]
 
 
 def _region(found: Mapping[str, Any]) -> Region:
@@ -104,4 +106,5 @@ def _region(found: Mapping[str, Any]) -> Region:
 def read(found: Mapping[str, Any]) -> Graph:
     """Reads a graph."""
     inputs = tuple((i["name"], tuple(i["shape"])) for i in found["inputs"])
-    return Graph(inputs, tuple(map(_region, found["regions"])), found["main"], found.get("source", ""))
+    axes = tuple(map(tuple, found["result_axes"]))
+    return Graph(inputs, tuple(map(_region, found["regions"])), found["main"], axes, found.get("source", ""))

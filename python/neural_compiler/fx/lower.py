@@ -12,6 +12,7 @@ from .control import Control, Limits, Regions
 from .emit import Emitter, Weights
 from .graph import Graph, Node, Region, Type, read
 from .leaf import leaf
+from .operations import flat
 from .reach import Reach
 
 
@@ -68,13 +69,18 @@ class _Lowering:
             types = tuple(shape for _, shape in self.graph.inputs)
             emitter.owned.add_module("program", self._control(call, types))
             found = emitter.tracer.create_proxy("call_module", "program", (emitter.anchor, *inputs), {})
-            return emitter.finish([found[i] for i in range(len(main.results))], "Program")
+            return emitter.finish(self._shaped([found[i] for i in range(len(main.results))]), "Program")
         found = [emitter.tensor(r) for r in emitter.emit(main, inputs)]
         ranks = tuple(len(shape) for _, shape in self.graph.inputs)
         for k, (result, reached) in enumerate(zip(main.results, Reach(self.graph, self.weights).results(self.graph.main))):
             if len(reached) < len(inputs):
                 found[k] = over_batch(found[k], len(main.nodes[result].shape), ranks, *inputs)
-        return emitter.finish(found, "Program")
+        return emitter.finish(self._shaped(found), "Program")
+
+    def _shaped(self, results: list[Any]) -> list[Any]:
+        """The results with the axes users see."""
+        types = self.graph.regions[self.graph.main].result_types
+        return [r if axes == t else flat(r, t).unflatten(-1, axes) for r, axes, t in zip(results, self.graph.axes, types)]  # type: ignore[arg-type]
 
     def control(self, region: Region, node: Node) -> Control:
         """The module of a node that runs regions."""

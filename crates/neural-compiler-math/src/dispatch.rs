@@ -186,51 +186,56 @@ fn scalar2<T: Real, K: Map2<T>>(a: T, b: T) -> T {
     canonical(if K::rare(a, b) { K::slow(a, b) } else { K::fast(a, b) })
 }
 
-#[inline(always)]
-fn slice2<T: Real, K: Map2<T>>(a: Arg<'_, T>, b: Arg<'_, T>, out: &mut [T]) {
-    if K::CHEAP {
-        match (a, b) {
-            (Arg::Slice(a), Arg::Slice(b)) => {
-                for ((o, &p), &q) in out.iter_mut().zip(a).zip(b) {
-                    *o = canonical(K::fast(p, q));
-                }
-            }
-            (Arg::Slice(a), Arg::Splat(q)) => {
-                for (o, &p) in out.iter_mut().zip(a) {
-                    *o = canonical(K::fast(p, q));
-                }
-            }
-            (Arg::Splat(p), Arg::Slice(b)) => {
-                for (o, &q) in out.iter_mut().zip(b) {
-                    *o = canonical(K::fast(p, q));
-                }
-            }
-            (Arg::Splat(p), Arg::Splat(q)) => out.fill(canonical(K::fast(p, q))),
-        }
-        return;
+/// An argument whose elements are known one by one: a slice, or one value for all.
+trait Elements<T>: Copy {
+    fn at(self, i: usize) -> T;
+    /// Elements `start..start + n`, at the beginning of a buffer.
+    fn load(self, start: usize, buffer: &mut [T]);
+}
+
+impl<T: Real> Elements<T> for &[T] {
+    #[inline(always)]
+    fn at(self, i: usize) -> T {
+        self[i]
     }
-    if let (Arg::Splat(p), Arg::Splat(q)) = (a, b) {
-        out.fill(scalar2::<T, K>(p, q));
+    #[inline(always)]
+    fn load(self, start: usize, buffer: &mut [T]) {
+        buffer.copy_from_slice(&self[start..start + buffer.len()]);
+    }
+}
+
+/// One value for all elements.
+#[derive(Clone, Copy)]
+struct Splat<T>(T);
+
+impl<T: Real> Elements<T> for Splat<T> {
+    #[inline(always)]
+    fn at(self, _: usize) -> T {
+        self.0
+    }
+    #[inline(always)]
+    fn load(self, _: usize, buffer: &mut [T]) {
+        buffer.fill(self.0);
+    }
+}
+
+/// Elements beyond the length of `out` are not read; each slice has at least as many.
+#[inline(always)]
+fn slice2<T: Real, K: Map2<T>>(a: impl Elements<T>, b: impl Elements<T>, out: &mut [T]) {
+    if K::CHEAP {
+        for (i, o) in out.iter_mut().enumerate() {
+            *o = canonical(K::fast(a.at(i), b.at(i)));
+        }
         return;
     }
     let mut left = [T::ZERO; TAIL];
     let mut right = [T::ZERO; TAIL];
     let mut result = [T::ZERO; TAIL];
-    if let Arg::Splat(p) = a {
-        left = [p; TAIL];
-    }
-    if let Arg::Splat(q) = b {
-        right = [q; TAIL];
-    }
     let mut start = 0;
     for os in out.chunks_mut(TAIL) {
         let n = os.len();
-        if let Arg::Slice(a) = a {
-            left[..n].copy_from_slice(&a[start..start + n]);
-        }
-        if let Arg::Slice(b) = b {
-            right[..n].copy_from_slice(&b[start..start + n]);
-        }
+        a.load(start, &mut left[..n]);
+        b.load(start, &mut right[..n]);
         let padded = n.next_multiple_of(PAD).min(TAIL);
         let mut any = 0u64;
         for ((o, &p), &q) in result[..padded].iter_mut().zip(&left[..padded]).zip(&right[..padded]) {
@@ -253,7 +258,7 @@ fn slice2<T: Real, K: Map2<T>>(a: Arg<'_, T>, b: Arg<'_, T>, out: &mut [T]) {
 macro_rules! slice_entry_points {
     ($module:ident, $(#[$attr:meta])*) => {
         mod $module {
-            use super::{Arg, Map1, Map2, Real};
+            use super::{Map1, Map2, Real, Splat};
 
             /// # Safety
             /// The CPU must have the level's instructions.
@@ -265,8 +270,22 @@ macro_rules! slice_entry_points {
             /// # Safety
             /// The CPU must have the level's instructions.
             $(#[$attr])*
-            pub(super) unsafe fn slice2<T: Real, K: Map2<T>>(a: Arg<'_, T>, b: Arg<'_, T>, out: &mut [T]) {
-                super::slice2::<T, K>(a, b, out)
+            pub(super) unsafe fn slices<T: Real, K: Map2<T>>(a: &[T], b: &[T], out: &mut [T]) {
+                super::slice2::<T, K>(&a[..out.len()], &b[..out.len()], out)
+            }
+
+            /// # Safety
+            /// The CPU must have the level's instructions.
+            $(#[$attr])*
+            pub(super) unsafe fn left<T: Real, K: Map2<T>>(a: &[T], b: T, out: &mut [T]) {
+                super::slice2::<T, K>(&a[..out.len()], Splat(b), out)
+            }
+
+            /// # Safety
+            /// The CPU must have the level's instructions.
+            $(#[$attr])*
+            pub(super) unsafe fn right<T: Real, K: Map2<T>>(a: T, b: &[T], out: &mut [T]) {
+                super::slice2::<T, K>(Splat(a), &b[..out.len()], out)
             }
         }
     };
@@ -315,7 +334,14 @@ fn scalar_level() -> usize {
 type Scalar1<T> = unsafe fn(T) -> T;
 type Slice1<T> = unsafe fn(&[T], &mut [T]);
 type Scalar2<T> = unsafe fn(T, T) -> T;
-type Slice2<T> = unsafe fn(Arg<'_, T>, Arg<'_, T>, &mut [T]);
+
+/// The loops of a function of two arguments at one level, by which argument is a slice.
+#[derive(Clone, Copy)]
+struct Loops2<T> {
+    slices: unsafe fn(&[T], &[T], &mut [T]),
+    left: unsafe fn(&[T], T, &mut [T]),
+    right: unsafe fn(T, &[T], &mut [T]),
+}
 
 /// A function of one argument, for f32 and f64, one value or a slice at a time.
 pub struct Unary {
@@ -356,6 +382,7 @@ impl Unary {
     ///
     /// # Panics
     /// If the lengths differ.
+    #[inline]
     pub fn f32_slice(&self, level: Level, x: &[f32], out: &mut [f32]) {
         assert_eq!(x.len(), out.len(), "{}: slices of unequal length", self.name);
         // SAFETY: the level is one this CPU has.
@@ -366,6 +393,7 @@ impl Unary {
     ///
     /// # Panics
     /// If the lengths differ.
+    #[inline]
     pub fn f64_slice(&self, level: Level, x: &[f64], out: &mut [f64]) {
         assert_eq!(x.len(), out.len(), "{}: slices of unequal length", self.name);
         // SAFETY: the level is one this CPU has.
@@ -379,14 +407,24 @@ impl std::fmt::Debug for Unary {
     }
 }
 
+macro_rules! loops2 {
+    ($t:ident, $k:ident) => {
+        [
+            Loops2 { slices: baseline::slices::<$t, $k>, left: baseline::left::<$t, $k>, right: baseline::right::<$t, $k> },
+            Loops2 { slices: avx2::slices::<$t, $k>, left: avx2::left::<$t, $k>, right: avx2::right::<$t, $k> },
+            Loops2 { slices: avx512::slices::<$t, $k>, left: avx512::left::<$t, $k>, right: avx512::right::<$t, $k> },
+        ]
+    };
+}
+
 /// A function of two arguments, for f32 and f64, one pair or slices at a time.
 pub struct Binary {
     /// Its name, as in the source language.
     pub name: &'static str,
     f32: [Scalar2<f32>; 2],
     f64: [Scalar2<f64>; 2],
-    f32_slice: [Slice2<f32>; 3],
-    f64_slice: [Slice2<f64>; 3],
+    f32_slice: [Loops2<f32>; 3],
+    f64_slice: [Loops2<f64>; 3],
 }
 
 impl Binary {
@@ -395,8 +433,8 @@ impl Binary {
             name,
             f32: [one_baseline::scalar2::<f32, K>, one_avx2::scalar2::<f32, K>],
             f64: [one_baseline::scalar2::<f64, K>, one_avx2::scalar2::<f64, K>],
-            f32_slice: [baseline::slice2::<f32, K>, avx2::slice2::<f32, K>, avx512::slice2::<f32, K>],
-            f64_slice: [baseline::slice2::<f64, K>, avx2::slice2::<f64, K>, avx512::slice2::<f64, K>],
+            f32_slice: loops2!(f32, K),
+            f64_slice: loops2!(f64, K),
         }
     }
 
@@ -418,20 +456,38 @@ impl Binary {
     ///
     /// # Panics
     /// If the length of a slice differs from that of `out`.
+    #[inline]
     pub fn f32_slice(&self, level: Level, a: Arg<'_, f32>, b: Arg<'_, f32>, out: &mut [f32]) {
         check_lengths(self.name, &a, &b, out.len());
+        let loops = &self.f32_slice[level.min(Level::best()) as usize];
         // SAFETY: the level is one this CPU has.
-        unsafe { self.f32_slice[level.min(Level::best()) as usize](a, b, out) }
+        unsafe {
+            match (a, b) {
+                (Arg::Slice(a), Arg::Slice(b)) => (loops.slices)(a, b, out),
+                (Arg::Slice(a), Arg::Splat(b)) => (loops.left)(a, b, out),
+                (Arg::Splat(a), Arg::Slice(b)) => (loops.right)(a, b, out),
+                (Arg::Splat(a), Arg::Splat(b)) => out.fill(self.f32(a, b)),
+            }
+        }
     }
 
     /// `out[i] = f(a[i], b[i])` with the instructions of `level` (of the best level, if this CPU lacks it).
     ///
     /// # Panics
     /// If the length of a slice differs from that of `out`.
+    #[inline]
     pub fn f64_slice(&self, level: Level, a: Arg<'_, f64>, b: Arg<'_, f64>, out: &mut [f64]) {
         check_lengths(self.name, &a, &b, out.len());
+        let loops = &self.f64_slice[level.min(Level::best()) as usize];
         // SAFETY: the level is one this CPU has.
-        unsafe { self.f64_slice[level.min(Level::best()) as usize](a, b, out) }
+        unsafe {
+            match (a, b) {
+                (Arg::Slice(a), Arg::Slice(b)) => (loops.slices)(a, b, out),
+                (Arg::Slice(a), Arg::Splat(b)) => (loops.left)(a, b, out),
+                (Arg::Splat(a), Arg::Slice(b)) => (loops.right)(a, b, out),
+                (Arg::Splat(a), Arg::Splat(b)) => out.fill(self.f64(a, b)),
+            }
+        }
     }
 }
 
@@ -441,6 +497,7 @@ impl std::fmt::Debug for Binary {
     }
 }
 
+#[inline]
 fn check_lengths<T>(name: &str, a: &Arg<'_, T>, b: &Arg<'_, T>, n: usize) {
     for arg in [a, b] {
         if let Arg::Slice(s) = arg {

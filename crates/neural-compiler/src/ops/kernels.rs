@@ -87,13 +87,26 @@ pub(crate) fn matmul<T: Ring>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &m
     let (rows, inner) = rows_columns(args[0].shape);
     let (_, columns) = rows_columns(args[1].shape);
     let (a, b) = (args[0].data, args[1].data);
-    for i in 0..rows {
+    for i in (0..rows).step_by(ROWS) {
+        let n = ROWS.min(rows - i);
         for j in 0..columns {
-            out[i * columns + j] = sum((0..inner).map(|k| a[i * inner + k] * b[k * columns + j]));
+            // Sums do not wait for each other, so several rows at once take the time of one.
+            let mut sums = [T::ZERO; ROWS];
+            for k in 0..inner {
+                let x = b[k * columns + j];
+                for (r, s) in sums[..n].iter_mut().enumerate() {
+                    let product = a[(i + r) * inner + k] * x;
+                    *s = if k == 0 { product } else { *s + product };
+                }
+            }
+            sums[..n].iter().enumerate().for_each(|(r, &s)| out[(i + r) * columns + j] = s);
         }
     }
     Ok(())
 }
+
+/// Rows of a product that are summed side by side.
+const ROWS: usize = 8;
 
 /// Rows become columns.
 pub(crate) fn transpose<T: Copy>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut [T]) -> Out {

@@ -5,6 +5,7 @@
 
 use super::code::Source;
 use super::record::{Held, Record};
+use super::tile::Count;
 use crate::ops::block::Block;
 use crate::ops::real::Real;
 use crate::tape::{Place, Rate};
@@ -42,6 +43,8 @@ pub(super) struct Memory<T> {
     pub(super) records: Vec<Option<Rc<Record<T>>>>,
     /// What records hold, and buffers of freed ones.
     pub(super) held: Held<T>,
+    /// Loop rounds and calls of the tile.
+    pub(super) steps: Count,
     /// Masks not in use.
     masks: Vec<Vec<bool>>,
     /// Room for operations on whole values.
@@ -66,6 +69,7 @@ impl<T> Default for Memory<T> {
             uniform: Vec::new(),
             records: Vec::new(),
             held: Held::default(),
+            steps: Count::default(),
             masks: Vec::new(),
             blocks: Vec::new(),
             numbers: Vec::new(),
@@ -185,22 +189,47 @@ impl<T: Real> Memory<T> {
         self.own.swap(a, b);
     }
 
-    /// Views of arguments beside the lanes of a slot to write, which must be none of them.
+    /// A view of an argument of an operation that writes the slot `out`, which must be another.
+    ///
+    /// # Safety
+    /// Nothing may write the slot while it is seen.
     #[inline]
-    pub(super) fn apply<const N: usize>(&mut self, args: [Source; N], base: Base, out: u32, f: impl FnOnce([Arg<'_, T>; N], &mut [T])) {
-        let out = base.varying + out as usize;
-        let lanes = self.lanes;
-        let views = args.map(|a| match a {
+    unsafe fn view<'v>(&self, source: Source, base: Base, out: usize) -> Arg<'v, T> {
+        match source {
             Source::Uniform(at) => Arg::Splat(self.uniform[base.uniform + at as usize]),
             Source::Varying(at) => {
                 let slot = base.varying + at as usize;
                 debug_assert_ne!(slot, out);
-                // SAFETY: as in `lanes`; the slot differs from `out`, so nothing writes it while it is seen.
-                Arg::Slice(unsafe { std::slice::from_raw_parts(self.starts[slot], lanes) })
+                // SAFETY: as in `lanes`.
+                Arg::Slice(unsafe { std::slice::from_raw_parts(self.starts[slot], self.lanes) })
             }
-        });
-        // SAFETY: as in `lanes_mut`; no view above is of this slot.
-        f(views, unsafe { std::slice::from_raw_parts_mut(self.starts[out], lanes) });
+        }
+    }
+
+    /// An argument beside the lanes of a slot to write.
+    #[inline]
+    pub(super) fn apply1(&mut self, x: Source, base: Base, out: u32, f: impl FnOnce(Arg<'_, T>, &mut [T])) {
+        let out = base.varying + out as usize;
+        // SAFETY: steps write no slot they read (see `code`), so the view is of another slot.
+        let x = unsafe { self.view(x, base, out) };
+        f(x, self.lanes_mut(out));
+    }
+
+    /// Two arguments beside the lanes of a slot to write.
+    #[inline]
+    pub(super) fn apply2(&mut self, x: Source, y: Source, base: Base, out: u32, f: impl FnOnce(Arg<'_, T>, Arg<'_, T>, &mut [T])) {
+        let out = base.varying + out as usize;
+        // SAFETY: as in `apply1`.
+        let (x, y) = unsafe { (self.view(x, base, out), self.view(y, base, out)) };
+        f(x, y, self.lanes_mut(out));
+    }
+
+    /// Three arguments beside the lanes of a slot to write.
+    pub(super) fn apply3(&mut self, [x, y, z]: [Source; 3], base: Base, out: u32, f: impl FnOnce(Arg<'_, T>, Arg<'_, T>, Arg<'_, T>, &mut [T])) {
+        let out = base.varying + out as usize;
+        // SAFETY: as in `apply1`.
+        let (x, y, z) = unsafe { (self.view(x, base, out), self.view(y, base, out), self.view(z, base, out)) };
+        f(x, y, z, self.lanes_mut(out));
     }
 
     /// A matrix all lanes share times the vector in the slots `x`, into the slots `out`, which must be others.

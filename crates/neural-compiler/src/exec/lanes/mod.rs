@@ -124,8 +124,8 @@ pub struct Engine {
     widest: usize,
 }
 
-/// Bytes of a tile that stay in the first-level cache beside the inputs.
-const TILE_BYTES: usize = 24 * 1024;
+/// Bytes of a tile that stay in the first-level cache, inputs and results that are used in place included.
+const TILE_BYTES: usize = 32 * 1024;
 
 /// Below this many lanes per thread, starting threads costs more than it saves.
 const LANES_PER_THREAD: usize = 4096;
@@ -149,13 +149,11 @@ impl Engine {
         let graph = flatten(graph);
         let tape = Tape::with_uniform(&graph, uniform);
         let main = &tape.regions[graph.main.0 as usize];
-        // Inputs are read where they are, so the main region's parameters take no room in a tile.
-        let params: u32 = main.params.iter().filter(|p| p.rate == Rate::Varying).map(|p| p.len).sum();
         let inner = tape.regions.iter().enumerate().filter(|(r, _)| *r != graph.main.0 as usize).map(|(_, t)| t.slots).max().unwrap_or(0);
-        let slots = (main.slots - params + inner).max(1) as usize;
+        let slots = (main.slots + inner).max(1) as usize;
         let recursive = graph.regions.iter().any(|r| r.nodes.iter().any(|n| matches!(n.kind, Kind::Call(_))));
         // Every call in a call takes a frame of its own: smaller tiles, smaller frames.
-        let widest = if recursive { 256 } else { 2048 };
+        let widest = if recursive { 256 } else { 1024 };
         let own = |(k, place): &(usize, &crate::tape::Place)| {
             let once = main.results.iter().filter(|p| p == place).count() == 1;
             place.rate == Rate::Varying && place.len == 1 && !reduced[*k] && once && !main.params.contains(place)

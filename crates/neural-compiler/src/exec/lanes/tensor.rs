@@ -35,13 +35,8 @@ impl Application<'_> {
         let mut out = std::mem::take(&mut memory.numbers);
         out.clear();
         out.resize(self.shape.len(), T::ZERO);
-        let operands: Vec<Operand<'_, T>> = self
-            .args
-            .iter()
-            .zip(self.shapes)
-            .map(|(p, &shape)| Operand { data: &memory.uniform[base.uniform + p.at as usize..][..p.len as usize], shape })
-            .collect();
-        let done = T::kernel(self.kernel)(&operands, self.attr, self.shape, &mut out);
+        let data = |k: usize| &memory.uniform[base.uniform + self.args[k].at as usize..][..self.args[k].len as usize];
+        let done = operands(self.shapes, data, |operands| T::kernel(self.kernel)(operands, self.attr, self.shape, &mut out));
         let at = base.uniform + self.out.at as usize;
         if done.is_ok() {
             memory.uniform[at..at + out.len()].iter_mut().zip(&out).for_each(|(o, &x)| *o = canonical(x));
@@ -143,17 +138,25 @@ impl Application<'_> {
     }
 }
 
-/// Cuts the arguments apart: without allocating, for as many as nearly all operations have.
+/// Arguments that need no allocation.
+const FEW_OPERANDS: usize = 16;
+
+/// Hands on operands with data from `data(k)`.
+fn operands<'d, N: Copy + 'd, R>(shapes: &[Shape], mut data: impl FnMut(usize) -> &'d [N], f: impl FnOnce(&[Operand<'_, N>]) -> R) -> R {
+    if shapes.len() > FEW_OPERANDS {
+        return f(&shapes.iter().enumerate().map(|(k, &shape)| Operand { data: data(k), shape }).collect::<Vec<_>>());
+    }
+    let mut few = [Operand { data: &[], shape: Shape::Scalar }; FEW_OPERANDS];
+    few.iter_mut().zip(shapes).enumerate().for_each(|(k, (o, &shape))| *o = Operand { data: data(k), shape });
+    f(&few[..shapes.len()])
+}
+
+/// Cuts arguments that stand one after the other apart.
 fn with_operands<N: Copy, R>(numbers: &[N], places: &[Place], shapes: &[Shape], f: impl FnOnce(&[Operand<'_, N>]) -> R) -> R {
     let mut at = 0;
-    let mut next = |k: usize| {
-        let data = &numbers[at..at + places[k].len as usize];
-        at += data.len();
-        Operand { data, shape: shapes[k] }
+    let next = |k: usize| {
+        at += places[k].len as usize;
+        &numbers[at - places[k].len as usize..at]
     };
-    match places.len() {
-        1 => f(&[next(0)]),
-        2 => f(&[next(0), next(1)]),
-        n => f(&(0..n).map(next).collect::<Vec<_>>()),
-    }
+    operands(shapes, next, f)
 }

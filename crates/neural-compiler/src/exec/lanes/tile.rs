@@ -2,7 +2,7 @@
 //! Invariants: an instruction may compute anything in lanes that are not active, but fails, loops and recurses only for active
 //! ones; a lane that failed is active no more.
 
-use super::code::{Prepared, Step};
+use super::code::{Prepared, Source, Step};
 use super::memory::{Base, Memory};
 use super::record::{Record, Stored};
 use super::reduce::Sums;
@@ -22,7 +22,7 @@ pub(super) type Mask<'m> = Option<&'m [bool]>;
 
 /// Loop rounds and calls: those all lanes took, and those of each lane where they differ.
 #[derive(Default)]
-struct Count {
+pub(super) struct Count {
     common: u64,
     own: Vec<u64>,
     /// No lane has more of its own.
@@ -41,15 +41,22 @@ pub(super) struct TileRun<'a, T> {
     /// Errors of the tile, by lane; empty while there are none.
     failed: Vec<Option<EvalError>>,
     pub(super) depth: usize,
-    steps: Count,
     /// Rounds are being run again for a walk back: they have been counted.
     pub(super) again: bool,
+}
+
+impl Count {
+    fn start(&mut self) {
+        self.common = 0;
+        self.most = 0;
+        self.own.clear();
+    }
 }
 
 impl<'a, T: Real> TileRun<'a, T> {
     pub(super) fn new(engine: &'a Engine, memory: &'a mut Memory<T>, options: &'a BatchOptions, width: usize) -> TileRun<'a, T> {
         let Engine { graph, tape, code, .. } = engine;
-        TileRun { graph, tape, code, engine, memory, options, width, lanes: 0, failed: Vec::new(), depth: 0, steps: Count::default(), again: false }
+        TileRun { graph, tape, code, engine, memory, options, width, lanes: 0, failed: Vec::new(), depth: 0, again: false }
     }
 
     /// Lanes `from .. from + count` of the batch, tile by tile; `outputs` holds just these, `sums` takes what is reduced.
@@ -83,7 +90,7 @@ impl<'a, T: Real> TileRun<'a, T> {
         for start in (0..count).step_by(self.width) {
             self.lanes = self.width.min(count - start);
             self.memory.tile(self.lanes);
-            self.steps = Count::default();
+            self.memory.steps.start();
             self.bring(inputs, from + start);
             self.lend_outputs(outputs, start);
             self.region(main, Base::default(), None)?;
@@ -172,6 +179,10 @@ impl<'a, T: Real> TileRun<'a, T> {
                 continue;
             }
             for element in 0..n {
+                if n == 1 && place.rate == Rate::Varying {
+                    outputs[k][start..start + self.lanes].copy_from_slice(self.memory.lanes(place.at as usize));
+                    continue;
+                }
                 let target = outputs[k][start * n..].iter_mut().skip(element).step_by(n);
                 match place.rate {
                     Rate::Uniform => {
@@ -241,19 +252,21 @@ impl<'a, T: Real> TileRun<'a, T> {
             return true;
         }
         let limit = self.options.run.limits.steps;
+        let steps = &mut self.memory.steps;
         match mask {
-            None => self.steps.common += 1,
+            None => steps.common += 1,
             Some(mask) => {
-                self.steps.own.resize(self.lanes, 0);
-                self.steps.own.iter_mut().zip(mask).for_each(|(n, &m)| *n += u64::from(m));
-                self.steps.most += 1;
+                steps.own.resize(self.lanes, 0);
+                steps.own.iter_mut().zip(mask).for_each(|(n, &m)| *n += u64::from(m));
+                steps.most += 1;
             }
         }
-        if self.steps.common + self.steps.most <= limit {
+        if steps.common + steps.most <= limit {
             return true;
         }
         for lane in 0..self.lanes {
-            if self.is_active(mask, lane) && self.steps.common + self.steps.own.get(lane).unwrap_or(&0) > limit {
+            let steps = &self.memory.steps;
+            if self.is_active(mask, lane) && steps.common + steps.own.get(lane).unwrap_or(&0) > limit {
                 self.fail(lane, EvalError::new("limit-steps", span, format!("the run takes more than {limit} loop rounds and calls")));
             }
         }
@@ -280,22 +293,22 @@ impl<'a, T: Real> TileRun<'a, T> {
     fn step(&mut self, id: RegionId, step: &Step, base: Base, mask: Mask<'_>) -> Result<(), EvalError> {
         let level = self.options.level;
         match *step {
-            Step::Unary(f, x, out) => self.memory.apply([super::code::Source::Varying(x)], base, out, |[x], out| match (x, &mut *out) {
+            Step::Unary(f, x, out) => self.memory.apply1(Source::Varying(x), base, out, |x, out| match (x, &mut *out) {
                 (Arg::Slice([x]), [out]) => *out = T::unary(f, *x),
                 (Arg::Slice(x), out) => T::unary_slice(f, level, x, out),
                 (Arg::Splat(x), out) => out.fill(T::unary(f, x)),
             }),
-            Step::Binary(f, x, y, out) => self.memory.apply([x, y], base, out, |[x, y], out| match out {
+            Step::Binary(f, x, y, out) => self.memory.apply2(x, y, base, out, |x, y, out| match out {
                 [out] => *out = T::binary(f, first(x), first(y)),
                 out => T::binary_slice(f, level, x, y, out),
             }),
-            Step::Select(args, out) => self.memory.apply(args, base, out, |[test, x, y], out| T::select_slice(level, test, x, y, out)),
+            Step::Select(args, out) => self.memory.apply3(args, base, out, |test, x, y, out| T::select_slice(level, test, x, y, out)),
             Step::Number(kernel, args, arity, out) => {
                 let point = args.map(|a| self.memory.uniform[base.uniform + a as usize]);
                 self.memory.uniform[base.uniform + out as usize] = apply_scalar(kernel, &point[..arity as usize]);
             }
             Step::Constant(x, out) => self.memory.uniform[base.uniform + out as usize] = T::from_f64(x),
-            Step::Copy(from, out) => self.memory.apply([from], base, out, |[x], out| match x {
+            Step::Copy(from, out) => self.memory.apply1(from, base, out, |x, out| match x {
                 Arg::Slice(x) => out.copy_from_slice(x),
                 Arg::Splat(x) => out.fill(x),
             }),

@@ -1,0 +1,96 @@
+"""What the engine promised. In: records of the suite `batches`; out: for each promise and program, the ratio seen and whether it holds.
+
+All promises are for one thread and f32. Each is judged twice: for the engine called from Rust, and through the Python package,
+which pays for the call as every peer in Python does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+Times = dict[str, float]
+OURS = ("ours_rust", "ours")
+
+
+@dataclass(frozen=True)
+class Floor:
+    """One promise."""
+
+    text: str
+    lanes: int
+    gradient: bool | None
+    """None: for both."""
+    needed: float
+    """The ratio must be at least this."""
+    ratio: Callable[[Times, str], float | None]
+    """Of the times of a case and the name of our contender; None where it cannot be formed."""
+    ours: tuple[str, ...] = OURS
+
+
+def times_as_fast_as(*peers: str) -> Callable[[Times, str], float | None]:
+    """How many times as fast as the best of some peers."""
+
+    def ratio(times: Times, ours: str) -> float | None:
+        found = [times[p] for p in peers if p in times]
+        return min(found) / times[ours] if found and ours in times else None
+
+    return ratio
+
+
+def of_microseconds(limit: float) -> Callable[[Times, str], float | None]:
+    """How often the time fits into a limit."""
+    return lambda times, ours: limit * 1e-6 / times[ours] if ours in times else None
+
+
+FLOORS = (
+    Floor("batch 1 from Rust within 0.3 µs", 1, False, 1.0, of_microseconds(0.3), ("ours_rust",)),
+    Floor("values at 10^4: as fast as heyoka", 10**4, False, 1.0, times_as_fast_as("heyoka_cfunc")),
+    Floor("values at 10^4: 3x as fast as torch eager", 10**4, False, 3.0, times_as_fast_as("eager")),
+    Floor("gradients at 10^4: as fast as heyoka", 10**4, True, 1.0, times_as_fast_as("heyoka_cfunc")),
+    Floor("gradients at 10^4: 8x as fast as torch eager", 10**4, True, 8.0, times_as_fast_as("eager")),
+    Floor("at 10^4 within 3x of the native loop", 10**4, None, 1 / 3, times_as_fast_as("native")),
+    Floor("at 10^6 within 2x of the better of jax and heyoka", 10**6, None, 1 / 2, times_as_fast_as("jax_jit", "heyoka_cfunc")),
+)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A promise held against one program."""
+
+    floor: str
+    program: str
+    gradient: bool
+    ours: str
+    ratio: float
+    needed: float
+
+    @property
+    def met(self) -> bool:
+        """Whether it holds."""
+        return self.ratio >= self.needed
+
+    def record(self) -> dict[str, Any]:
+        """For bench.json."""
+        return asdict(self) | {"met": self.met}
+
+
+def times_of(record: dict[str, Any]) -> Times:
+    """Seconds per call of the contenders that have a time."""
+    return {name: c["best"] for name, c in record.get("contenders", {}).items() if "best" in c}
+
+
+def judge(records: list[dict[str, Any]]) -> list[Verdict]:
+    """Every promise against every program it speaks of."""
+    verdicts = []
+    for floor in FLOORS:
+        for record in records:
+            wanted = record["threads"] == 1 and record["dtype"] == "float32" and record["lanes"] == floor.lanes
+            if not wanted or floor.gradient not in (None, record["gradient"]):
+                continue
+            for ours in floor.ours:
+                ratio = floor.ratio(times_of(record), ours)
+                if ratio is not None:
+                    verdicts.append(Verdict(floor.text, record["program"], record["gradient"], ours, ratio, floor.needed))
+    return verdicts

@@ -1,0 +1,67 @@
+"""PyTorch as most people write it: one operation after the other, derivatives through autograd."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from . import Case, Namespace, Prepared
+
+LABEL = "torch eager"
+
+
+def version() -> str:
+    """PyTorch's version."""
+    return f"torch {torch.__version__}"
+
+
+def namespace(dtype: np.dtype) -> Namespace:
+    """Torch under the names of the catalogue."""
+    kind = torch.from_numpy(np.zeros(0, dtype)).dtype
+    return Namespace(torch, lambda value: torch.tensor(value, dtype=kind))
+
+
+def tensors(case: Case) -> list[torch.Tensor]:
+    """One tensor per input, or all as rows of one where the formula is written so."""
+    whole = torch.from_numpy(case.columns)
+    return [whole] if case.program.stacked else list(whole)
+
+
+def formula(case: Case) -> Any:
+    """The formula over such tensors."""
+    m = namespace(case.dtype)
+    by_hand = case.program.stacked or case.program.formula
+    return lambda *columns: by_hand(m, *columns)
+
+
+def results(case: Case, out: Any) -> list[np.ndarray]:
+    """Tensors as columns."""
+    if not case.gradient:
+        return [out.numpy()]
+    value, *partials = (t.detach().numpy() for t in out)
+    return [value, *(partials[0] if case.program.stacked else partials)]
+
+
+def prepare(case: Case) -> Prepared:
+    """Forward, and backward from a column of ones."""
+    torch.set_num_threads(case.threads)
+    f = formula(case)
+    columns = tensors(case)
+    if not case.gradient:
+
+        def run() -> Any:
+            with torch.inference_mode():
+                return f(*columns)
+    else:
+        columns = [c.requires_grad_() for c in columns]
+        ones = torch.ones(case.lanes, dtype=columns[0].dtype)
+
+        def run() -> Any:
+            value = f(*columns)
+            if not value.requires_grad:  # a program of comparisons alone
+                return value, *(torch.zeros_like(c) for c in columns)
+            return value, *torch.autograd.grad(value, columns, ones)
+
+    return Prepared(run, lambda out: results(case, out))

@@ -1,0 +1,88 @@
+"""Results as tables. In: the content of bench.json; out: lines of text for a terminal, or Markdown.
+
+A cell of a peer is its time and, in brackets, how many times as long as our engine from Rust it takes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from floors import times_of
+
+Table = tuple[str, list[str], list[list[str]]]
+"""A title, the heads of the columns, the rows."""
+
+
+def microseconds(seconds: float) -> str:
+    """Three digits, without exponents."""
+    value = seconds * 1e6
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def factor(ratio: float) -> str:
+    """Two digits or whole numbers."""
+    return f"{ratio:,.0f}x" if ratio >= 10 else f"{ratio:.1f}x" if ratio >= 1 else f"{ratio:.2f}x"
+
+
+def power(lanes: int) -> str:
+    """10^4 for 10000."""
+    digits = str(lanes)
+    return f"10^{len(digits) - 1}" if lanes >= 1000 and digits.strip("0") == "1" else digits
+
+
+def batches(section: dict[str, Any]) -> list[Table]:
+    """One table for each number of threads, type, kind of result and size of batch."""
+    names = list(section["labels"])
+    reference = "ours_rust" if "ours_rust" in names else names[0]
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for record in section["records"]:
+        groups.setdefault((record["threads"], record["dtype"], record["gradient"], record["lanes"]), []).append(record)
+    tables = []
+    for (threads, dtype, gradient, lanes), records in groups.items():
+        title = f"{'value and gradient' if gradient else 'value'}, batch {power(lanes)}, {dtype}, {threads} thread{'s' if threads > 1 else ''}, µs per call"
+        rows = []
+        for record in records:
+            times = times_of(record)
+            base = times.get(reference)
+            cells = []
+            for name in names:
+                if name not in times:
+                    cell = record.get("contenders", {}).get(name, {})
+                    cells.append("WRONG" if "wrong" in cell else "failed" if "failed" in cell else "-")
+                elif name == reference or base is None:
+                    cells.append(microseconds(times[name]))
+                else:
+                    cells.append(f"{microseconds(times[name])} ({factor(times[name] / base)})")
+            rows.append([record["program"], *cells])
+        tables.append((title, ["program", *section["labels"].values()], rows))
+    return tables
+
+
+def floors(verdicts: list[dict[str, Any]]) -> Table:
+    """For each promise how many programs keep it, and which do not with the ratio seen."""
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for verdict in verdicts:
+        groups.setdefault((verdict["floor"], verdict["ours"]), []).append(verdict)
+    rows = []
+    for (floor, ours), group in groups.items():
+        missed = sorted((v for v in group if not v["met"]), key=lambda v: v["ratio"])
+        shown = ", ".join(f"{v['program']}{' gradient' if v['gradient'] and 'gradients' not in floor else ''} {v['ratio']:.2f}" for v in missed)
+        status = f"met, {len(group)} of {len(group)}" if not missed else f"MISSED, {len(group) - len(missed)} of {len(group)} met"
+        needed = f"{group[0]['needed']:.2f}"
+        rows.append([floor, "Rust" if ours == "ours_rust" else "Python", needed, status, shown])
+    return "floors (one thread, f32)", ["floor", "called from", "ratio needed", "result", "misses with the ratio seen"], rows
+
+
+def text(table: Table) -> str:
+    """For a terminal."""
+    title, heads, rows = table
+    widths = [max(len(str(line[i])) for line in [heads, *rows]) for i in range(len(heads))]
+    lines = ["  ".join(f"{cell:<{w}}" if i == 0 else f"{cell:>{w}}" for i, (cell, w) in enumerate(zip(line, widths))).rstrip() for line in [heads, *rows]]
+    return "\n".join([title, "-" * len(title), *lines, ""])
+
+
+def markdown(table: Table) -> str:
+    """For a page."""
+    title, heads, rows = table
+    lines = [heads, ["---"] + ["---:"] * (len(heads) - 1), *rows]
+    return "\n".join([f"### {title[0].upper()}{title[1:]}", "", *("| " + " | ".join(line) + " |" for line in lines), ""])

@@ -154,8 +154,9 @@ fn view(tensor: &DlTensor) -> View<'_> {
     View { data: tensor.data.cast_const().cast(), shape: list(tensor.shape), strides: list(tensor.strides) }
 }
 
-/// Calls a function on tensors. `None`: the tensors are not of one type on the CPU, or there is no exchange.
-pub(crate) fn call<'py>(py: Python<'py>, function: &Function, inputs: &Bound<'py, PyTuple>, how: How) -> PyResult<Option<Vec<Py<PyAny>>>> {
+/// Calls a function on tensors. `None`: the tensors are not of one type on the CPU, or there is no exchange, or (with `fitting`) a
+/// cotangent would not have the shape of its input without a sum over some axes.
+pub(crate) fn call<'py>(py: Python<'py>, function: &Function, inputs: &Bound<'py, PyTuple>, fitting: bool, how: How) -> PyResult<Option<Vec<Py<PyAny>>>> {
     let Some(torch) = TORCH.get() else { return Ok(None) };
     let count = inputs.len();
     if count == 0 || count > MOST_INPUTS {
@@ -178,19 +179,30 @@ pub(crate) fn call<'py>(py: Python<'py>, function: &Function, inputs: &Bound<'py
     views.iter_mut().zip(tensors).for_each(|(v, t)| *v = view(t));
     let views = &views[..count];
     match dtype.bits {
-        32 => run::<f32>(py, torch, function, views, dtype, how).map(Some),
-        64 => run::<f64>(py, torch, function, views, dtype, how).map(Some),
+        32 => run::<f32>(py, torch, function, views, dtype, fitting, how),
+        64 => run::<f64>(py, torch, function, views, dtype, fitting, how),
         _ => Ok(None),
     }
 }
 
-fn run<T: Number>(py: Python<'_>, torch: &Torch, function: &Function, views: &[View<'_>], dtype: DataType, how: How) -> PyResult<Vec<Py<PyAny>>> {
+fn run<T: Number>(
+    py: Python<'_>,
+    torch: &Torch,
+    function: &Function,
+    views: &[View<'_>],
+    dtype: DataType,
+    fitting: bool,
+    how: How,
+) -> PyResult<Option<Vec<Py<PyAny>>>> {
     let plan = function.plan(py, views)?;
+    if fitting && !plan.fits(views) {
+        return Ok(None);
+    }
     let results: Vec<Fresh> = (0..plan.variant.results.len()).map(|k| Fresh::new(torch, plan.sizes(k, views), dtype)).collect::<PyResult<_>>()?;
     let pointers: Vec<*mut T> = results.iter().map(|r| r.data().cast()).collect();
     // SAFETY: the tensors are held by the caller's tuple; results are fresh memory of the right size.
     unsafe { function.run(py, &plan, views, &pointers, how)? };
-    results.into_iter().map(|r| r.into_object(py, torch)).collect()
+    results.into_iter().map(|r| r.into_object(py, torch)).collect::<PyResult<_>>().map(Some)
 }
 
 /// A tensor of ours that Python does not know yet.

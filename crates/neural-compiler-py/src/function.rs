@@ -106,6 +106,13 @@ impl Plan {
             _ => self.batch.iter().copied().chain(self.variant.derived.axes[k].iter().map(|&n| n as i64)).collect(),
         }
     }
+
+    /// Whether every cotangent has the shape of its input.
+    pub(crate) fn fits(&self, views: &[View<'_>]) -> bool {
+        let Plan { variant, batch, summed, .. } = self;
+        let fit = |(k, like): (usize, &Option<usize>)| like.is_none_or(|i| summed >> k & 1 == 1 || views[i].batch(variant.inputs[i].len()) == batch);
+        variant.likes.iter().enumerate().all(fit)
+    }
 }
 
 /// A program or a derivative of one.

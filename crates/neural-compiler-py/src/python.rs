@@ -190,11 +190,24 @@ impl PyFunction {
 
     /// Calls on PyTorch tensors of one type on the CPU, in the order of the inputs. None for anything else.
     fn torch<'py>(&self, py: Python<'py>, inputs: &Bound<'py, PyTuple>, threads: usize, trap: bool) -> PyResult<Option<Py<PyAny>>> {
-        let Some(mut results) = dlpack::call(py, &self.0, inputs, How { threads, trap })? else { return Ok(None) };
+        let Some(mut results) = dlpack::call(py, &self.0, inputs, false, How { threads, trap })? else { return Ok(None) };
         match results.len() {
             1 => Ok(results.pop()),
             _ => Ok(Some(PyTuple::new(py, results)?.into_any().unbind())),
         }
+    }
+
+    /// A backward pass as the autograd engine wants it: nothing for `pad` places, then for each of `count` inputs its cotangent or
+    /// nothing. None when `torch` would give None, or when a cotangent has to be summed over some axes.
+    fn pull<'py>(&self, py: Python<'py>, inputs: &Bound<'py, PyTuple>, pad: usize, count: usize, threads: usize) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let Some(results) = dlpack::call(py, &self.0, inputs, true, How { threads, trap: false })? else { return Ok(None) };
+        let mut places: Vec<Py<PyAny>> = (0..pad + count).map(|_| py.None()).collect();
+        for (like, result) in self.0.likes().into_iter().zip(results) {
+            if let Some(place) = like.and_then(|i| places.get_mut(pad + i)) {
+                *place = result;
+            }
+        }
+        PyTuple::new(py, places).map(Some)
     }
 
     /// The graph as JSON text, for the shapes given or pinned by the program.

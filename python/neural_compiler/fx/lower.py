@@ -16,11 +16,12 @@ from .operations import flat
 from .reach import Reach
 
 
-def lower(graph: Mapping[str, Any], limits: Limits | None = None) -> torch.fx.GraphModule:
+def lower(graph: Mapping[str, Any], limits: Limits | None = None, dtype: torch.dtype | None = None) -> torch.fx.GraphModule:
     """A program as torch operations.
 
     `graph` is what `Program.graph_json()` gives. The module takes one tensor per input, in order, all of one floating-point type and on
-    one device, each with any leading batch sizes that broadcast, and gives a tuple with a tensor per result.
+    one device, each with any leading batch sizes that broadcast, and gives a tuple with a tensor per result. A program without inputs
+    has the type `dtype`, torch's default if left out.
 
     >>> import neural_compiler as nc, torch
     >>> module = lower(nc.compile("(if (> x 0) (log x) x)").graph_json())
@@ -35,8 +36,7 @@ def lower(graph: Mapping[str, Any], limits: Limits | None = None) -> torch.fx.Gr
     >>> module(torch.tensor([1.0, -1.0]))
     (tensor([ 0., -1.]),)
     """
-    read_graph = read(graph)
-    return _Lowering(read_graph, limits or Limits()).program()
+    return _Lowering(read(graph), limits or Limits(), dtype).program()
 
 
 def source_text(module: torch.fx.GraphModule) -> str:
@@ -52,8 +52,8 @@ def source_text(module: torch.fx.GraphModule) -> str:
 
 
 class _Lowering:
-    def __init__(self, graph: Graph, limits: Limits) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, limits: Limits, dtype: torch.dtype | None) -> None:
+        self.graph, self.dtype = graph, dtype
         self.weights = Weights(graph)
         self.regions = Regions(graph.source, limits)
 
@@ -62,7 +62,7 @@ class _Lowering:
         main = self.graph.regions[self.graph.main]
         emitter = Emitter(self.graph, self.weights, self.control)
         inputs = [emitter.placeholder(_identifier(name)) for name, _ in self.graph.inputs]
-        emitter.anchor = inputs[0] if inputs else torch.fx.Proxy(emitter.code.call_function(torch.zeros, ((),)), emitter.tracer)
+        emitter.anchor = inputs[0] if inputs else emitter.tracer.create_proxy("call_function", torch.zeros, ((),), {"dtype": self.dtype})
         if any(n.type == "record" for n in main.nodes):
             # Records live in lanes: the whole program runs on the machine.
             call = Node("call", (), "many", (0, 0), {"region": self.graph.main})

@@ -39,13 +39,23 @@ class Compiled:
         self.inputs: tuple[Input, ...] = read_inputs(core)
         self.names = tuple(i.name for i in self.inputs)
         self._functions: dict[Chain, _native.Function] = {}
+        self._backward: dict[tuple[bool, ...], _native.Function] = {}
         self._lowered: dict[Any, Any] = {}
+        self.value = self.function()
 
     def function(self, chain: Chain = ()) -> _native.Function:
         """What runs: the program, or a derivative of it."""
         found = self._functions.get(chain)
         if found is None:
             found = self._functions[chain] = self.core.function(list(self.steps), list(chain))
+        return found
+
+    def backward(self, needs: tuple[bool, ...], results: int) -> _native.Function:
+        """The pull-back of all results to the inputs that need it, as `ctx.needs_input_grad` says it (two other arguments first)."""
+        found = self._backward.get(needs)
+        if found is None:
+            wrt = tuple(k for k, n in enumerate(needs[2:]) if n)
+            found = self._backward[needs] = self.function((("vjp", wrt, tuple(range(results))),))
         return found
 
     def core_shapes(self, tensors: Sequence[torch.Tensor]) -> list[list[int]]:

@@ -10,6 +10,9 @@ from torch import Tensor
 
 from .compiled import Chain, Compiled, run
 
+_is_grad_enabled = torch.is_grad_enabled
+_get_num_threads = torch.get_num_threads
+
 
 def _listed(results: Any) -> tuple[Tensor, ...]:
     return results if isinstance(results, tuple) else (results,)
@@ -31,27 +34,37 @@ class QuickRun(torch.autograd.Function):
     """For plain eager autograd, where nothing but the engine looks on. Tensors may differ in type: `dtype` is computed in."""
 
     @staticmethod
-    def forward(ctx: Any, compiled: Compiled, chain: Chain, dtype: torch.dtype, *tensors: Tensor) -> Any:
+    def forward(ctx: Any, compiled: Compiled, dtype: torch.dtype, *tensors: Tensor) -> Any:
         ctx.compiled = compiled
-        ctx.chain = chain
         ctx.dtype = dtype
         ctx.save_for_backward(*tensors)
         ctx.set_materialize_grads(False)
-        return run(compiled, chain, tuple(t if t.dtype is dtype else t.to(dtype) for t in tensors))
+        found = compiled.value.torch(tensors, _get_num_threads(), False)
+        return run(compiled, (), _converted(tensors, dtype)) if found is None else found
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> Any:
-        tensors = ctx.saved_tensors
-        needs = ctx.needs_input_grad[3:]
-        chain, wrt, cotangents = _pull(ctx.chain, needs, grads)
-        results: list[Tensor | None] = [None] * (3 + len(tensors))
+        compiled, tensors, needs = ctx.compiled, ctx.saved_tensors, ctx.needs_input_grad
+        if not _is_grad_enabled() and all([g is not None for g in grads]):
+            found = compiled.backward(needs, len(grads)).pull((*tensors, *grads), 2, len(tensors), _get_num_threads())
+            if found is not None:
+                return found
+        chain, wrt, cotangents = _pull((), needs[2:], grads)
+        results: list[Tensor | None] = [None] * (2 + len(tensors))
         if cotangents:
-            dtype = ctx.dtype
-            inputs = tuple(t if t.dtype is dtype else t.to(dtype) for t in (*tensors, *cotangents))
-            found = apply(ctx.compiled, chain, inputs) if torch.is_grad_enabled() else run(ctx.compiled, chain, inputs)
+            inputs = _converted((*tensors, *cotangents), ctx.dtype)
+            found = apply(compiled, chain, inputs) if _is_grad_enabled() else run(compiled, chain, inputs)
             for k, g in zip(wrt, _listed(found)):
-                results[3 + k] = _fit(g, tensors[k])
+                results[2 + k] = _fit(g, tensors[k])
         return tuple(results)
+
+
+# The class's own `apply` first looks for transforms; whoever calls this has looked already.
+quick_apply = super(torch.autograd.Function, QuickRun).apply
+
+
+def _converted(tensors: Sequence[Tensor], dtype: torch.dtype) -> tuple[Tensor, ...]:
+    return tuple([t if t.dtype is dtype else t.to(dtype) for t in tensors])
 
 
 class Run(torch.autograd.Function):

@@ -13,7 +13,7 @@ from torch.autograd import forward_ad
 from ..errors import Diagnostic, _diagnostic
 from ..signature import Input, Size, bind, positions, sizes
 from .compiled import Compiled, Steps, describe, find, run
-from .function import QuickRun, apply
+from .function import QuickRun, apply, quick_apply
 from .tensors import as_tensor, common_device, common_type
 
 _is_compiling = torch.compiler.is_compiling
@@ -78,20 +78,32 @@ class CompiledModule(nn.Module):
 
         With `check`, the first operation that leaves its domain raises `EvaluationError`, which names the lane.
         """
-        if not _is_compiling() and not check and not self._own and self.backend != "torch":
-            # The quick path: plain tensors, nobody looking on.
-            if not kwargs:
-                tensors: Any = args if len(args) == self._count else None
-            elif not args and len(kwargs) == self._count:
-                tensors = tuple([kwargs.get(n) for n in self._open])
-            else:
-                tensors = None
+        if not _is_compiling() and not check and self.backend != "torch":
+            tensors = self._quick(args, kwargs)
             if tensors is not None and _transforms() is None and not _dispatch_modes() and not _function_modes() and forward_ad._current_level < 0:
-                if not _is_grad_enabled() or not _any_needs_grad(tensors):
+                if not (_is_grad_enabled() and _any_needs_grad(tensors)):
                     found = self._function.torch(tensors, _get_num_threads(), False)
                     if found is not None:
                         return found
+                elif (dtype := _one_type(tensors)) is not None:
+                    return quick_apply(self._compiled, dtype, *tensors)
         return self._general(bind(self._names, self._own_values(), args, kwargs), check)
+
+    def _quick(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
+        """The arguments in order, when they are complete without further ado."""
+        if kwargs:
+            if args or len(kwargs) != self._count:
+                return None
+            args = tuple([kwargs.get(n) for n in self._open])
+        elif len(args) != self._count:
+            return None
+        if not self._own:
+            return args
+        values = list(args)
+        for k, field in self._own:
+            own = self._parameters.get(field)
+            values.insert(k, self._buffers[field] if own is None else own)
+        return tuple(values)
 
     def _own_values(self) -> dict[str, Tensor]:
         return {self._names[k]: getattr(self, field) for k, field in self._own}
@@ -119,7 +131,7 @@ class CompiledModule(nn.Module):
         if _transforms() is not None or forward_ad._current_level >= 0:
             return apply(compiled, (), [t.to(dtype) for t in tensors])
         if _is_grad_enabled() and _any_needs_grad(tensors):
-            return QuickRun.apply(compiled, (), dtype, *tensors)
+            return QuickRun.apply(compiled, dtype, *tensors)
         return run(compiled, (), tuple([t if t.dtype is dtype else t.to(dtype) for t in tensors]))
 
     # Modules made of this one.
@@ -270,6 +282,17 @@ class Graph:
 
 
 _PLAIN = (Tensor, nn.Parameter)
+
+
+def _one_type(tensors: Sequence[Any]) -> torch.dtype | None:
+    """The type of plain floating-point tensors on the CPU that all have the same; None for anything else."""
+    dtype: torch.dtype | None = getattr(tensors[0], "dtype", None) if tensors else None
+    if dtype is not torch.float32 and dtype is not torch.float64:
+        return None
+    for t in tensors:
+        if type(t) not in _PLAIN or t.dtype is not dtype or not t.is_cpu:
+            return None
+    return dtype
 
 
 def _any_needs_grad(values: Sequence[Any]) -> bool:

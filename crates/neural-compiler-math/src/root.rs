@@ -72,7 +72,11 @@ macro_rules! hardware {
             const CHEAP: bool = true;
             #[inline(always)]
             fn fast(x: $t) -> $t {
-                x.sqrt()
+                let y = x.sqrt();
+                // The compiler knows that a root is NaN just where its argument is negative or NaN, and takes the hardware's NaN,
+                // whose sign and payload vary, for as good as the canonical one. It does not see through the bits.
+                let magnitude = y.to_bits() & (<$t>::MAX.to_bits() | <$t>::INFINITY.to_bits());
+                if magnitude > <$t>::INFINITY.to_bits() { <$t>::NAN } else { y }
             }
         }
         impl Map1<$t> for Square {

@@ -1,6 +1,7 @@
 //! Executors: `interp` is the slow, obviously right one that every faster one must equal to the bit; `lanes` runs batches.
 
 pub mod interp;
+pub mod jit;
 pub mod lanes;
 mod value;
 

@@ -1,0 +1,298 @@
+//! Generated code against the interpreter: every lane of every batch equal to the bit, NaNs with payloads, infinities and subnormal
+//! numbers included, for generated programs and their gradients, in both number types, for both instruction sets, whatever the number
+//! of lanes, the strides and the inputs all lanes share. `JIT_PROGRAMS=n` runs more.
+
+use neural_compiler::exec::interp::{self, RunOptions};
+use neural_compiler::exec::jit::{Declined, Jit, Memory};
+use neural_compiler::exec::lanes::Column;
+use neural_compiler::graph::Graph;
+use neural_compiler::ops::Op;
+use neural_compiler::ops::real::Real;
+use neural_compiler::{Limits, Options, Shape, Tensor, compile, diff};
+use neural_compiler_math::Level;
+use neural_compiler_testing::generate::{differentiable, everything};
+use neural_compiler_testing::{Case, oracle};
+
+/// Small enough that a program that runs away ends soon.
+fn limits() -> Limits {
+    Limits { iterations: 2_000, depth: 60, ..Limits::default() }
+}
+
+/// The levels code is generated for on this machine.
+fn levels() -> Vec<Level> {
+    Level::available().iter().copied().filter(|&l| l != Level::Baseline).collect()
+}
+
+/// A number type as its bits, which say more than `==` about NaNs.
+trait Bits: Real {
+    fn bits(self) -> u64;
+    /// A NaN that no operation gives.
+    fn odd_nan(payload: u32) -> Self;
+    fn smallest() -> Self;
+}
+
+impl Bits for f32 {
+    fn bits(self) -> u64 {
+        u64::from(self.to_bits())
+    }
+    fn odd_nan(payload: u32) -> f32 {
+        f32::from_bits(0x7fc0_0001 | (payload << 8) & 0x803f_ff00)
+    }
+    fn smallest() -> f32 {
+        f32::from_bits(1)
+    }
+}
+
+impl Bits for f64 {
+    fn bits(self) -> u64 {
+        self.to_bits()
+    }
+    fn odd_nan(payload: u32) -> f64 {
+        f64::from_bits(0x7ff8_0000_0000_0001 | (u64::from(payload) << 40) & 0x8007_ffff_ffff_ff00)
+    }
+    fn smallest() -> f64 {
+        f64::from_bits(1)
+    }
+}
+
+/// Values around those of the case, different in each lane, some at the edges of the number type.
+fn columns<T: Bits>(values: &[(Shape, Vec<f64>)], lanes: usize, seed: u64) -> Vec<Vec<T>> {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let mut column = |data: &[f64]| -> Vec<T> {
+        let mut column = Vec::with_capacity(lanes * data.len());
+        for lane in 0..lanes {
+            column.extend(data.iter().map(|&x| match (lane, rng.u8(0..60)) {
+                (0, _) => T::from_f64(x),
+                (_, 0) => T::from_f64(0.0),
+                (_, 1) => T::from_f64(-0.0),
+                (_, 2) => T::from_f64(-x),
+                (_, 3) => T::from_f64(x.round()),
+                (_, 4) => T::from_f64(f64::NAN),
+                (_, 5) => T::odd_nan(rng.u32(..)),
+                (_, 6) => T::from_f64(f64::INFINITY),
+                (_, 7) => T::from_f64(f64::NEG_INFINITY),
+                (_, 8) => T::smallest(),
+                (_, 9) => T::from_f64(x * 1e30),
+                _ => T::from_f64(x * (0.5 + rng.f64())),
+            }));
+        }
+        column
+    };
+    values.iter().map(|(_, data)| column(data)).collect()
+}
+
+/// The batch as the caller may have it: inputs of one lane behind each other, with gaps, or shared.
+fn laid_out<T: Bits>(columns: &[Vec<T>], graph: &Graph, uniform: &[bool], gap: usize) -> Vec<(Vec<T>, usize)> {
+    columns
+        .iter()
+        .zip(&graph.inputs)
+        .zip(uniform)
+        .map(|((c, i), &u)| {
+            let n = i.shape.len();
+            if u {
+                return (c[..n].to_vec(), 0);
+            }
+            let mut data = Vec::new();
+            for row in c.chunks(n.max(1)) {
+                data.extend_from_slice(row);
+                data.extend(std::iter::repeat_n(T::ZERO, gap));
+            }
+            (data, n + gap)
+        })
+        .collect()
+}
+
+/// Compares a batch with the interpreter, lane by lane. The number of lanes compared, 0 when the program is left to the lane engine.
+fn compare<T: Bits>(graph: &Graph, columns: &[Vec<T>], lanes: usize, uniform: &[bool], level: Level, gap: usize, what: &str) -> usize {
+    let Ok(jit) = Jit::new(graph, uniform, T::DTYPE, level) else { return 0 };
+    let sizes: Vec<usize> = graph.outputs().iter().map(|s| s.len()).collect();
+    let mut outputs: Vec<Vec<T>> = sizes.iter().map(|n| vec![T::ZERO; n * lanes]).collect();
+    let held = laid_out(columns, graph, uniform, gap);
+    let inputs: Vec<Column<'_, T>> = held.iter().map(|(data, stride)| Column { data, lane_stride: *stride, element_stride: 1 }).collect();
+    let mut buffers: Vec<&mut [T]> = outputs.iter_mut().map(|o| &mut o[..]).collect();
+    if !jit.run(&mut Memory::new(), &inputs, lanes, &mut buffers, &limits()) {
+        return 0;
+    }
+    for lane in 0..lanes {
+        let values: Vec<Tensor<T>> = columns
+            .iter()
+            .zip(&graph.inputs)
+            .zip(uniform)
+            .map(|((c, i), &u)| {
+                let n = i.shape.len();
+                let at = if u { 0 } else { lane * n };
+                Tensor::new(i.shape, c[at..at + n].to_vec()).expect("a column has whole rows")
+            })
+            .collect();
+        let expected = interp::run(graph, &values, &RunOptions { limits: limits(), trap: false });
+        let results = expected.unwrap_or_else(|e| panic!("{what}\nlane {lane} has a result, the interpreter fails with {e}"));
+        for (k, tensor) in results.iter().enumerate() {
+            for (e, &x) in tensor.data().iter().enumerate() {
+                let y = outputs[k][lane * sizes[k] + e];
+                assert!(
+                    x.bits() == y.bits(),
+                    "{what}\nlane {lane} of {lanes}, result {k}[{e}]: {y:?} ({:x}) instead of {x:?} ({:x}), {level:?}, {}, inputs {values:?}",
+                    y.bits(),
+                    x.bits(),
+                    T::DTYPE.name()
+                );
+            }
+        }
+    }
+    lanes
+}
+
+/// How many programs were compared, and lanes of them.
+#[derive(Default)]
+struct Tally {
+    graphs: usize,
+    compared: usize,
+    lanes: usize,
+    declined: std::collections::BTreeMap<String, usize>,
+}
+
+fn check(case: &Case, seed: u64, tally: &mut Tally) {
+    let Ok(compiled) = case.compile() else { return };
+    let values: Vec<(Shape, Vec<f64>)> = compiled.inputs.iter().map(|i| (i.shape, i.data.clone())).collect();
+    let wrt: Vec<usize> = (0..values.len()).collect();
+    let mut graphs = vec![(*compiled.graph).clone()];
+    if let Ok(gradient) = diff::gradient(&compiled.graph, &wrt) {
+        graphs.push(gradient);
+    }
+    let lanes = [1, 7, 16, 70, 300][seed as usize % 5];
+    let gap = [0, 0, 2][seed as usize % 3];
+    let levels = levels();
+    for graph in &graphs {
+        let Some(&level) = levels.get(seed as usize % levels.len().max(1)) else { return };
+        // Every other program shares its first input among all lanes.
+        let uniform: Vec<bool> = (0..values.len()).map(|i| i == 0 && seed % 2 == 1).collect();
+        let good = compare::<f64>(graph, &columns(&values, lanes, seed), lanes, &uniform, level, gap, &case.source)
+            + compare::<f32>(graph, &columns(&values, lanes, seed), lanes, &uniform, level, gap, &case.source);
+        tally.graphs += 1;
+        tally.lanes += good;
+        tally.compared += usize::from(good > 0);
+        if let Err(why) = Jit::new(graph, &uniform, neural_compiler::ops::real::Dtype::F64, level) {
+            *tally.declined.entry(why.to_string()).or_default() += 1;
+        }
+    }
+}
+
+#[test]
+fn every_lane_equals_the_interpreter() {
+    if levels().is_empty() {
+        return;
+    }
+    let count = oracle::setting("JIT_PROGRAMS", 500);
+    let first = oracle::setting("JIT_FIRST", 0);
+    let mut tally = Tally::default();
+    for seed in first..first + count {
+        check(&everything(seed), seed, &mut tally);
+        check(&differentiable(seed), seed, &mut tally);
+    }
+    println!("{} of {} programs and gradients compared, {} lanes; declined: {:?}", tally.compared, tally.graphs, tally.lanes, tally.declined);
+    assert!(3 * tally.compared > tally.graphs, "too few programs were compiled: {} of {}", tally.compared, tally.graphs);
+}
+
+/// Each row of the table at its probes, for every instruction set, in batches that are no multiple of anything.
+#[test]
+fn every_operation_equals_the_interpreter() {
+    for &op in Op::ALL {
+        let row = op.row();
+        if row.probes.is_empty() || !row.has_surface() {
+            continue;
+        }
+        let arity = row.probes[0].len();
+        let names = ["x", "y", "z"];
+        let source = format!("({} {})", row.name, names[..arity].join(" "));
+        let graph = compile(&source, &Options::default()).and_then(|p| p.graph()).unwrap_or_else(|e| panic!("{source}: {e}"));
+        let lanes = 333;
+        let numbers = |k: usize| (0..lanes).map(|l| row.probes[l % row.probes.len()][k]).collect::<Vec<f64>>();
+        let mut wide: Vec<Vec<f64>> = (0..arity).map(numbers).collect();
+        let mut narrow: Vec<Vec<f32>> = wide.iter().map(|c| c.iter().map(|&x| x as f32).collect()).collect();
+        for (k, (w, n)) in wide.iter_mut().zip(&mut narrow).enumerate() {
+            (w[200 + k], n[200 + k]) = (f64::odd_nan(7), f32::odd_nan(7));
+        }
+        for level in levels() {
+            let uniform = vec![false; arity];
+            assert_eq!(compare(&graph, &wide, lanes, &uniform, level, 0, &source), lanes, "{source}");
+            assert_eq!(compare(&graph, &narrow, lanes, &uniform, level, 0, &source), lanes, "{source}");
+        }
+    }
+}
+
+fn graph_of(source: &str) -> Graph {
+    let program = compile(source, &Options::default()).and_then(|p| p.graph()).unwrap_or_else(|e| panic!("{source}: {e}"));
+    (*program).clone()
+}
+
+/// Programs that need what generated ones rarely have: loops in loops, swapped values, many live values, masks as values.
+#[test]
+fn hard_cases_equal_the_interpreter() {
+    let many = |n: usize| {
+        let squares: Vec<String> = (0..n).map(|i| format!("(s{i} (* (+ x {i}) (- y {i})))")).collect();
+        let forwards: Vec<String> = (0..n).map(|i| format!("s{i}")).collect();
+        let backwards: Vec<String> = (0..n).rev().map(|i| format!("(/ s{i} 3)")).collect();
+        format!("(let ({}) (/ (+ {}) (+ {})))", squares.join(" "), forwards.join(" "), backwards.join(" "))
+    };
+    let tree = |n: usize| {
+        let mut level: Vec<String> = (0..n).map(|i| format!("(* a{i} b{i})")).collect();
+        while level.len() > 1 {
+            level = level.chunks(2).map(|c| if let [x, y] = c { format!("(+ {x} {y})") } else { c[0].clone() }).collect();
+        }
+        level.remove(0)
+    };
+    let sources = [
+        "(loop ((i 0) (y 1)) (if (= i 20) y (recur (+ i 1) (* 0.5 (+ y (/ x y))))))".to_string(),
+        "(loop ((i 0) (a x) (b y)) (if (not (< i (min 9 (abs (* 9 x))))) (- a b) (recur (+ i 1) b (+ a (* 0.5 b)))))".to_string(),
+        "(loop ((i 0) (s 0)) (if (>= i 5) s (recur (+ i 1) (+ s (loop ((j 0) (t x)) (if (> j i) t (recur (+ j 1) (* t y))))))))".to_string(),
+        "(if (> x 0) (loop ((i 0) (s x)) (if (not (<= i (min 9 y))) s (recur (+ i 1) (/ s 2)))) (* x y))".to_string(),
+        "(loop ((i 0) (s x)) (if (> i 3) s (recur (+ i 1) (if (> s y) y s))))".to_string(),
+        "(if (or (< x 0) (and (> y 1) (not (= x y)))) (min x y) (max x y))".to_string(),
+        "(clamp x -1 1)".to_string(),
+        "(exp (/ (- 0 (pow x 2)) (* 2 (pow y 2))))".to_string(),
+        "(+ (sin (cos x)) (sin (exp (- x y))) (pow (abs x) y))".to_string(),
+        "(let ((s (sin x))) (* s s))".to_string(),
+        "(- (max x 0) (min y -0.0))".to_string(),
+        "(param k 0.1) (* (exp k) x (- 1 k) y)".to_string(),
+        "(sin x)".to_string(),
+        "x".to_string(),
+        "(/ x 8)".to_string(),
+        "3".to_string(),
+        many(12),
+        many(60),
+        tree(100),
+    ];
+    for source in &sources {
+        let graph = graph_of(source);
+        let mut graphs = vec![graph.clone()];
+        graphs.extend(diff::gradient(&graph, &(0..graph.inputs.len()).collect::<Vec<_>>()));
+        for (which, graph) in graphs.iter().enumerate() {
+            let values: Vec<(Shape, Vec<f64>)> = graph.inputs.iter().enumerate().map(|(k, i)| (i.shape, vec![0.7 + 0.3 * k as f64; i.shape.len()])).collect();
+            for level in levels() {
+                for (seed, lanes) in [1usize, 15, 64, 129, 1000, 2600].into_iter().enumerate() {
+                    let uniform: Vec<bool> = (0..values.len()).map(|i| i == 0 && seed == 3).collect();
+                    let gap = seed % 2;
+                    let wide = compare::<f64>(graph, &columns(&values, lanes, seed as u64), lanes, &uniform, level, gap, source);
+                    let narrow = compare::<f32>(graph, &columns(&values, lanes, seed as u64), lanes, &uniform, level, gap, source);
+                    if which == 0 {
+                        assert_eq!((wide, narrow), (lanes, lanes), "{source}: {:?}", Jit::new(graph, &uniform, f64::DTYPE, level).err());
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What cannot be compiled is named, and a loop without end comes back.
+#[test]
+fn what_is_left_to_the_lane_engine_is_said() {
+    let Some(&level) = levels().last() else { return };
+    let declined = |source: &str| Jit::new(&graph_of(source), &[false], f64::DTYPE, level).err();
+    assert_eq!(declined("(define (f n) (if (< n 1) 1 (* n (f (- n 1))))) (f x)"), Some(Declined::Recursion));
+    assert_eq!(declined("(ref [1 2 3] x)"), Some(Declined::Operation("@cut-at")));
+    assert_eq!(Jit::new(&graph_of("(* x 2)"), &[false], f64::DTYPE, Level::Baseline).err(), Some(Declined::Machine));
+    let endless = Jit::new(&graph_of("(loop ((i x)) (if (< i 0) i (recur (+ i 1))))"), &[false], f64::DTYPE, level).unwrap_or_else(|e| panic!("{e}"));
+    let (data, mut out) = ([1.0; 5], [0.0; 5]);
+    assert!(!endless.run(&mut Memory::new(), &[Column::rows(&data, 1)], 5, &mut [&mut out[..]], &limits()));
+    assert!(!endless.run(&mut Memory::new(), &[Column::rows(&data, 1)], 6, &mut [&mut out[..]], &limits()), "too few numbers");
+}

@@ -1,0 +1,505 @@
+//! Instructions as bytes: the operations of `ir` in AVX-512 (whole 512-bit vectors, masks in mask registers) or AVX2 (256 bits, masks
+//! as vectors). In: operations on registers and memory; out: machine code.
+//! Invariants: one scratch register of each class belongs to this file, so that nobody else may hold a value there; no instruction
+//! contracts a product and a sum, or rounds otherwise than the interpreter.
+
+use super::Declined;
+use super::ir::{Class, Prim, Test};
+use crate::ops::real::Dtype;
+use crate::source::Span;
+use iced_x86::{Code, Encoder, Instruction, MemoryOperand, Register};
+use neural_compiler_math::Level;
+
+/// Where memory is: `base + index + offset`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Address {
+    pub(super) base: Register,
+    pub(super) index: Option<Register>,
+    pub(super) offset: i64,
+}
+
+impl Address {
+    fn operand(self) -> MemoryOperand {
+        match self.index {
+            Some(index) => MemoryOperand::with_base_index_scale_displ_size(self.base, index, 1, self.offset, 1),
+            None => MemoryOperand::with_base_displ_size(self.base, self.offset, 1),
+        }
+    }
+}
+
+/// An argument of an operation.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Operand {
+    Register(u8),
+    Memory(Address),
+}
+
+/// A place in the code, known once it is bound.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Label(usize);
+
+/// Why bytes are where they are, for the listing.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Note {
+    /// A fused loop begins.
+    Fused(usize),
+    /// Instructions for a value with this source.
+    Source(Span),
+    /// Loads, stores and counting of the loop itself.
+    Frame(&'static str),
+}
+
+/// A point in the code under construction.
+pub(super) struct Mark {
+    length: usize,
+    labels: usize,
+    jumps: usize,
+    notes: usize,
+}
+
+pub(super) struct Assembler {
+    encoder: Encoder,
+    wide: bool,
+    dtype: Dtype,
+    length: usize,
+    labels: Vec<Option<usize>>,
+    /// Ends of jumps to labels: four bytes to fill in.
+    jumps: Vec<(usize, usize)>,
+    pub(super) notes: Vec<(usize, Note)>,
+    /// The first thing that went wrong.
+    failed: bool,
+}
+
+/// A pair of codes: f32, f64.
+macro_rules! typed {
+    ($self:ident, $single:ident, $double:ident) => {
+        match $self.dtype {
+            Dtype::F32 => Code::$single,
+            Dtype::F64 => Code::$double,
+        }
+    };
+}
+
+impl Assembler {
+    pub(super) fn new(level: Level, dtype: Dtype) -> Assembler {
+        Assembler {
+            encoder: Encoder::new(64),
+            wide: level == Level::Avx512,
+            dtype,
+            length: 0,
+            labels: Vec::new(),
+            jumps: Vec::new(),
+            notes: Vec::new(),
+            failed: false,
+        }
+    }
+
+    /// Bytes of a vector.
+    pub(super) fn vector_bytes(&self) -> usize {
+        if self.wide { 64 } else { 32 }
+    }
+
+    /// Registers of a class that may hold values.
+    pub(super) fn registers(&self, class: Class) -> std::ops::Range<u8> {
+        match (self.wide, class) {
+            (true, Class::Number) => 0..31,
+            (true, Class::Mask) => 1..7,
+            (false, Class::Number) => 0..15,
+            (false, Class::Mask) => 0..0,
+        }
+    }
+
+    /// The class of registers that holds values of a class.
+    pub(super) fn held_in(&self, class: Class) -> Class {
+        if self.wide { class } else { Class::Number }
+    }
+
+    fn vector(&self, r: u8) -> Register {
+        let first = if self.wide { Register::ZMM0 } else { Register::YMM0 };
+        first + u32::from(r)
+    }
+
+    fn mask(&self, r: u8) -> Register {
+        Register::K0 + u32::from(r)
+    }
+
+    fn scratch(&self) -> Register {
+        self.vector(if self.wide { 31 } else { 15 })
+    }
+
+    pub(super) fn position(&self) -> usize {
+        self.length
+    }
+
+    pub(super) fn note(&mut self, note: Note) {
+        self.notes.push((self.length, note));
+    }
+
+    pub(super) fn emit(&mut self, instruction: Result<Instruction, iced_x86::IcedError>) {
+        match instruction.and_then(|i| self.encoder.encode(&i, self.length as u64)) {
+            Ok(n) => self.length += n,
+            Err(_) => self.failed = true,
+        }
+    }
+
+    /// A point to come back to.
+    pub(super) fn mark(&self) -> Mark {
+        Mark { length: self.length, labels: self.labels.len(), jumps: self.jumps.len(), notes: self.notes.len() }
+    }
+
+    /// Forgets everything since.
+    pub(super) fn rewind(&mut self, mark: &Mark) {
+        let mut bytes = self.encoder.take_buffer();
+        bytes.truncate(mark.length);
+        self.encoder.set_buffer(bytes);
+        self.length = mark.length;
+        self.labels.truncate(mark.labels);
+        self.jumps.truncate(mark.jumps);
+        self.notes.truncate(mark.notes);
+    }
+
+    // General registers and jumps.
+
+    pub(super) fn push(&mut self, r: Register) {
+        self.emit(Instruction::with1(Code::Push_r64, r));
+    }
+
+    pub(super) fn pop(&mut self, r: Register) {
+        self.emit(Instruction::with1(Code::Pop_r64, r));
+    }
+
+    pub(super) fn copy_general(&mut self, to: Register, from: Register) {
+        self.emit(Instruction::with2(Code::Mov_r64_rm64, to, from));
+    }
+
+    pub(super) fn load_general(&mut self, to: Register, from: Address) {
+        self.emit(Instruction::with2(Code::Mov_r64_rm64, to, from.operand()));
+    }
+
+    pub(super) fn add_general(&mut self, to: Register, x: i32) {
+        self.emit(Instruction::with2(Code::Add_rm64_imm32, to, x));
+    }
+
+    pub(super) fn compare_general(&mut self, a: Register, b: Register) {
+        self.emit(Instruction::with2(Code::Cmp_r64_rm64, a, b));
+    }
+
+    pub(super) fn count_down(&mut self, r: Register) {
+        self.emit(Instruction::with1(Code::Dec_rm64, r));
+    }
+
+    pub(super) fn set(&mut self, r: Register, x: u32) {
+        self.emit(Instruction::with2(Code::Mov_r32_imm32, r, x));
+    }
+
+    pub(super) fn end(&mut self) {
+        self.emit(Ok(Instruction::with(Code::VEX_Vzeroupper)));
+    }
+
+    pub(super) fn ret(&mut self) {
+        self.emit(Ok(Instruction::with(Code::Retnq)));
+    }
+
+    pub(super) fn label(&mut self) -> Label {
+        self.labels.push(None);
+        Label(self.labels.len() - 1)
+    }
+
+    pub(super) fn bind(&mut self, label: Label) {
+        self.labels[label.0] = Some(self.length);
+    }
+
+    pub(super) fn jump(&mut self, code: Code, to: Label) {
+        // The distance is filled in at the end.
+        self.emit(Instruction::with_branch(code, self.length as u64));
+        self.jumps.push((self.length, to.0));
+    }
+
+    /// Aligns what follows, with instructions that do nothing.
+    pub(super) fn align(&mut self, to: usize) {
+        while !self.length.is_multiple_of(to) {
+            self.emit(Ok(Instruction::with(Code::Nopd)));
+        }
+    }
+
+    /// The finished code.
+    pub(super) fn finish(mut self) -> Result<(Vec<u8>, Vec<(usize, Note)>), Declined> {
+        let mut bytes = self.encoder.take_buffer();
+        for (at, label) in self.jumps {
+            match self.labels[label] {
+                Some(to) => bytes[at - 4..at].copy_from_slice(&(to as i64 - at as i64).to_le_bytes()[..4]),
+                None => self.failed = true,
+            }
+        }
+        if self.failed { Err(Declined::Encoding) } else { Ok((bytes, self.notes)) }
+    }
+
+    // Vectors and masks.
+
+    pub(super) fn load(&mut self, class: Class, to: u8, from: Address) {
+        let i = match self.held_in(class) {
+            Class::Number if self.wide => {
+                Instruction::with2(typed!(self, EVEX_Vmovups_zmm_k1z_zmmm512, EVEX_Vmovupd_zmm_k1z_zmmm512), self.vector(to), from.operand())
+            }
+            Class::Number => Instruction::with2(typed!(self, VEX_Vmovups_ymm_ymmm256, VEX_Vmovupd_ymm_ymmm256), self.vector(to), from.operand()),
+            Class::Mask => Instruction::with2(Code::VEX_Kmovq_kr_km64, self.mask(to), from.operand()),
+        };
+        self.emit(i);
+    }
+
+    pub(super) fn store(&mut self, class: Class, to: Address, from: u8) {
+        let i = match self.held_in(class) {
+            Class::Number if self.wide => {
+                Instruction::with2(typed!(self, EVEX_Vmovups_zmmm512_k1z_zmm, EVEX_Vmovupd_zmmm512_k1z_zmm), to.operand(), self.vector(from))
+            }
+            Class::Number => Instruction::with2(typed!(self, VEX_Vmovups_ymmm256_ymm, VEX_Vmovupd_ymmm256_ymm), to.operand(), self.vector(from)),
+            Class::Mask => Instruction::with2(Code::VEX_Kmovq_m64_kr, to.operand(), self.mask(from)),
+        };
+        self.emit(i);
+    }
+
+    pub(super) fn copy(&mut self, class: Class, to: u8, from: u8) {
+        let i = match self.held_in(class) {
+            Class::Number if self.wide => Instruction::with2(Code::EVEX_Vmovaps_zmm_k1z_zmmm512, self.vector(to), self.vector(from)),
+            Class::Number => Instruction::with2(Code::VEX_Vmovaps_ymm_ymmm256, self.vector(to), self.vector(from)),
+            Class::Mask => Instruction::with2(Code::VEX_Kmovq_kr_km64, self.mask(to), self.mask(from)),
+        };
+        self.emit(i);
+    }
+
+    fn three(&mut self, code: Code, to: Register, a: Register, b: Operand) -> Result<Instruction, iced_x86::IcedError> {
+        match b {
+            Operand::Register(r) => Instruction::with3(code, to, a, self.vector(r)),
+            Operand::Memory(m) => Instruction::with3(code, to, a, m.operand()),
+        }
+    }
+
+    fn four(&mut self, code: Code, to: Register, a: Register, b: Operand, immediate: u32) -> Result<Instruction, iced_x86::IcedError> {
+        match b {
+            Operand::Register(r) => Instruction::with4(code, to, a, self.vector(r), immediate),
+            Operand::Memory(m) => Instruction::with4(code, to, a, m.operand(), immediate),
+        }
+    }
+
+    /// An operation. Which arguments may be in memory says `memory_argument`.
+    pub(super) fn operation(&mut self, prim: Prim, to: u8, args: &[Operand]) {
+        let register = |k: usize| if let Operand::Register(r) = args[k] { r } else { 0 };
+        if self.wide {
+            self.wide_operation(prim, to, args, register);
+        } else {
+            self.narrow_operation(prim, to, args, register);
+        }
+    }
+
+    fn wide_operation(&mut self, prim: Prim, to: u8, args: &[Operand], register: impl Fn(usize) -> u8) {
+        let out = self.vector(to);
+        let arithmetic = match prim {
+            Prim::Add => Some(typed!(self, EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vaddpd_zmm_k1z_zmm_zmmm512b64_er)),
+            Prim::Sub => Some(typed!(self, EVEX_Vsubps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vsubpd_zmm_k1z_zmm_zmmm512b64_er)),
+            Prim::Mul => Some(typed!(self, EVEX_Vmulps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vmulpd_zmm_k1z_zmm_zmmm512b64_er)),
+            Prim::Div => Some(typed!(self, EVEX_Vdivps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vdivpd_zmm_k1z_zmm_zmmm512b64_er)),
+            Prim::Lower => Some(typed!(self, EVEX_Vminps_zmm_k1z_zmm_zmmm512b32_sae, EVEX_Vminpd_zmm_k1z_zmm_zmmm512b64_sae)),
+            Prim::Upper => Some(typed!(self, EVEX_Vmaxps_zmm_k1z_zmm_zmmm512b32_sae, EVEX_Vmaxpd_zmm_k1z_zmm_zmmm512b64_sae)),
+            Prim::And => Some(typed!(self, EVEX_Vandps_zmm_k1z_zmm_zmmm512b32, EVEX_Vandpd_zmm_k1z_zmm_zmmm512b64)),
+            Prim::Or => Some(typed!(self, EVEX_Vorps_zmm_k1z_zmm_zmmm512b32, EVEX_Vorpd_zmm_k1z_zmm_zmmm512b64)),
+            Prim::Xor => Some(typed!(self, EVEX_Vxorps_zmm_k1z_zmm_zmmm512b32, EVEX_Vxorpd_zmm_k1z_zmm_zmmm512b64)),
+            _ => None,
+        };
+        if let Some(code) = arithmetic {
+            let i = self.three(code, out, self.vector(register(0)), args[1]);
+            return self.emit(i);
+        }
+        let compare = typed!(self, EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae, EVEX_Vcmppd_kr_k1_zmm_zmmm512b64_imm8_sae);
+        let blend = typed!(self, EVEX_Vblendmps_zmm_k1z_zmm_zmmm512b32, EVEX_Vblendmpd_zmm_k1z_zmm_zmmm512b64);
+        let masked = |i: Result<Instruction, iced_x86::IcedError>, k: Register| {
+            i.map(|mut i| {
+                i.set_op_mask(k);
+                i
+            })
+        };
+        let spare = Register::K7;
+        let i = match prim {
+            Prim::Sqrt => {
+                let code = typed!(self, EVEX_Vsqrtps_zmm_k1z_zmmm512b32_er, EVEX_Vsqrtpd_zmm_k1z_zmmm512b64_er);
+                match args[0] {
+                    Operand::Register(r) => Instruction::with2(code, out, self.vector(r)),
+                    Operand::Memory(m) => Instruction::with2(code, out, m.operand()),
+                }
+            }
+            Prim::Round(mode) => {
+                let code = typed!(self, EVEX_Vrndscaleps_zmm_k1z_zmmm512b32_imm8_sae, EVEX_Vrndscalepd_zmm_k1z_zmmm512b64_imm8_sae);
+                self.rounding(code, out, args[0], mode)
+            }
+            Prim::Max => {
+                // The instruction prefers a number to NaN; where there is a NaN, the sum is one.
+                let range = typed!(self, EVEX_Vrangeps_zmm_k1z_zmm_zmmm512b32_imm8_sae, EVEX_Vrangepd_zmm_k1z_zmm_zmmm512b64_imm8_sae);
+                let a = self.vector(register(0));
+                let i = self.four(range, out, a, args[1], 0b0101);
+                self.emit(i);
+                let i = self.four(compare, spare, a, args[1], Test::Unordered as u32);
+                self.emit(i);
+                let add = typed!(self, EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vaddpd_zmm_k1z_zmm_zmmm512b64_er);
+                masked(self.three(add, out, a, args[1]), spare)
+            }
+            Prim::Quiet => {
+                let x = register(0);
+                let i = self.four(compare, spare, self.vector(x), Operand::Register(x), Test::Unordered as u32);
+                self.emit(i);
+                masked(self.three(blend, out, self.vector(x), args[1]), spare)
+            }
+            Prim::Compare(test) => self.four(compare, self.mask(to), self.vector(register(0)), args[1], test as u32),
+            Prim::Blend => masked(self.three(blend, out, self.vector(register(2)), args[1]), self.mask(register(0))),
+            Prim::Keep => {
+                let code = typed!(self, EVEX_Vmovups_zmm_k1z_zmmm512, EVEX_Vmovupd_zmm_k1z_zmmm512);
+                let i = match args[1] {
+                    Operand::Register(r) => Instruction::with2(code, out, self.vector(r)),
+                    Operand::Memory(m) => Instruction::with2(code, out, m.operand()),
+                };
+                masked(i, self.mask(register(0))).map(|mut i| {
+                    i.set_zeroing_masking(true);
+                    i
+                })
+            }
+            Prim::Not => Instruction::with2(typed!(self, VEX_Knotw_kr_kr, VEX_Knotb_kr_kr), self.mask(to), self.mask(register(0))),
+            Prim::Both => {
+                Instruction::with3(typed!(self, VEX_Kandw_kr_kr_kr, VEX_Kandb_kr_kr_kr), self.mask(to), self.mask(register(0)), self.mask(register(1)))
+            }
+            Prim::Either => {
+                Instruction::with3(typed!(self, VEX_Korw_kr_kr_kr, VEX_Korb_kr_kr_kr), self.mask(to), self.mask(register(0)), self.mask(register(1)))
+            }
+            // The instruction negates its first operand.
+            Prim::Without => {
+                Instruction::with3(typed!(self, VEX_Kandnw_kr_kr_kr, VEX_Kandnb_kr_kr_kr), self.mask(to), self.mask(register(1)), self.mask(register(0)))
+            }
+            Prim::Always => Instruction::with3(typed!(self, VEX_Kxnorw_kr_kr_kr, VEX_Kxnorb_kr_kr_kr), self.mask(to), self.mask(to), self.mask(to)),
+            Prim::Add | Prim::Sub | Prim::Mul | Prim::Div | Prim::Lower | Prim::Upper | Prim::And | Prim::Or | Prim::Xor => return,
+        };
+        self.emit(i);
+    }
+
+    fn rounding(&mut self, code: Code, out: Register, x: Operand, mode: u8) -> Result<Instruction, iced_x86::IcedError> {
+        // Bit 3: no exception flags.
+        let immediate = u32::from(mode | 8);
+        match x {
+            Operand::Register(r) => Instruction::with3(code, out, self.vector(r), immediate),
+            Operand::Memory(m) => Instruction::with3(code, out, m.operand(), immediate),
+        }
+    }
+
+    fn narrow_operation(&mut self, prim: Prim, to: u8, args: &[Operand], register: impl Fn(usize) -> u8) {
+        let out = self.vector(to);
+        let and = typed!(self, VEX_Vandps_ymm_ymm_ymmm256, VEX_Vandpd_ymm_ymm_ymmm256);
+        let or = typed!(self, VEX_Vorps_ymm_ymm_ymmm256, VEX_Vorpd_ymm_ymm_ymmm256);
+        let xor = typed!(self, VEX_Vxorps_ymm_ymm_ymmm256, VEX_Vxorpd_ymm_ymm_ymmm256);
+        let andn = typed!(self, VEX_Vandnps_ymm_ymm_ymmm256, VEX_Vandnpd_ymm_ymm_ymmm256);
+        let compare = typed!(self, VEX_Vcmpps_ymm_ymm_ymmm256_imm8, VEX_Vcmppd_ymm_ymm_ymmm256_imm8);
+        let blend = typed!(self, VEX_Vblendvps_ymm_ymm_ymmm256_ymm, VEX_Vblendvpd_ymm_ymm_ymmm256_ymm);
+        /// The comparison that always holds.
+        const TRUE: u32 = 0x0f;
+        let two = |code| Some((code, 0usize, 1usize));
+        let plain = match prim {
+            Prim::Add => two(typed!(self, VEX_Vaddps_ymm_ymm_ymmm256, VEX_Vaddpd_ymm_ymm_ymmm256)),
+            Prim::Sub => two(typed!(self, VEX_Vsubps_ymm_ymm_ymmm256, VEX_Vsubpd_ymm_ymm_ymmm256)),
+            Prim::Mul => two(typed!(self, VEX_Vmulps_ymm_ymm_ymmm256, VEX_Vmulpd_ymm_ymm_ymmm256)),
+            Prim::Div => two(typed!(self, VEX_Vdivps_ymm_ymm_ymmm256, VEX_Vdivpd_ymm_ymm_ymmm256)),
+            Prim::Lower => two(typed!(self, VEX_Vminps_ymm_ymm_ymmm256, VEX_Vminpd_ymm_ymm_ymmm256)),
+            Prim::Upper => two(typed!(self, VEX_Vmaxps_ymm_ymm_ymmm256, VEX_Vmaxpd_ymm_ymm_ymmm256)),
+            Prim::And | Prim::Keep | Prim::Both => two(and),
+            Prim::Or | Prim::Either => two(or),
+            Prim::Xor => two(xor),
+            // The instruction negates its first operand.
+            Prim::Without => Some((andn, 1, 0)),
+            _ => None,
+        };
+        if let Some((code, a, b)) = plain {
+            let i = self.three(code, out, self.vector(register(a)), args[b]);
+            return self.emit(i);
+        }
+        let scratch = self.scratch();
+        let i = match prim {
+            Prim::Sqrt => {
+                let code = typed!(self, VEX_Vsqrtps_ymm_ymmm256, VEX_Vsqrtpd_ymm_ymmm256);
+                match args[0] {
+                    Operand::Register(r) => Instruction::with2(code, out, self.vector(r)),
+                    Operand::Memory(m) => Instruction::with2(code, out, m.operand()),
+                }
+            }
+            Prim::Round(mode) => {
+                let code = typed!(self, VEX_Vroundps_ymm_ymmm256_imm8, VEX_Vroundpd_ymm_ymmm256_imm8);
+                self.rounding(code, out, args[0], mode)
+            }
+            Prim::Quiet => {
+                let x = register(0);
+                let i = self.four(compare, scratch, self.vector(x), Operand::Register(x), Test::Unordered as u32);
+                self.emit(i);
+                self.blended(blend, out, self.vector(x), args[1], scratch)
+            }
+            Prim::Compare(test) => self.four(compare, out, self.vector(register(0)), args[1], test as u32),
+            Prim::Blend => self.blended(blend, out, self.vector(register(2)), args[1], self.vector(register(0))),
+            Prim::Not => {
+                self.emit(Instruction::with4(compare, scratch, scratch, scratch, TRUE));
+                Instruction::with3(xor, out, self.vector(register(0)), scratch)
+            }
+            Prim::Always => Instruction::with4(compare, out, out, out, TRUE),
+            Prim::Max
+            | Prim::Add
+            | Prim::Sub
+            | Prim::Mul
+            | Prim::Div
+            | Prim::Lower
+            | Prim::Upper
+            | Prim::And
+            | Prim::Or
+            | Prim::Xor
+            | Prim::Keep
+            | Prim::Both
+            | Prim::Either
+            | Prim::Without => {
+                self.failed = true;
+                return;
+            }
+        };
+        self.emit(i);
+    }
+
+    fn blended(&mut self, code: Code, out: Register, no: Register, yes: Operand, mask: Register) -> Result<Instruction, iced_x86::IcedError> {
+        match yes {
+            Operand::Register(r) => Instruction::with4(code, out, no, self.vector(r), mask),
+            Operand::Memory(m) => Instruction::with4(code, out, no, m.operand(), mask),
+        }
+    }
+
+    /// Sets the flags: zero when no lane of any of the masks holds.
+    pub(super) fn test_any(&mut self, masks: &[u8]) {
+        if self.wide {
+            let (or, test) = match self.dtype {
+                Dtype::F32 => (Code::VEX_Korw_kr_kr_kr, Code::VEX_Kortestw_kr_kr),
+                Dtype::F64 => (Code::VEX_Korb_kr_kr_kr, Code::VEX_Kortestb_kr_kr),
+            };
+            let mut all = self.mask(masks[0]);
+            for &m in &masks[1..] {
+                self.emit(Instruction::with3(or, Register::K7, all, self.mask(m)));
+                all = Register::K7;
+            }
+            self.emit(Instruction::with2(test, all, all));
+        } else {
+            let mut all = self.vector(masks[0]);
+            let scratch = self.scratch();
+            for &m in &masks[1..] {
+                self.emit(Instruction::with3(Code::VEX_Vorps_ymm_ymm_ymmm256, scratch, all, self.vector(m)));
+                all = scratch;
+            }
+            self.emit(Instruction::with2(Code::VEX_Vptest_ymm_ymmm256, all, all));
+        }
+    }
+}
+
+/// Which argument of an operation may be read from memory, as the machine has it.
+pub(super) fn memory_argument(prim: Prim) -> Option<usize> {
+    match prim {
+        Prim::Add | Prim::Sub | Prim::Mul | Prim::Div | Prim::Lower | Prim::Upper | Prim::And | Prim::Or | Prim::Xor => Some(1),
+        Prim::Quiet | Prim::Compare(_) | Prim::Blend | Prim::Keep => Some(1),
+        Prim::Sqrt | Prim::Round(_) => Some(0),
+        Prim::Max | Prim::Not | Prim::Both | Prim::Either | Prim::Without | Prim::Always => None,
+    }
+}

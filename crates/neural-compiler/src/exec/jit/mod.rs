@@ -1,0 +1,210 @@
+//! Generated code: a program as fused loops of machine code. In: a graph; out: something that runs batches, or the reason why the lane
+//! engine should.
+//!
+//! `translate` turns the graph into machine-sized operations, `schedule` puts them into as few loops over lanes as functions of the math
+//! crate allow, `homes` says where values live between loops, `allocate` gives out registers, `assemble` makes bytes, `memory` makes
+//! them executable, `run` runs them over a batch, and `listing` shows them.
+//! Invariants: every lane's result equals the interpreter's to the bit; a program that could fail in a lane, other than by taking too
+//! many rounds, is declined; memory is never writable and executable at once.
+
+mod allocate;
+mod arithmetic;
+mod assemble;
+mod homes;
+mod ir;
+mod listing;
+mod memory;
+mod run;
+mod schedule;
+mod tensor;
+mod translate;
+
+use crate::graph::Graph;
+use crate::ops::real::Dtype;
+use assemble::{Assembler, Note};
+use homes::Home;
+use ir::{Def, Function};
+use neural_compiler_math::{self as math, Level};
+pub use run::Memory;
+use schedule::Step;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Set to 0, this environment variable switches code generation off.
+pub const SWITCH: &str = "NEURAL_COMPILER_JIT";
+
+/// Why a program is left to the lane engine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Declined {
+    /// The environment says so.
+    SwitchedOff,
+    /// No code is generated for this machine or level.
+    Machine,
+    /// An operation without a translation.
+    Operation(&'static str),
+    /// A function calls itself.
+    Recursion,
+    /// A choice whose sides are too long to compute both.
+    LongChoice,
+    /// A call of a function inside a loop.
+    CallInLoop,
+    /// Values recorded for a backward walk.
+    Record,
+    /// Too many values.
+    TooLarge,
+    /// A loop needs more registers than there are.
+    Registers,
+    /// An instruction could not be encoded.
+    Encoding,
+    /// The system gives no executable memory.
+    Memory,
+}
+
+impl std::fmt::Display for Declined {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Declined::SwitchedOff => write!(f, "code generation is switched off by {SWITCH}=0"),
+            Declined::Machine => write!(f, "no code is generated for this machine"),
+            Declined::Operation(name) => write!(f, "no code is generated for `{name}`"),
+            Declined::Recursion => write!(f, "no code is generated for recursion"),
+            Declined::LongChoice => write!(f, "a choice is too long to compute both of its sides"),
+            Declined::CallInLoop => write!(f, "a loop calls a function"),
+            Declined::Record => write!(f, "the program records values for a walk back"),
+            Declined::TooLarge => write!(f, "the program is too large"),
+            Declined::Registers => write!(f, "a loop needs more registers than there are"),
+            Declined::Encoding => write!(f, "an instruction could not be encoded"),
+            Declined::Memory => write!(f, "the system gives no executable memory"),
+        }
+    }
+}
+
+impl std::error::Error for Declined {}
+
+/// Lanes of a block when values are kept between loops.
+const MOST_LANES: usize = 1024;
+
+/// Bytes of the first-level cache that values kept between loops may take.
+const SLOT_BYTES: usize = 24 * 1024;
+
+/// A part of a run.
+enum Part {
+    /// The fused loop that starts here.
+    Fused(usize),
+    Unary(&'static math::Unary, Home, Home),
+    Binary(&'static math::Binary, [Home; 2], Home),
+}
+
+/// A program as machine code.
+pub struct Jit {
+    code: memory::Executable,
+    notes: Vec<(usize, Note)>,
+    dtype: Dtype,
+    level: Level,
+    once: Vec<Part>,
+    lanes: Vec<Part>,
+    /// For each input: numbers, and whether all lanes share it.
+    inputs: Vec<(usize, bool)>,
+    /// Numbers of each result.
+    outputs: Vec<usize>,
+    /// Columns of inputs that vary.
+    columns: usize,
+    constants: Vec<(u32, u64)>,
+    shared: Vec<(u32, u32)>,
+    /// Vectors of the pool and behind it.
+    pool: usize,
+    slots: usize,
+    /// Lanes a slot holds.
+    block: usize,
+    /// Lanes every loop advances by, or a divisor of it.
+    step: usize,
+    loops: bool,
+    calls: usize,
+    call_depth: usize,
+    /// Tells programs apart, so that a memory knows whose constants it holds.
+    id: u64,
+}
+
+impl Jit {
+    /// Generates code for a graph. `uniform`: which inputs all lanes share.
+    pub fn new(graph: &Graph, uniform: &[bool], dtype: Dtype, level: Level) -> Result<Jit, Declined> {
+        if std::env::var_os(SWITCH).is_some_and(|v| v == "0") {
+            return Err(Declined::SwitchedOff);
+        }
+        if level == Level::Baseline || level > Level::best() {
+            return Err(Declined::Machine);
+        }
+        let translated = translate::translate(graph, uniform, dtype, level)?;
+        let code = translated.code;
+        let schedule = schedule::schedule(&code);
+        let inputs: Vec<(usize, bool)> = graph.inputs.iter().zip(uniform).map(|(i, &u)| (i.shape.len(), u)).collect();
+        let columns: usize = inputs.iter().filter(|i| !i.1).map(|i| i.0).sum();
+        let homes = homes::homes(&code, &schedule, columns as u32);
+        let mut asm = Assembler::new(level, dtype);
+        let size = match dtype {
+            Dtype::F32 => 4,
+            Dtype::F64 => 8,
+        };
+        let vector = asm.vector_bytes() / size;
+        let mut block = MOST_LANES;
+        while block > vector * allocate::MOST_COPIES && homes.slots as usize * block * size > SLOT_BYTES {
+            block /= 2;
+        }
+        let shape =
+            allocate::Shape { code: &code, homes: &homes, live: &schedule.live, columns: columns as u32, pool: homes.pool, slot_bytes: (block * size) as u32 };
+        let mut tables = allocate::Tables::new(code.defs.len());
+        let mut spills = 0;
+        let mut copies = 1;
+        let mut parts = |steps: &[Step], once: bool| -> Result<Vec<Part>, Declined> {
+            let mut list = Vec::with_capacity(steps.len());
+            for step in steps {
+                list.push(match step {
+                    Step::Fused(tasks) => {
+                        asm.note(Note::Fused(list.len()));
+                        let fused = allocate::fuse(&shape, &mut tables, &mut asm, tasks, once)?;
+                        spills = spills.max(fused.spills);
+                        copies = copies.max(fused.copies);
+                        Part::Fused(fused.entry)
+                    }
+                    Step::Call(v) => {
+                        let home = |v: ir::Value| homes.of[v.0 as usize];
+                        match code.def(*v) {
+                            Def::Unary(Function(f), x) => Part::Unary(f, home(x), home(*v)),
+                            Def::Binary(Function(f), x, y) => Part::Binary(f, [home(x), home(y)], home(*v)),
+                            _ => return Err(Declined::Encoding),
+                        }
+                    }
+                });
+            }
+            Ok(list)
+        };
+        let once = parts(&schedule.once, true)?;
+        let lanes = parts(&schedule.lanes, false)?;
+        let (bytes, notes) = asm.finish()?;
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Ok(Jit {
+            code: memory::Executable::new(&bytes)?,
+            notes,
+            dtype,
+            level,
+            once,
+            lanes,
+            inputs,
+            outputs: graph.outputs().iter().map(|s| s.len()).collect(),
+            columns,
+            pool: (homes.pool + spills) as usize,
+            constants: homes.constants,
+            shared: homes.shared,
+            slots: homes.slots as usize,
+            block,
+            step: vector * copies,
+            loops: !code.loops.is_empty(),
+            calls: translated.calls,
+            call_depth: translated.call_depth,
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+        })
+    }
+
+    /// Bytes of generated code.
+    pub fn size(&self) -> usize {
+        self.code.bytes().len()
+    }
+}

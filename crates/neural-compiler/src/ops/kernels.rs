@@ -2,6 +2,7 @@
 //! Invariants: sums run from the first element to the last, each `+` and `*` rounded on its own, so that a `dot` is bit for bit
 //! the sum of products a user would write; no kernel allocates more than its operands' size or panics on any numbers.
 
+use crate::ops::lu;
 use crate::ops::real::{Real, Ring};
 use crate::ops::row::{KernelError, Operand};
 use crate::shape::Shape;
@@ -198,81 +199,6 @@ fn difference_of_products<T: Real>(a: T, b: T, c: T, d: T) -> T {
     a.mul_add(b, -cd) + error
 }
 
-/// LU factors of a square matrix with partial pivoting, in place. `None`: singular (or not a number).
-struct Lu<T> {
-    lu: Vec<T>,
-    order: Vec<usize>,
-    odd: bool,
-    n: usize,
-    singular: bool,
-}
-
-impl<T: Real> Lu<T> {
-    fn new(a: &[T], n: usize) -> Lu<T> {
-        let mut lu = a.to_vec();
-        let mut order: Vec<usize> = (0..n).collect();
-        let (mut odd, mut singular) = (false, false);
-        for k in 0..n {
-            let mut pivot = k;
-            for i in k + 1..n {
-                if lu[i * n + k].abs() > lu[pivot * n + k].abs() {
-                    pivot = i;
-                }
-            }
-            if pivot != k {
-                for j in 0..n {
-                    lu.swap(k * n + j, pivot * n + j);
-                }
-                order.swap(k, pivot);
-                odd = !odd;
-            }
-            let d = lu[k * n + k];
-            if d == T::ZERO {
-                singular = true;
-                continue;
-            }
-            for i in k + 1..n {
-                let factor = lu[i * n + k] / d;
-                lu[i * n + k] = factor;
-                for j in k + 1..n {
-                    lu[i * n + j] = lu[i * n + j] - factor * lu[k * n + j];
-                }
-            }
-        }
-        Lu { lu, order, odd, n, singular }
-    }
-
-    fn det(&self) -> T {
-        let product = (0..self.n).fold(T::ONE, |p, k| p * self.lu[k * self.n + k]);
-        if self.odd { -product } else { product }
-    }
-
-    /// Solves for `columns` right-hand sides at once; NaN everywhere when singular.
-    fn solve(&self, b: &[T], columns: usize, out: &mut [T]) {
-        let n = self.n;
-        if self.singular {
-            out.fill(T::from_f64(f64::NAN));
-            return;
-        }
-        for c in 0..columns {
-            for i in 0..n {
-                let mut x = b[self.order[i] * columns + c];
-                for j in 0..i {
-                    x = x - self.lu[i * n + j] * out[j * columns + c];
-                }
-                out[i * columns + c] = x;
-            }
-            for i in (0..n).rev() {
-                let mut x = out[i * columns + c];
-                for j in i + 1..n {
-                    x = x - self.lu[i * n + j] * out[j * columns + c];
-                }
-                out[i * columns + c] = x / self.lu[i * n + i];
-            }
-        }
-    }
-}
-
 fn det_of<T: Real>(a: &[T], n: usize) -> T {
     match n {
         0 => T::ONE,
@@ -282,7 +208,7 @@ fn det_of<T: Real>(a: &[T], n: usize) -> T {
             let minor = |i: usize, j: usize| difference_of_products(a[3 + i], a[6 + j], a[3 + j], a[6 + i]);
             a[0] * minor(1, 2) - a[1] * minor(0, 2) + a[2] * minor(0, 1)
         }
-        _ => Lu::new(a, n).det(),
+        _ => lu::det(a, n),
     }
 }
 
@@ -306,9 +232,9 @@ fn signed<T: Real>(x: T, odd: bool) -> T {
     if odd { -x } else { x }
 }
 
-fn inverse<T: Real>(lu: &Lu<T>) -> Vec<T> {
-    let mut out = vec![T::ZERO; lu.n * lu.n];
-    lu.solve(&identity(lu.n), lu.n, &mut out);
+fn inverse<T: Real>(a: &[T], n: usize) -> Vec<T> {
+    let mut out = vec![T::ZERO; n * n];
+    lu::solve(a, n, &identity(n), n, &mut out);
     out
 }
 
@@ -323,8 +249,7 @@ pub(crate) fn cofactor<T: Real>(args: &[Operand<'_, T>], _: u32, _: Shape, out: 
             }
         }
     } else {
-        let lu = Lu::new(a, n);
-        let (d, y) = (lu.det(), inverse(&lu));
+        let (d, y) = (lu::det(a, n), inverse(a, n));
         for i in 0..n {
             for j in 0..n {
                 out[i * n + j] = d * y[j * n + i];
@@ -350,8 +275,7 @@ pub(crate) fn cofactor_along<T: Real>(args: &[Operand<'_, T>], _: u32, _: Shape,
             }
         }
     } else {
-        let lu = Lu::new(a, n);
-        let (d, y) = (lu.det(), inverse(&lu));
+        let (d, y) = (lu::det(a, n), inverse(a, n));
         let slope = sum((0..n * n).map(|k| d * y[(k % n) * n + k / n] * t[k]));
         let product = |x: &[T], z: &[T]| -> Vec<T> { (0..n * n).map(|k| sum((0..n).map(|m| x[k / n * n + m] * z[m * n + k % n]))).collect() };
         let turned = product(&product(&y, t), &y);
@@ -371,7 +295,7 @@ fn identity<T: Real>(n: usize) -> Vec<T> {
 /// Inverse; NaN everywhere for a singular matrix.
 pub(crate) fn inv<T: Real>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut [T]) -> Out {
     let (n, _) = rows_columns(args[0].shape);
-    Lu::new(args[0].data, n).solve(&identity(n), n, out);
+    lu::solve(args[0].data, n, &identity(n), n, out);
     Ok(())
 }
 
@@ -379,6 +303,6 @@ pub(crate) fn inv<T: Real>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut 
 pub(crate) fn solve<T: Real>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut [T]) -> Out {
     let (n, _) = rows_columns(args[0].shape);
     let (_, columns) = rows_columns(args[1].shape);
-    Lu::new(args[0].data, n).solve(args[1].data, columns, out);
+    lu::solve(args[0].data, n, args[1].data, columns, out);
     Ok(())
 }

@@ -5,6 +5,7 @@ pub mod block;
 pub mod domain;
 pub mod interval;
 mod kernels;
+mod lu;
 pub mod real;
 pub mod row;
 mod rules;

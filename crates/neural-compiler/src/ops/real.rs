@@ -1,6 +1,7 @@
 //! The two number types a program runs in. One trait, so that every kernel is written once.
 
 use crate::ops::block::Block;
+use crate::ops::lu;
 use crate::ops::row::{TensorFn, TensorKernel};
 use neural_compiler_math as math;
 use std::ops::{Add, Div, Mul, Neg, Sub};
@@ -52,6 +53,10 @@ pub trait Real: Ring + Div<Output = Self> + Neg<Output = Self> + PartialOrd + Se
     fn select_slice(level: math::Level, test: math::Arg<'_, Self>, x: math::Arg<'_, Self>, y: math::Arg<'_, Self>, out: &mut [Self]);
     /// A matrix all lanes share times the vector of each lane.
     fn matrix_times(level: math::Level, matrix: &[Self], x: &[&[Self]], out: &mut [&mut [Self]]);
+    /// The determinant of a large matrix.
+    fn large_det(a: &[Self], n: usize) -> Self;
+    /// Solutions of a large linear system.
+    fn large_solve(a: &[Self], n: usize, b: &[Self], columns: usize, out: &mut [Self]);
     /// A tensor kernel for this type.
     fn kernel(k: &TensorKernel) -> TensorFn<Self>;
     /// A tensor kernel for blocks of lanes, if it has one.
@@ -112,6 +117,14 @@ macro_rules! real {
 
             fn matrix_times(level: math::Level, matrix: &[$t], x: &[&[$t]], out: &mut [&mut [$t]]) {
                 math::lanes::$matrix_times(level, matrix, x, out)
+            }
+
+            fn large_det(a: &[$t], n: usize) -> $t {
+                lu::large_det(a, n)
+            }
+
+            fn large_solve(a: &[$t], n: usize, b: &[$t], columns: usize, out: &mut [$t]) {
+                lu::large_solve(a, n, b, columns, out)
             }
 
             fn kernel(k: &TensorKernel) -> TensorFn<$t> {

@@ -71,11 +71,14 @@ class ComputeGraph:
     def depth(self) -> int:
         """Operations on the longest way from an input to the result."""
         depths: list[int] = []
+        deepest = 0
         main = self._data["regions"][self._data["main"]]
         for node in main["nodes"]:
             below = max((depths[a] for a in node["args"]), default=-1)
             depths.append(below if node["kind"] == "proj" else below + 1)
-        return max(depths[r] for r in main["results"])
+        for result in main["results"]:
+            deepest = max(deepest, depths[result])
+        return deepest
 
     @cached_property
     def _data(self) -> dict[str, Any]:

@@ -30,7 +30,7 @@ class Example:
 def examples() -> list[Example]:
     found = []
     for page in sorted(SPEC.glob("*.md")):
-        for block in re.finditer(r"```scheme\n(.*?)```", page.read_text(), re.S):
+        for block in re.finditer(r"```scheme\n(.*?)```", page.read_text(), re.DOTALL):
             text = block.group(1).splitlines()
             lines = [t[2:].strip() for t in text if re.match(r"; (with |=>|~>|grad |hessian |error:|dtype |trap:|check |chain |feed |limits |inputs? )", t)]
             place = f"{page.stem}:{page.read_text()[: block.start()].count(chr(10)) + 1}"

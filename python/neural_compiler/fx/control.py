@@ -12,8 +12,8 @@ from typing import Any
 import torch
 import torch.fx
 
-from .graph import Type
-from .lanes import Lanes
+from .graph import Shape, Type
+from .lanes import Lanes, Value
 
 
 @dataclass
@@ -58,21 +58,25 @@ class Control(torch.nn.Module):
         from .machine import Machine
 
         batch = torch.broadcast_shapes(*(a.shape[: a.ndim - _rank(t)] for a, t in zip(args, self.types)))
+        shapes = [batch + _shape(t) for t in self.results]
         if like.is_meta:
-            return tuple(like.new_empty(batch + t) for t in self.results)  # type: ignore[operator]
-        count = batch.numel() if batch else None
-        if count == 0:
-            return tuple(like.new_zeros(batch + t) for t in self.results)  # type: ignore[operator]
-        lanes = Lanes(count)
-        flat = [_flat(a, batch, _rank(t)) for a, t in zip(args, self.types)]
+            return tuple(map(like.new_empty, shapes))
+        if 0 in batch:
+            return tuple(map(like.new_zeros, shapes))
+        lanes = Lanes(batch.numel() if batch else None)
+        flat: list[Value] = [_flat(a, batch, _rank(t)) for a, t in zip(args, self.types)]
         found = Machine(self.regions, like.new_empty(())).run(self, lanes, flat)
-        full = (lanes.full(r, t) for r, t in zip(found, self.results))
-        return tuple(r.reshape(batch + t) if count is not None else r for r, t in zip(full, self.results))  # type: ignore[operator,union-attr]
+        full: Any = (lanes.full(r, t) for r, t in zip(found, self.results))
+        return tuple(r.reshape(s) for r, s in zip(full, shapes))
+
+
+def _shape(kind: Type) -> Shape:
+    assert not isinstance(kind, str), "a record does not leave its program"
+    return kind
 
 
 def _rank(kind: Type) -> int:
-    assert not isinstance(kind, str), "a record does not leave its program"
-    return len(kind)
+    return len(_shape(kind))
 
 
 def _flat(value: torch.Tensor, batch: torch.Size, rank: int) -> torch.Tensor:

@@ -171,8 +171,8 @@ class Emitter:
         """The value, of which only lanes that take this side have a derivative."""
         if not isinstance(value, torch.fx.Proxy):
             return value
-        pair = (value, value.detach()) if taken else (value.detach(), value)
-        return torch.where(aligned(test, (), shape), *pair)
+        cut: Any = value.detach()
+        return torch.where(aligned(test, (), shape), *((value, cut) if taken else (cut, value)))
 
     def call(self, region: Region, node: Node, args: list[Emitted]) -> Any:
         """A call of a control module."""

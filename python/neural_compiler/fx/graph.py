@@ -96,7 +96,7 @@ _SHARED = {"kind", "args", "shape", "type", "span"}
 
 def _node(found: Mapping[str, Any]) -> Node:
     about = {k: v for k, v in found.items() if k not in _SHARED}
-    return Node(found["kind"], tuple(found["args"]), _type(found), tuple(found["span"]), about)  # type: ignore[arg-type]
+    return Node(found["kind"], tuple(found["args"]), _type(found), tuple(found["span"]), about)
 
 
 def _region(found: Mapping[str, Any]) -> Region:

@@ -63,13 +63,13 @@ class _Lowering:
         emitter = Emitter(self.graph, self.weights, self.control)
         inputs = [emitter.placeholder(_identifier(name)) for name, _ in self.graph.inputs]
         emitter.anchor = inputs[0] if inputs else emitter.tracer.create_proxy("call_function", torch.zeros, ((),), {"dtype": self.dtype})
-        if any(n.type == "record" for n in main.nodes):
+        if any("record" in self.graph.results_of(n) if n.type == "many" else n.type == "record" for n in main.nodes):
             # Records live in lanes: the whole program runs on the machine.
             call = Node("call", (), "many", (0, 0), {"region": self.graph.main})
             types = tuple(shape for _, shape in self.graph.inputs)
             emitter.owned.add_module("program", self._control(call, types))
-            found = emitter.tracer.create_proxy("call_module", "program", (emitter.anchor, *inputs), {})
-            return emitter.finish(self._shaped([found[i] for i in range(len(main.results))]), "Program")
+            whole: Any = emitter.tracer.create_proxy("call_module", "program", (emitter.anchor, *inputs), {})
+            return emitter.finish(self._shaped([whole[i] for i in range(len(main.results))]), "Program")
         found = [emitter.tensor(r) for r in emitter.emit(main, inputs)]
         ranks = tuple(len(shape) for _, shape in self.graph.inputs)
         for k, (result, reached) in enumerate(zip(main.results, Reach(self.graph, self.weights).results(self.graph.main))):

@@ -50,7 +50,7 @@ class Machine:
                 stack.pop()
                 sent = end.value
                 if not stack:
-                    return sent
+                    return list(sent)
 
     def _count(self, control: Control) -> None:
         self.steps += 1
@@ -70,7 +70,7 @@ class Machine:
         test, given, kinds = args[0], args[1:], control.types[1:]
         where = lanes.split(_tensor(test))
         if isinstance(where, bool):
-            return (yield self._region(control.runs[0 if where else 1], lanes, given))
+            return list((yield self._region(control.runs[0 if where else 1], lanes, given)))
         sides = []
         for name, index in zip(control.runs, where):
             inside = lanes.part(index)
@@ -144,7 +144,7 @@ class Machine:
             raise self._failure("limit-depth", message, control, lanes)
         found = yield self._region(control.runs[0], lanes, args)
         self.depth -= 1
-        return found
+        return list(found)
 
     def _pack(self, control: Control, lanes: Lanes, args: list[Value]) -> Activation:
         yield from ()

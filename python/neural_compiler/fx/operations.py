@@ -267,6 +267,7 @@ OPERATIONS: dict[str, Expression] = {
 }
 
 COMPOSITE = frozenset(
-    """Recip Not Clamp Vec Ref Normalize Vsum Vlen Scale Slice Concat Mat Matmul Matvec Eye Zeros Ones Fill""".split()
+    {"Recip", "Not", "Clamp", "Vec", "Ref", "Normalize", "Vsum", "Vlen", "Scale", "Slice", "Concat", "Mat", "Matmul", "Matvec"}
+    | {"Eye", "Zeros", "Ones", "Fill"}
 )
 """Operations that the compiler makes of the others; no graph has them as nodes."""

@@ -75,7 +75,7 @@ class Rounds(Record):
 class Mixed(Record):
     """Records of different making, each for some of the lanes: what the two sides of a branch stored."""
 
-    parts: list[tuple[Tensor, Any]]
+    parts: list[tuple[Tensor, Record]]
 
     def take(self, index: Tensor) -> Record:
         parts = []
@@ -124,5 +124,5 @@ def merge(parts: list[tuple[Tensor, Any]]) -> Any:
         return torch.cat([value for _, value in parts]).index_select(0, order)
     ranks = torch.empty_like(order)
     ranks[order] = torch.arange(order.shape[0], device=order.device)
-    pieces = ranks.split([index.shape[0] for index, _ in parts])
+    pieces = torch.split(ranks, [index.shape[0] for index, _ in parts])
     return Mixed([(piece, record) for piece, (_, record) in zip(pieces, parts)])

@@ -125,7 +125,7 @@ fn check(case: &Case, seed: u64, workspaces: &mut Workspaces) -> usize {
     for graph in &graphs {
         let level = levels[seed as usize % levels.len()];
         let record_bytes = RECORD_BYTES[seed as usize / 3 % 3];
-        let options = BatchOptions { run: RunOptions { limits: limits(), trap: seed % 7 == 6 }, level, threads: 1, record_bytes };
+        let options = BatchOptions { run: RunOptions { limits: limits(), trap: seed % 7 == 6 }, level, threads: 1, record_bytes, jit: false };
         // Every other program shares its first input among all lanes.
         let uniform: Vec<bool> = (0..values.len()).map(|i| i == 0 && seed % 2 == 1).collect();
         good += compare::<f64>(graph, &columns(graph, &values, lanes, seed), lanes, &uniform, &options, &mut workspaces.wide, &case.source);
@@ -233,7 +233,7 @@ fn reduced_gradients_are_sums_in_a_fixed_order() {
             let rows = if reduced { 1 } else { lanes };
             let mut outputs = [vec![0f32; lanes], vec![0f32; rows], vec![0f32; rows]];
             let mut buffers: Vec<&mut [f32]> = outputs.iter_mut().map(|o| &mut o[..]).collect();
-            let batch = BatchOptions { threads, ..BatchOptions::default() };
+            let batch = BatchOptions { threads, jit: threads != 1, ..BatchOptions::default() };
             let errors = engine.run(&mut Workspace::new(), &inputs, lanes, &mut buffers, &batch).expect("it runs");
             (outputs, errors.iter().map(|e| e.lane).collect::<Vec<_>>())
         };

@@ -2,13 +2,15 @@
 //! error for each lane that has none.
 //!
 //! The batch is cut into tiles of lanes that fit in the first-level cache; each instruction of the tape runs over a whole tile.
-//! Choices, loops and calls run under a mask of active lanes; what no lane needs is skipped.
+//! Choices, loops and calls run under a mask of active lanes; what no lane needs is skipped. Programs that have run over enough lanes
+//! are turned into machine code where the code generator takes them.
 //! Invariants: every lane's result equals the interpreter's to the bit, whatever the tile, the thread, the SIMD level or the
 //! neighbours; inputs are read where they are; nothing is allocated once a workspace has been used.
 
 mod back;
 mod code;
 mod control;
+mod generated;
 mod memory;
 mod record;
 mod reduce;
@@ -18,6 +20,7 @@ mod trap;
 
 use crate::exec::EvalError;
 use crate::exec::interp::RunOptions;
+use crate::exec::jit::Jit;
 use crate::graph::{Graph, Kind, flatten};
 use crate::ops::real::Real;
 use crate::shape::Shape;
@@ -73,11 +76,13 @@ pub struct BatchOptions {
     /// Bytes that the records of reverse mode may hold per thread. Beyond it loops keep some of their rounds only and run the others
     /// again on the way back: more work, the same bits.
     pub record_bytes: usize,
+    /// Whether code may be generated, once enough lanes have been run to be worth it.
+    pub jit: bool,
 }
 
 impl Default for BatchOptions {
     fn default() -> BatchOptions {
-        BatchOptions { run: RunOptions::default(), level: Level::best(), threads: 1, record_bytes: 256 << 20 }
+        BatchOptions { run: RunOptions::default(), level: Level::best(), threads: 1, record_bytes: 256 << 20, jit: true }
     }
 }
 
@@ -90,6 +95,7 @@ pub struct Workspace<T> {
 struct Share<T> {
     memory: memory::Memory<T>,
     sums: Sums<T>,
+    generated: generated::Memory<T>,
 }
 
 impl<T> Workspace<T> {
@@ -122,6 +128,7 @@ pub struct Engine {
     slots: usize,
     /// Lanes a tile may have.
     widest: usize,
+    generated: generated::Generated,
 }
 
 /// Bytes of a tile that stay in the first-level cache, inputs and results that are used in place included.
@@ -160,7 +167,19 @@ impl Engine {
         };
         let in_place = main.results.iter().enumerate().filter(own).map(|(k, place)| (k, place.at)).collect();
         let code = Prepared::new(&graph, &tape);
-        Engine { original, shapes: graph.outputs(), graph, tape, code, uniform: uniform.to_vec(), reduced: reduced.to_vec(), in_place, slots, widest }
+        Engine {
+            original,
+            shapes: graph.outputs(),
+            graph,
+            tape,
+            code,
+            uniform: uniform.to_vec(),
+            reduced: reduced.to_vec(),
+            in_place,
+            slots,
+            widest,
+            generated: Default::default(),
+        }
     }
 
     /// Lanes of a tile: a power of two, so that its slots stay in the first-level cache.
@@ -181,15 +200,15 @@ impl Engine {
     ) -> Result<Vec<LaneError>, EvalError> {
         self.check(inputs, lanes, outputs)?;
         let threads = options.threads.min(lanes / LANES_PER_THREAD).max(1);
-        let new = || Share { memory: memory::Memory::default(), sums: Sums::default() };
+        let new = || Share { memory: memory::Memory::default(), sums: Sums::default(), generated: generated::Memory::default() };
         workspace.threads.resize_with(threads.max(workspace.threads.len()), new);
-        let rows = self.shapes.iter().zip(&self.reduced).filter(|(_, r)| **r).map(|(s, _)| s.len()).sum();
+        let rows = self.rows();
         workspace.threads[..threads].iter_mut().for_each(|t| t.sums.start(rows));
         let errors = if options.run.trap {
             self.trapped(&mut workspace.threads[0].sums, inputs, lanes, outputs, options)
         } else if threads == 1 {
-            let share = &mut workspace.threads[0];
-            TileRun::new(self, &mut share.memory, options, self.width::<T>()).batch(inputs, 0, lanes, outputs, &mut share.sums)?
+            let generated = self.generated.get::<T>(self, lanes, options);
+            self.share(&mut workspace.threads[0], generated, inputs, (0, lanes), outputs, options)?
         } else {
             self.parallel(&mut workspace.threads[..threads], inputs, lanes, outputs, options)?
         };
@@ -199,6 +218,30 @@ impl Engine {
             targets.enumerate().for_each(|(row, o)| *o = Sums::total(&mut shares, row));
         }
         Ok(errors)
+    }
+
+    /// A thread's share of a batch: by generated code where there is some and no limit is met, else tile by tile.
+    fn share<T: Real>(
+        &self,
+        own: &mut Share<T>,
+        generated: Option<&Jit>,
+        inputs: &[Column<'_, T>],
+        (from, count): (usize, usize),
+        outputs: &mut [&mut [T]],
+        options: &BatchOptions,
+    ) -> Result<Vec<LaneError>, EvalError> {
+        if let Some(jit) = generated {
+            if generated::run(self, jit, own, inputs, (from, count), outputs, options) {
+                return Ok(Vec::new());
+            }
+            own.sums.start(self.rows());
+        }
+        TileRun::new(self, &mut own.memory, options, self.width::<T>()).batch(inputs, from, count, outputs, &mut own.sums)
+    }
+
+    /// Numbers that are summed over the batch.
+    fn rows(&self) -> usize {
+        self.shapes.iter().zip(&self.reduced).filter(|(_, r)| **r).map(|(s, _)| s.len()).sum()
     }
 
     /// A contiguous share of the batch for each thread, at multiples of the blocks that sums are made of.
@@ -225,17 +268,16 @@ impl Engine {
             rest = behind;
             work.push((from, own, buffers));
         }
+        let generated = self.generated.get::<T>(self, lanes, options);
         let one = |(from, own, mut outputs): (usize, &mut Share<T>, Vec<&mut [T]>)| {
-            let count = share.min(lanes - from);
-            TileRun::new(self, &mut own.memory, options, self.width::<T>()).batch(inputs, from, count, &mut outputs, &mut own.sums)
+            self.share(own, generated, inputs, (from, share.min(lanes - from)), &mut outputs, options)
         };
         let found: Result<Vec<Vec<LaneError>>, EvalError> = work.into_par_iter().map(one).collect();
         Ok(found?.into_iter().flatten().collect())
     }
 
     fn trapped<T: Real>(&self, sums: &mut Sums<T>, inputs: &[Column<'_, T>], lanes: usize, outputs: &mut [&mut [T]], options: &BatchOptions) -> Vec<LaneError> {
-        let rows = self.shapes.iter().zip(&self.reduced).filter(|(_, r)| **r).map(|(s, _)| s.len()).sum();
-        let mut held: Vec<Vec<T>> = vec![Vec::new(); rows];
+        let mut held: Vec<Vec<T>> = vec![Vec::new(); self.rows()];
         let errors = trap::run(&self.original, inputs, lanes, options, |lane, values| {
             let mut row = 0;
             for (k, shape) in self.shapes.iter().enumerate() {

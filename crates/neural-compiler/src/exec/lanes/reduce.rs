@@ -44,6 +44,19 @@ impl<T: Real> Sums<T> {
         lanes.chunks(CHUNK).for_each(|chunk| self.rows[row].add(chunk_sum(chunk)));
     }
 
+    /// Adds every `stride`-th of these numbers.
+    pub(super) fn add_strided(&mut self, row: usize, start: usize, numbers: &[T], stride: usize) {
+        if stride == 1 {
+            return self.add(row, start, numbers);
+        }
+        let mut chunk = [T::ZERO; CHUNK];
+        for (k, numbers) in numbers.chunks(CHUNK * stride).enumerate() {
+            let n = numbers.len().div_ceil(stride);
+            chunk[..n].iter_mut().zip(numbers.iter().step_by(stride)).for_each(|(c, x)| *c = *x);
+            self.add(row, start + k * CHUNK, &chunk[..n]);
+        }
+    }
+
     /// Adds the same number for every lane.
     pub(super) fn add_splat(&mut self, row: usize, start: usize, lanes: usize, x: T) {
         let chunk = [x; CHUNK];

@@ -1,0 +1,100 @@
+//! Which batches run as machine code. In: an engine and what it has run so far; out: generated code, made when it is worth it, and
+//! its run over a share of a batch.
+//! Invariant: the choice never changes a bit; code is generated at most once per number type and level.
+
+use super::reduce::BLOCK;
+use super::{BatchOptions, Column, Engine, Share};
+use crate::exec::jit::{self, Jit};
+use crate::ops::real::{Dtype, Real};
+use neural_compiler_math::Level;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Generating code costs about as much as running this many lanes tile by tile, whatever the program: both grow with its length.
+const WORTH_IT: u64 = 16 * 1024;
+
+/// Batches of fewer lanes fill no vector and stay with the tiles.
+const FEWEST_LANES: usize = 32;
+
+/// The code of an engine, for each number type and level.
+#[derive(Default)]
+pub(super) struct Generated {
+    ran: AtomicU64,
+    code: [[OnceLock<Option<Jit>>; 2]; 2],
+}
+
+impl Generated {
+    /// Code for a batch of so many lanes, if it is worth it and can be had.
+    pub(super) fn get<T: Real>(&self, engine: &Engine, lanes: usize, options: &BatchOptions) -> Option<&Jit> {
+        if !options.jit || lanes < FEWEST_LANES {
+            return None;
+        }
+        let level = match options.level.min(Level::best()) {
+            Level::Baseline => return None,
+            Level::Avx2 => 0,
+            Level::Avx512 => 1,
+        };
+        let dtype = match T::DTYPE {
+            Dtype::F32 => 0,
+            Dtype::F64 => 1,
+        };
+        let place = &self.code[dtype][level];
+        if place.get().is_none() && self.ran.fetch_add(lanes as u64, Ordering::Relaxed) + (lanes as u64) < WORTH_IT {
+            return None;
+        }
+        place.get_or_init(|| Jit::new(&engine.original, &engine.uniform, T::DTYPE, options.level.min(Level::best())).ok()).as_ref()
+    }
+}
+
+/// What a thread needs to run generated code.
+pub(super) struct Memory<T> {
+    memory: jit::Memory,
+    /// Lanes of results that are summed, a block at a time.
+    lanes: Vec<Vec<T>>,
+}
+
+impl<T> Default for Memory<T> {
+    fn default() -> Memory<T> {
+        Memory { memory: jit::Memory::default(), lanes: Vec::new() }
+    }
+}
+
+/// Runs lanes `from .. from + count`; `false` when the tiles have to do it.
+pub(super) fn run<T: Real>(
+    engine: &Engine,
+    jit: &Jit,
+    own: &mut Share<T>,
+    inputs: &[Column<'_, T>],
+    (from, count): (usize, usize),
+    outputs: &mut [&mut [T]],
+    options: &BatchOptions,
+) -> bool {
+    let limits = &options.run.limits;
+    let Memory { memory, lanes } = &mut own.generated;
+    if engine.rows() == 0 {
+        return jit.run_range(memory, inputs, from, count, outputs, limits);
+    }
+    let results = || engine.shapes.iter().zip(&engine.reduced).enumerate();
+    lanes.resize_with(engine.shapes.len(), Vec::new);
+    for (k, (shape, _)) in results().filter(|(_, (_, reduced))| **reduced) {
+        lanes[k].resize(BLOCK * shape.len(), T::ZERO);
+    }
+    for start in (0..count).step_by(BLOCK) {
+        let n = BLOCK.min(count - start);
+        let mut buffers: Vec<&mut [T]> = Vec::with_capacity(engine.shapes.len());
+        for (((shape, &reduced), output), lanes) in engine.shapes.iter().zip(&engine.reduced).zip(outputs.iter_mut()).zip(lanes.iter_mut()) {
+            buffers.push(if reduced { &mut lanes[..n * shape.len()] } else { &mut output[start * shape.len()..(start + n) * shape.len()] });
+        }
+        if !jit.run_range(memory, inputs, from + start, n, &mut buffers, limits) {
+            return false;
+        }
+        let mut row = 0;
+        for (k, (shape, _)) in results().filter(|(_, (_, reduced))| **reduced) {
+            for element in 0..shape.len() {
+                own.sums.add_strided(row, start, &lanes[k][element..n * shape.len()], shape.len());
+                row += 1;
+            }
+        }
+    }
+    true
+}

@@ -265,9 +265,3 @@ OPERATIONS: dict[str, Expression] = {
     "Identity": whole(lambda site: torch.diag_embed(site.anchor.new_ones(site.shape[0]))),
     "Product": whole(product),
 }
-
-COMPOSITE = frozenset(
-    {"Recip", "Not", "Clamp", "Vec", "Ref", "Normalize", "Vsum", "Vlen", "Scale", "Slice", "Concat", "Mat", "Matmul", "Matvec"}
-    | {"Eye", "Zeros", "Ones", "Fill"}
-)
-"""Operations that the compiler makes of the others; no graph has them as nodes."""

@@ -156,6 +156,28 @@ def test_meant_differences(source: str, inputs: dict[str, float], expected: floa
     assert found == expected or (math.isnan(expected) and math.isnan(found))  # type: ignore[arg-type]
 
 
+def test_mistakes_that_the_release_lets_pass_are_errors() -> None:
+    with pytest.raises(nc.CompileError, match="size-not-constant"):
+        run_scheme("(eye n)", {"n": 3.0})
+    with pytest.raises(nc.CompileError, match="shape-mismatch"):
+        run_scheme("(+ [1 2 3] [1])")
+    with pytest.raises(nc.CompileError):
+        run_scheme("(exp e)")
+    with pytest.raises(nc.EvaluationError, match="index") as caught:
+        index = DirectModule(compile_scheme("(ref [1 2 3] i)", inputs=["i"]))
+        index.forward_batch({"i": torch.tensor([0.0, -1.0])})
+    assert caught.value.lane == 1
+    assert run_scheme("(norm [3e200 4e200])") == pytest.approx(5e200, rel=1e-15)
+
+
+def test_types_follow_the_tensors() -> None:
+    graph = compile_scheme("(* 0.1 x)", inputs=["x"])
+    for dtype in (torch.float32, torch.float64):
+        x = torch.tensor([3.0], dtype=dtype)
+        found = DirectModule(graph).forward_batch({"x": x})
+        assert found.dtype == dtype and torch.equal(found, 0.1 * x)
+
+
 def test_a_branch_not_taken_leaves_no_trace_in_the_gradient() -> None:
     x = torch.tensor([0.0, 4.0], requires_grad=True)
     DirectModule(compile_scheme("(if (> x 0) (sqrt x) 0)", inputs=["x"])).forward_batch({"x": x}).sum().backward()

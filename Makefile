@@ -3,10 +3,11 @@
 CARGO ?= cargo
 PYTHON ?= python3
 VENV := .venv
+UV := 0.13.7
 OUT := out
 SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 
-.PHONY: help demo test deps lint accuracy accuracy-quick fuzz bench-compile clean
+.PHONY: help demo test rust-test python-test deps lint accuracy accuracy-quick fuzz bench-compile clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -15,15 +16,22 @@ demo: ## build, then compile, run, differentiate and draw a bundled model
 	$(CARGO) build --release --locked -p neuralc
 	./examples/demo.sh "$$($(CARGO) metadata --locked --no-deps --format-version 1 | sed -E 's/.*"target_directory":"([^"]*)".*/\1/')/release/neuralc" $(OUT)
 
-test: deps ## every test: Rust, spec examples, fuzzing, Guile and multiprecision oracles
+test: rust-test python-test ## every test, Rust and Python
+
+rust-test: deps ## Rust: spec examples, generated programs, fuzzing, Guile and multiprecision oracles
 	$(CARGO) test --locked --workspace --quiet
 
-deps: $(VENV)/.ready ## what the tests need: a real Scheme, and mpmath in a virtual environment
+python-test: deps ## the Python package: NumPy, PyTorch, notebooks, doctests
+	cd crates/neural-compiler-py && VIRTUAL_ENV=$(CURDIR)/$(VENV) $(CURDIR)/$(VENV)/bin/maturin develop --quiet --locked
+	$(VENV)/bin/python -m pytest
+
+deps: $(VENV)/.ready ## what the tests need: a real Scheme, and a virtual environment (uv keeps PyTorch's large wheel for the next one)
 	@command -v guile >/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq guile-3.0 >/dev/null; }
 
-$(VENV)/.ready: oracles/requirements.txt
+$(VENV)/.ready: oracles/requirements.txt python/requirements-test.txt
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --quiet --requirement oracles/requirements.txt
+	$(VENV)/bin/python -m pip install --quiet uv==$(UV)
+	$(VENV)/bin/uv pip install --quiet --python $(VENV)/bin/python --requirement python/requirements-test.txt
 	touch $@
 
 lint: ## formatting and clippy

@@ -6,10 +6,14 @@ rule with the native backend (torch computes, autograd differentiates), so each 
     graph.py       the graph as typed data
     operations.py  one torch expression per operation of the table
     matrices.py    determinants and cofactors
+    weights.py     what is written out where it is used, and what is called
     emit.py        a region of the graph as torch code
+    reach.py       which inputs give a result its batch sizes
+    control.py     branches, loops and calls as modules
     machine.py     loops, recursion and long branches, lane by lane
     lanes.py       which lanes run: splitting and joining a batch
     records.py     what a forward run stores for a derivative program
+    deep.py        recursion without Python's stack
 """
 
 from .lower import lower, source_text

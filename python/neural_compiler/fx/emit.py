@@ -7,58 +7,24 @@ and calls become calls of a module of `control`, which looks at the numbers.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 import torch.fx
 
+from .deep import Deep, run
 from .graph import Graph, Node, Region, Shape
 from .leaf import leaf
 from .operations import OPERATIONS, Site, aligned
+from .weights import Weights
 
 LINEAR = frozenset({"Add", "Sub", "Neg"})
 """Operations whose derivative is a finite constant: they need no gate."""
 
-FAILING = frozenset({"CutAt", "PlaceAt"})
-"""Operations that may have no result."""
-
-LARGEST = 20_000
-"""Nodes a branch or function may bring into the code that uses it; larger ones are called."""
-
 Emitted = Any
 """A proxy, a Python number (a constant), a `Truth`, or several of them."""
-
-
-class Weights:
-    """How many nodes each region is with all it runs, if those are operations that cannot fail and branches between such; else None."""
-
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
-        self.known: dict[int, int | None] = {}
-
-    def inlined(self, regions: Sequence[int]) -> bool:
-        """Whether these regions become part of the code that uses them."""
-        weights = [self.weight(r) for r in regions]
-        return all(w is not None and w <= LARGEST for w in weights)
-
-    def weight(self, region: int) -> int | None:
-        if region not in self.known:
-            self.known[region] = None  # Met again below itself, it recurses.
-            self.known[region] = self._sum(self.graph.regions[region])
-        return self.known[region]
-
-    def _sum(self, region: Region) -> int | None:
-        total = len(region.nodes)
-        for node in region.nodes:
-            if node.kind not in ("param", "const", "proj", "op", "if", "call") or node.about.get("op") in FAILING:
-                return None
-            for child in self.graph.children(node):
-                inside = self.weight(child)
-                if inside is None:
-                    return None
-                total += inside
-        return total
 
 
 class Tracer(torch.fx.proxy.GraphAppendingTracer):
@@ -84,6 +50,7 @@ class Emitter:
         """Holds the control modules the code calls."""
         self.anchor: Any = None
         self._constants: dict[str, Any] = {}
+        self._calls: Counter[str] = Counter()
 
     def placeholder(self, name: str) -> torch.fx.Proxy:
         """A parameter of the code."""
@@ -93,6 +60,9 @@ class Emitter:
 
     def emit(self, region: Region, params: Sequence[Emitted], apart: int | None = None) -> list[Emitted]:
         """Writes a region's operations; gives its results. The branch `apart` is called, not written out."""
+        return run(self._region(region, params, apart))
+
+    def _region(self, region: Region, params: Sequence[Emitted], apart: int | None = None) -> Deep:
         values: list[Emitted] = []
         for at, node in enumerate(region.nodes):
             self.tracer.span = node.span
@@ -107,9 +77,9 @@ class Emitter:
                 case "op":
                     value = self.operation(region, node, args)
                 case "if" if at != apart and self.weights.inlined(self.graph.children(node)):
-                    value = self.branch(region, node, args)
+                    value = yield self._branch(region, node, args)
                 case "call" if self.weights.inlined(self.graph.children(node)):
-                    value = self.emit(self.graph.regions[node.about["region"]], args)
+                    value = yield self._region(self.graph.regions[node.about["region"]], args)
                 case _:
                     value = self.call(region, node, args)
             values.append(value)
@@ -147,14 +117,15 @@ class Emitter:
         """A value as a torch boolean."""
         return value.truth if isinstance(value, Truth) else self.tensor(value) != 0
 
-    def branch(self, region: Region, node: Node, args: list[Emitted]) -> list[Emitted]:
+    def _branch(self, region: Region, node: Node, args: list[Emitted]) -> Deep:
         """Both sides, and a choice for each result."""
         test = self.truth(args[0])
         shapes = [region.nodes[a].shape for a in node.args[1:]]
         sides = [self.graph.regions[child] for child in self.graph.children(node)]
         found = []
         for side, taken in zip(sides, (True, False)):
-            found.append(self.emit(side, [self.gate(test, a, s, taken) for a, s in zip(args[1:], shapes)] if needs_gate(side) else args[1:]))
+            given = [self.gate(test, a, s, taken) for a, s in zip(args[1:], shapes)] if needs_gate(side) else args[1:]
+            found.append((yield self._region(side, given)))
         return [self.choice(test, yes, no, kind) for yes, no, kind in zip(*found, sides[0].result_types)]
 
     def choice(self, test: Any, yes: Emitted, no: Emitted, shape: Any) -> Emitted:
@@ -176,8 +147,8 @@ class Emitter:
 
     def call(self, region: Region, node: Node, args: list[Emitted]) -> Any:
         """A call of a control module."""
-        count = sum(name.startswith(f"{node.kind}_") for name, _ in self.owned.named_children())
-        name = f"{node.kind}_{count + 1}"
+        self._calls[node.kind] += 1
+        name = f"{node.kind}_{self._calls[node.kind]}"
         self.owned.add_module(name, self.control(region, node))
         first = [self.truth(args.pop(0))] if node.kind == "if" else []
         found = self.tracer.create_proxy("call_module", name, (self.anchor, *first, *map(self.tensor, args)), {})

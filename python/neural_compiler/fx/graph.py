@@ -75,6 +75,25 @@ class Graph:
             case _:
                 return ()
 
+    def children_first(self) -> list[int]:
+        """The regions the program reaches, each behind those it runs, except where one reaches itself."""
+        order: list[int] = []
+        seen = {self.main}
+        stack = [(self.main, iter(self._runs(self.main)))]
+        while stack:
+            region, rest = stack[-1]
+            child = next(rest, None)
+            if child is None:
+                order.append(region)
+                stack.pop()
+            elif child not in seen:
+                seen.add(child)
+                stack.append((child, iter(self._runs(child))))
+        return order
+
+    def _runs(self, region: int) -> list[int]:
+        return [child for node in self.regions[region].nodes for child in self.children(node)]
+
     def results_of(self, node: Node) -> tuple[Type, ...]:
         """What a node with several results gives."""
         match node.kind:

@@ -9,11 +9,12 @@ import torch
 import torch.fx
 
 from .control import Control, Limits, Regions
-from .emit import Emitter, Weights
+from .emit import Emitter
 from .graph import Graph, Node, Region, Type, read
 from .leaf import leaf
 from .operations import flat
 from .reach import Reach
+from .weights import Weights
 
 
 def lower(graph: Mapping[str, Any], limits: Limits | None = None, dtype: torch.dtype | None = None) -> torch.fx.GraphModule:
@@ -56,9 +57,17 @@ class _Lowering:
         self.graph, self.dtype = graph, dtype
         self.weights = Weights(graph)
         self.regions = Regions(graph.source, limits)
+        self.wanted: list[tuple[int, str]] = []
+        """Regions that something calls, and the kind of what calls them."""
 
     def program(self) -> torch.fx.GraphModule:
-        """The main region as code of its own."""
+        """The main region as code of its own, and the code of all it calls."""
+        module = self._main()
+        while self.wanted:
+            self._write(*self.wanted.pop())
+        return module
+
+    def _main(self) -> torch.fx.GraphModule:
         main = self.graph.regions[self.graph.main]
         emitter = Emitter(self.graph, self.weights, self.control)
         inputs = [emitter.placeholder(_identifier(name)) for name, _ in self.graph.inputs]
@@ -94,24 +103,26 @@ class _Lowering:
         if node.kind == "call":
             about["name"] = self.graph.regions[children[0]].name
         results = self.graph.results_of(node) if node.type == "many" else (node.type,)
-        runs = tuple(self.code(child, node.kind) for child in children)
+        runs = tuple(self._name(child) for child in children)
+        for child, name in zip(children, runs):
+            if name not in self.regions.code:
+                self.regions.code[name] = torch.fx.GraphModule({}, torch.fx.Graph())  # To be written.
+                self.wanted.append((child, node.kind))
         return Control(node.kind, self.regions, runs, types, results, span=node.span, **about)
 
-    def code(self, index: int, used_by: str) -> str:
-        """The name of a region's code, which is made if it is not there."""
+    def _name(self, region: int) -> str:
+        return f"{self.graph.regions[region].name}#{region}"
+
+    def _write(self, index: int, used_by: str) -> None:
+        """The code of a region."""
         region = self.graph.regions[index]
-        name = f"{region.name}#{index}"
-        if name in self.regions.code:
-            return name
         emitter = Emitter(self.graph, self.weights, self.control)
-        self.regions.code[name] = None  # type: ignore[assignment]  # It may call itself.
         emitter.anchor = emitter.placeholder("like")
         params = [emitter.placeholder(f"p{k}") for k in range(len(region.params))]
         # The test that ends a loop mostly gives the same for all lanes: decided for all together, it costs one side only.
         last = region.nodes[region.results[0]] if used_by == "loop" else None
         results = emitter.emit(region, params, last.args[0] if last is not None and last.kind == "proj" else None)
-        self.regions.code[name] = emitter.finish([emitter.tensor(r) for r in results], _identifier(region.name))
-        return name
+        self.regions.code[self._name(index)] = emitter.finish([emitter.tensor(r) for r in results], _identifier(region.name))
 
 
 @leaf

@@ -1,5 +1,5 @@
-"""Runs regions lane by lane. In: a control module and its arguments; out: its results. Recursion of the program is no recursion here:
-every activation is a generator that yields the activations it needs, and one loop runs them on a stack of its own.
+"""Runs regions lane by lane. In: a control module and its arguments; out: its results. Recursion of the program is no recursion of
+Python's: every activation is a computation of `deep`.
 
 Invariants: a region runs for the lanes that reach it and for no others, and not at all when there are none; every round and call is
 counted against the limits.
@@ -7,7 +7,7 @@ counted against the limits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -15,12 +15,10 @@ import torch.fx
 
 from ..errors import EvaluationError
 from .control import Control, Regions
+from .deep import Deep, run
 from .failures import evaluation_error, relocated
 from .lanes import Lanes, Value, take
 from .records import Packed, Record, Round, Rounds, merge
-
-Activation = Generator[Any, Any, list[Any]]
-"""Yields activations to run and is sent their results; returns its own."""
 
 
 class Machine:
@@ -29,7 +27,7 @@ class Machine:
     def __init__(self, regions: Regions, like: torch.Tensor) -> None:
         self.regions, self.like = regions, like
         self.depth = self.steps = 0
-        self.kinds: dict[str, Callable[[Control, Lanes, list[Value]], Activation]] = {
+        self.kinds: dict[str, Callable[[Control, Lanes, list[Value]], Deep]] = {
             "if": self._if,
             "loop": self._loop,
             "back": self._back,
@@ -40,17 +38,7 @@ class Machine:
 
     def run(self, control: Control, lanes: Lanes, args: list[Value]) -> list[Any]:
         """Runs a control module to its end."""
-        stack = [self.kinds[control.kind](control, lanes, args)]
-        sent: Any = None
-        while True:
-            try:
-                stack.append(stack[-1].send(sent))
-                sent = None
-            except StopIteration as end:
-                stack.pop()
-                sent = end.value
-                if not stack:
-                    return list(sent)
+        return run(self.kinds[control.kind](control, lanes, args))
 
     def _count(self, control: Control) -> None:
         self.steps += 1
@@ -65,7 +53,7 @@ class Machine:
 
     # ---- kinds of control ----
 
-    def _if(self, control: Control, lanes: Lanes, args: list[Value]) -> Activation:
+    def _if(self, control: Control, lanes: Lanes, args: list[Value]) -> Deep:
         """Each lane takes its side."""
         test, given, kinds = args[0], args[1:], control.types[1:]
         where = lanes.split(_tensor(test))
@@ -78,7 +66,7 @@ class Machine:
             sides.append((index, [inside.full(r, k) for r, k in zip(found, control.results)]))
         return [merge([(index, results[i]) for index, results in sides]) for i in range(len(control.results))]
 
-    def _loop(self, control: Control, lanes: Lanes, args: list[Value]) -> Activation:
+    def _loop(self, control: Control, lanes: Lanes, args: list[Value]) -> Deep:
         """Rounds until every lane is done; a lane that is done runs no more."""
         (name,), count, taped = control.runs, control.about["carried"], control.about["taped"]
         stores_record = taped and control.about["stores_record"]
@@ -117,7 +105,7 @@ class Machine:
         merged = [merge([(index, results[i]) for index, results in done]) for i in range(len(done[0][1]))]
         return [*merged, Rounds(tape)] if taped else merged
 
-    def _back(self, control: Control, lanes: Lanes, args: list[Value]) -> Activation:
+    def _back(self, control: Control, lanes: Lanes, args: list[Value]) -> Deep:
         """The rounds of a record, last to first; a lane joins at its own last round."""
         (name,), count = control.runs, control.about["carried"]
         record, carried, fixed = args[0], args[1 : 1 + count], args[1 + count :]
@@ -135,7 +123,7 @@ class Machine:
             carried = [c.index_copy(0, stored.index, _tensor(inside.full(f, k))) for c, f, k in zip(whole, found, kinds)]
         return carried
 
-    def _call(self, control: Control, lanes: Lanes, args: list[Value]) -> Activation:
+    def _call(self, control: Control, lanes: Lanes, args: list[Value]) -> Deep:
         """A function."""
         self._count(control)
         self.depth += 1
@@ -146,18 +134,18 @@ class Machine:
         self.depth -= 1
         return list(found)
 
-    def _pack(self, control: Control, lanes: Lanes, args: list[Value]) -> Activation:
+    def _pack(self, control: Control, lanes: Lanes, args: list[Value]) -> Deep:
         yield from ()
         return [Packed([lanes.full(a, k) for a, k in zip(args, control.types)])]
 
-    def _unpack(self, control: Control, lanes: Lanes, args: list[Value]) -> Activation:
+    def _unpack(self, control: Control, lanes: Lanes, args: list[Value]) -> Deep:
         yield from ()
         assert isinstance(args[0], Record)
         return [args[0].unpack(control.about["index"])]
 
     # ---- regions ----
 
-    def _region(self, name: str, lanes: Lanes, args: Sequence[Value]) -> Activation:
+    def _region(self, name: str, lanes: Lanes, args: Sequence[Value]) -> Deep:
         code = self.regions.code[name]
         try:
             if next(code.children(), None) is None:
@@ -166,7 +154,7 @@ class Machine:
         except EvaluationError as error:
             raise relocated(error, lanes.whole_batch(error.lane), self.regions.source) from None
 
-    def _walk(self, code: torch.fx.GraphModule, lanes: Lanes, args: Sequence[Any]) -> Activation:
+    def _walk(self, code: torch.fx.GraphModule, lanes: Lanes, args: Sequence[Any]) -> Deep:
         """Runs torch code node by node, so that control modules inside run on this machine."""
         values: dict[torch.fx.Node, Any] = {}
         given = iter(args)

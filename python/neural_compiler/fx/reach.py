@@ -6,10 +6,8 @@ the lowering widens the result to the batch all inputs make together.
 
 from __future__ import annotations
 
-from functools import cache
-
-from .emit import Weights
 from .graph import Graph, Node
+from .weights import Weights
 
 Set = frozenset[int]
 
@@ -19,8 +17,13 @@ class Reach:
 
     def __init__(self, graph: Graph, weights: Weights) -> None:
         self.graph, self.weights = graph, weights
-        self.results = cache(self._results)
+        self._known: dict[int, tuple[Set, ...]] = {}
+        for region in graph.children_first():
+            self._known[region] = self._results(region)
+
+    def results(self, region: int) -> tuple[Set, ...]:
         """Per result of a region, the parameters it surely depends on."""
+        return self._known[region]
 
     def _results(self, region: int) -> tuple[Set, ...]:
         found: list[list[Set]] = []

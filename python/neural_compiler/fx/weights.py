@@ -1,0 +1,41 @@
+"""What becomes part of the code that uses it. In: a graph; out: which regions are written out where they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .graph import Graph, Region
+
+PLAIN = frozenset({"param", "const", "proj", "op", "if", "call"})
+FAILING = frozenset({"CutAt", "PlaceAt"})
+"""Operations that may have no result: a lane that does not take their branch must not run them."""
+
+LARGEST = 20_000
+"""Nodes a branch or function may bring into the code that uses it; larger ones are called."""
+
+
+class Weights:
+    """How many nodes each region is with all it runs, if those are operations that cannot fail and branches between such; else None."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self._known: dict[int, int | None] = {}
+        for region in graph.children_first():
+            self._known[region] = self._sum(graph.regions[region])
+
+    def inlined(self, regions: Sequence[int]) -> bool:
+        """Whether these regions are written out where they are used."""
+        weights = [self._known[r] for r in regions]
+        return all(w is not None and w <= LARGEST for w in weights)
+
+    def _sum(self, region: Region) -> int | None:
+        total = len(region.nodes)
+        for node in region.nodes:
+            if node.kind not in PLAIN or node.about.get("op") in FAILING:
+                return None
+            for child in self.graph.children(node):
+                inside = self._known.get(child)  # A region above itself is not known yet: it recurses.
+                if inside is None:
+                    return None
+                total += inside
+        return total

@@ -1,0 +1,91 @@
+"""`compile_scheme(..., backend="torch")`: the lowering behind the same module, with the same answers and the same errors."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import neural_compiler as nc
+import pytest
+import torch
+from neural_compiler import compile_scheme
+
+PROGRAMS = [
+    ("(* k (sin (* w t)))", {"k": 2.0, "w": 1.5}),
+    ("(if (> t 0) (* k (log (+ t w))) (/ w (- k t)))", {"k": 2.0, "w": 1.5}),
+    ("(loop ((i 0) (s t)) (if (>= i 4) s (recur (+ i 1) (+ w (* s k)))))", {"k": 0.5, "w": 1.5}),
+    ("(define (f n s) (if (<= n 0) s (* k (f (- n 1) (+ s w))))) (f 3 t)", {"k": 0.5, "w": 1.5}),
+    ("[(* k t) (* w t) t]", {"k": 2.0, "w": 1.5}),
+]
+
+
+@pytest.mark.parametrize(("source", "params"), PROGRAMS, ids=[s for s, _ in PROGRAMS])
+def test_both_backends_train_alike(source: str, params: dict[str, float]) -> None:
+    t = torch.linspace(-1, 1, 7, dtype=torch.float64)
+    found = []
+    for backend in ("native", "torch"):
+        module = compile_scheme(source, params=params, backend=backend)
+        assert sorted(n for n, _ in module.named_parameters()) == ["k", "w"]
+        value = module(t=t)
+        value.square().sum().backward()
+        found.append((value.detach(), module.k.grad, module.w.grad))
+    for native, torch_ in zip(*found):
+        torch.testing.assert_close(torch_, native, rtol=1e-13, atol=1e-13)
+
+
+def test_derivative_modules_run_on_torch_too() -> None:
+    source = "(* (exp (- (* k x))) (sin (dot v v)) x)"
+    x, v = torch.tensor([0.5, 2.0], dtype=torch.float64), torch.tensor([[1.0, 0.2], [0.3, -0.5]], dtype=torch.float64)
+    ours, native = (compile_scheme(source, inputs={"x": None, "v": 2}, params={"k": 0.7}, backend=b) for b in ("torch", "native"))
+    for derive in (lambda m: m.grad("x"), lambda m: m.grad("v"), lambda m: m.jacobian("v"), lambda m: m.hessian("v"), lambda m: m.grad("x").jacobian("v")):
+        torch.testing.assert_close(derive(ours)(x=x, v=v), derive(native)(x=x, v=v), rtol=1e-12, atol=1e-12)
+
+
+def test_loops_and_recursion_as_derivative_modules() -> None:
+    for source, _ in PROGRAMS[2:4]:
+        t = torch.linspace(-1, 1, 5, dtype=torch.float64)
+        modules = [compile_scheme(source, inputs=["t", "k", "w"], backend=b) for b in ("torch", "native")]
+        for name in ("t", "k", "w"):
+            ours, native = (m.grad(name)(t=t, k=0.5, w=1.5) for m in modules)
+            torch.testing.assert_close(ours, native, rtol=1e-13, atol=1e-13)
+
+
+def test_the_same_errors() -> None:
+    for backend in ("native", "torch"):
+        module = compile_scheme("(+ (dot v [1 2 3]) x)", backend=backend)
+        with pytest.raises(ValueError, match=r"vector\(3\)"):
+            module(v=torch.ones(4), x=1.0)
+        with pytest.raises(ValueError, match="`v` is a vector"):
+            module(v=1.0, x=1.0)
+        with pytest.raises(TypeError, match="`x` is missing"):
+            module(v=torch.ones(3))
+        index = compile_scheme("(ref [1 2 3] i)", backend=backend)
+        with pytest.raises(nc.EvaluationError, match="outside a vector") as caught:
+            index(i=torch.tensor([0.0, 3.0]))
+        assert (caught.value.code, caught.value.lane) == ("index-out-of-range", 1)
+
+
+def test_whole_numbers_and_mixed_types_follow_the_same_rules() -> None:
+    for source in ("(/ x y)", "(if (> x y) (* 0.1 x) y)"):
+        ours, native = (compile_scheme(source, backend=b) for b in ("torch", "native"))
+        for x, y in [(torch.tensor([1, 2]), torch.tensor([3, 1])), (torch.tensor([1.0, 2.0]), torch.tensor([3.0, 1.0]).double()), (torch.tensor([1.0]), 3)]:
+            a, b = ours(x, y), native(x, y)
+            assert a.dtype == b.dtype
+            torch.testing.assert_close(a, b)
+
+
+def test_state_copies_and_pickles() -> None:
+    module = compile_scheme("(* k (sin x))", params={"k": 2.0}, backend="torch")
+    x = torch.tensor([0.5, 1.0])
+    for other in (copy.deepcopy(module), pickle.loads(pickle.dumps(module))):
+        assert torch.equal(other(x=x), module(x=x))
+    module.load_state_dict({"k": torch.tensor(3.0)})
+    assert torch.equal(module(x=x), 3.0 * torch.sin(x))
+
+
+def test_other_devices_take_the_torch_operations_by_themselves() -> None:
+    module = compile_scheme("(if (> x 0) (* k (log x)) x)", params={"k": 2.0})
+    found = module(x=torch.ones(3, 2, device="meta"))
+    assert found.device.type == "meta" and found.shape == (3, 2)
+    with pytest.raises(RuntimeError, match="native"):
+        compile_scheme("(sin x)", backend="native")(x=torch.ones(3, device="meta"))

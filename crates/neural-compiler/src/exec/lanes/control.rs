@@ -88,7 +88,7 @@ impl<T: Real> TileRun<'_, T> {
         let done = match (first.contains(&true), second.contains(&true)) {
             (true, false) => self.side(id, i, yes, true, base, mask),
             (false, true) => self.side(id, i, no, false, base, mask),
-            (true, true) => self.both(id, i, ((yes, &first), (no, &second)), base),
+            (true, true) => self.both(id, i, [(yes, &first), (no, &second)], base),
             (false, false) => {
                 self.lose(&i.out, base);
                 Ok(())
@@ -117,7 +117,7 @@ impl<T: Real> TileRun<'_, T> {
         &mut self,
         id: RegionId,
         i: &Instruction,
-        ((yes, first), (no, second)): ((RegionId, &[bool]), (RegionId, &[bool])),
+        [(yes, first), (no, second)]: [(RegionId, &[bool]); 2],
         base: Base,
     ) -> Result<(), EvalError> {
         let inner = self.enter(id, base, yes, &i.args[1..], Some(true))?;

@@ -255,7 +255,7 @@ impl Engine {
     ) -> Result<Vec<LaneError>, EvalError> {
         let share = lanes.div_ceil(threads.len()).next_multiple_of(reduce::BLOCK);
         let mut rest: Vec<&mut [T]> = outputs.iter_mut().zip(&self.reduced).map(|(o, &r)| if r { &mut [][..] } else { &mut **o }).collect();
-        let mut work: Vec<(usize, &mut Share<T>, Vec<&mut [T]>)> = Vec::new();
+        let mut work = Vec::new();
         for (t, own) in threads.iter_mut().enumerate() {
             let from = (t * share).min(lanes);
             let count = share.min(lanes - from);

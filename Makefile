@@ -3,11 +3,12 @@
 CARGO ?= cargo
 PYTHON ?= python3
 VENV := .venv
+BENCH_VENV := bench/.venv
 UV := 0.13.7
 OUT := out
 SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 
-.PHONY: help demo test rust-test python-test deps lint accuracy accuracy-quick fuzz bench-compile clean
+.PHONY: help demo test rust-test python-test deps lint accuracy accuracy-quick fuzz bench-compile bench-env bench bench-quick bench-memory clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -52,6 +53,30 @@ fuzz: ## a million fuzzed inputs
 bench-compile: ## source text to ready program
 	$(CARGO) bench --locked -p neural-compiler --bench compile
 
+bench-env: $(BENCH_VENV)/.ready ## what the benchmark compares with, in an environment of its own (6 GB, most of it PyTorch), and both of its libraries
+	CARGO_TARGET_DIR=bench/target $(CARGO) --config bench/native/.cargo/config.toml build --release --locked --quiet --manifest-path bench/native/Cargo.toml
+	CARGO_TARGET_DIR=bench/target $(CARGO) build --release --quiet --manifest-path bench/engine/Cargo.toml
+	$(BENCH_VENV)/bin/uv pip install --quiet --python $(BENCH_VENV)/bin/python --no-deps --reinstall .
+
+$(BENCH_VENV)/.ready: bench/requirements.txt
+	$(PYTHON) -m venv $(BENCH_VENV)
+	$(BENCH_VENV)/bin/python -m pip install --quiet uv==$(UV)
+	$(BENCH_VENV)/bin/uv pip install --quiet --python $(BENCH_VENV)/bin/python --requirement bench/requirements.txt
+	touch $@
+
+bench: bench-env ## our engine beside its alternatives (about half an hour), then docs/benchmarks.md
+	$(BENCH_VENV)/bin/python bench/run.py --out $(OUT)/bench
+	$(BENCH_VENV)/bin/python bench/run.py --out $(OUT)/bench --suite scaling --threads 1
+	$(MAKE) bench-memory
+	$(BENCH_VENV)/bin/python bench/report.py $(OUT)/bench
+
+bench-quick: bench-env ## the same on one thread with fewer rounds and without the largest batch
+	$(BENCH_VENV)/bin/python bench/run.py --out $(OUT)/bench-quick --quick --threads 1 --batches 1,10000
+
+bench-memory: ## peak memory of `neuralc eval` for files of 10^5 to 5*10^6 rows
+	$(CARGO) build --release --locked --quiet -p neuralc
+	$(PYTHON) bench/eval_memory.py "$$($(CARGO) metadata --locked --no-deps --format-version 1 | sed -E 's/.*"target_directory":"([^"]*)".*/\1/')/release/neuralc" --json $(OUT)/bench/memory.json
+
 clean: ## remove what the other targets made
 	$(CARGO) clean
-	rm -rf $(VENV) $(OUT)
+	rm -rf $(VENV) $(OUT) $(BENCH_VENV) bench/target

@@ -1,7 +1,8 @@
 """Times contenders side by side. In: a case and the contenders; out: seconds per call of each, or why it has none.
 
 All contenders of a case are made ready and verified first; then they take turns, round after round, so that whatever else the
-machine does hits all alike. The best round counts: noise only ever adds.
+machine does hits all alike. The best round counts: noise only ever adds. One thread is timed by the processor time of the whole
+process (helper threads of a library included), which does not run while others have the core; several by the wall clock.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ class Contender:
     """One that takes part in the rounds."""
 
     repeat: Callable[[int], None]
+    clock: Callable[[], float]
     times: int = 1
     rounds: int = 2
 
@@ -51,7 +53,7 @@ def ready(module: ModuleType, case: Case) -> Contender | dict[str, str]:
         return {"skipped": str(reason)}
     except Exception as error:  # whatever a library raises belongs in the table
         return {"failed": f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"}
-    return {"wrong": wrong} if wrong else Contender(prepared.repeat or repeated(prepared))
+    return {"wrong": wrong} if wrong else Contender(prepared.repeat or repeated(prepared), time.process_time if case.threads == 1 else time.perf_counter)
 
 
 def repeated(prepared: Prepared) -> Callable[[int], None]:
@@ -65,22 +67,22 @@ def repeated(prepared: Prepared) -> Callable[[int], None]:
     return repeat
 
 
-def seconds(repeat: Callable[[int], None], times: int) -> float:
+def seconds(contender: Contender, times: int) -> float:
     """One sample: seconds per call."""
-    start = time.perf_counter()
-    repeat(times)
-    return (time.perf_counter() - start) / times
+    start = contender.clock()
+    contender.repeat(times)
+    return (contender.clock() - start) / times
 
 
 def calibrate(contender: Contender, effort: Effort) -> None:
     """How often to call for one sample, and how many samples fit the budget. Warms up on the way."""
-    one = seconds(contender.repeat, 1)
+    one = seconds(contender, 1)
     times = 1
     while one * times < effort.sample / 2 and times < 10**7:
         times = min(times * 10, max(times + 1, int(effort.sample / max(one, 1e-9))))
-        one = seconds(contender.repeat, times)
-    contender.times = max(1, round(effort.sample / one))
-    contender.rounds = max(2, min(effort.rounds, int(effort.budget / (one * contender.times))))
+        one = seconds(contender, times)
+    contender.times = max(1, round(effort.sample / max(one, 1e-9)))
+    contender.rounds = max(2, min(effort.rounds, int(effort.budget / max(one * contender.times, 1e-9))))
 
 
 def measure(case: Case, modules: dict[str, ModuleType], effort: Effort) -> dict[str, dict[str, Any]]:
@@ -97,7 +99,7 @@ def measure(case: Case, modules: dict[str, ModuleType], effort: Effort) -> dict[
             order = list(racing)
             for name in order[turn % len(order) :] + order[: turn % len(order)] if order else []:
                 if turn < racing[name].rounds:
-                    samples[name].append(seconds(racing[name].repeat, racing[name].times))
+                    samples[name].append(seconds(racing[name], racing[name].times))
     finally:
         gc.enable()
     return {

@@ -58,6 +58,19 @@ def batches(section: dict[str, Any]) -> list[Table]:
     return tables
 
 
+def scaling(section: dict[str, Any]) -> list[Table]:
+    """Nanoseconds per lane by size of batch, and the largest over the smallest."""
+    rows: dict[tuple[Any, ...], dict[int, float]] = {}
+    for record in section["records"]:
+        if "best" in record["contenders"]["ours_rust"]:
+            kind = (record["program"], "value and gradient" if record["gradient"] else "value", record["dtype"], record["threads"])
+            rows.setdefault(kind, {})[record["lanes"]] = record["contenders"]["ours_rust"]["best"] / record["lanes"] * 1e9
+    sizes = sorted({lanes for costs in rows.values() for lanes in costs})
+    shown = lambda costs: [f"{costs[n]:.3g}" if n in costs else "-" for n in sizes]
+    lines = [[*map(str, kind), *shown(costs), f"{max(costs.values()) / min(costs.values()):.2f}"] for kind, costs in rows.items()]
+    return [("cost per lane by size of batch, ns, ours (Rust)", ["program", "what", "type", "threads", *map(power, sizes), "largest / smallest"], lines)]
+
+
 def floors(verdicts: list[dict[str, Any]]) -> Table:
     """For each promise how many programs keep it, and which do not with the ratio seen."""
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
@@ -77,7 +90,9 @@ def text(table: Table) -> str:
     """For a terminal."""
     title, heads, rows = table
     widths = [max(len(str(line[i])) for line in [heads, *rows]) for i in range(len(heads))]
-    lines = ["  ".join(f"{cell:<{w}}" if i == 0 else f"{cell:>{w}}" for i, (cell, w) in enumerate(zip(line, widths))).rstrip() for line in [heads, *rows]]
+    # The first column names a row; the last of the promises is prose.
+    left = {0} | ({len(heads) - 1} if heads[0] == "floor" else set())
+    lines = ["  ".join(f"{cell:<{w}}" if i in left else f"{cell:>{w}}" for i, (cell, w) in enumerate(zip(line, widths))).rstrip() for line in [heads, *rows]]
     return "\n".join([title, "-" * len(title), *lines, ""])
 
 

@@ -1,0 +1,101 @@
+"""The page of results. In: the folder with bench.json, scaling.json and memory.json; out: docs/benchmarks.md and its picture.
+
+Everything on the page comes from those files: nothing is typed in by hand, misses included.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import tables
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+
+def read(path: Path) -> Any:
+    """JSON, or None where it was not measured."""
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def page(bench: dict[str, Any], scaling: dict[str, Any] | None, memory: list[dict[str, Any]] | None) -> str:
+    """The whole page."""
+    section = bench["batches"]
+    missed = [v for v in bench["floors"] if not v["met"] and v["ours"] == "ours_rust"]
+    judged = [v for v in bench["floors"] if v["ours"] == "ours_rust"]
+    parts = [
+        "# Benchmarks",
+        "Our engine and its alternatives, side by side in one process on the same data. This page is made by `bench/report.py` from the "
+        "files of one run; `make bench` repeats it. What the programs are: [bench/programs](../bench/programs) and "
+        "[bench/catalogue.py](../bench/catalogue.py).",
+        "\n".join(f"- {key}: {value}" for key, value in bench["machine"].items())
+        + "\n"
+        + "\n".join(f"- {section['labels'][name]}: {version}" for name, version in section["versions"].items()),
+    ]
+    if bench["quick"]:
+        parts.append("**A quick run: fewer and shorter rounds.**")
+    parts += [
+        "## How it is measured",
+        "Every contender computes the same columns and is first held to NumPy in f64, its derivatives to the complex step; one that is "
+        "wrong is not timed. Then all take turns, round after round, and the best round of each counts. With one thread the process is "
+        "pinned to one core and its processor time is taken, with several the wall clock. *ours (Rust)* and *native loop* are called from Rust, all others from Python, as their users do. The native "
+        "loops are written by hand with the vectors of the crate `wide` (its `exp`, `sin` and `cos` are a few ULP, ours at most 1) and compiled "
+        "with `target-cpu=native`; *ours* is a plain release build. casadi knows f64 only. A gradient is the value and the derivatives "
+        "with respect to every input, for every lane. In brackets: how many times as long as *ours (Rust)*.",
+        "![Time of each contender, in times of ours](benchmarks.svg)",
+        "## Floors",
+        f"{len(judged) - len(missed)} of {len(judged)} are met from Rust; the misses stand below with their ratio.",
+        without_title(tables.markdown(tables.floors(bench["floors"]))),
+        "## Times",
+        *(tables.markdown(t) for t in tables.batches(section)),
+    ]
+    notes = reasons(section)
+    if notes:
+        parts += ["Empty cells:", notes]
+    if scaling:
+        parts += ["## Cost per lane", *(without_title(tables.markdown(t)) for t in tables.scaling(scaling["scaling"])), f"Measured at commit {scaling['machine']['commit']}."]
+    if memory:
+        lines = ["| rows | file | peak memory | time |", "| ---: | ---: | ---: | ---: |"]
+        lines += [f"| {m['rows']:,} | {m['file_bytes'] / 1e6:.1f} MB | {m['peak_bytes'] / 1e6:.1f} MB | {m['seconds']:.2f} s |" for m in memory]
+        parts += ["## Memory of `neuralc eval`", "\n".join(lines)]
+    return "\n\n".join(parts) + "\n"
+
+
+def without_title(text: str) -> str:
+    """A table alone."""
+    return text.split("\n\n", 1)[1].rstrip("\n")
+
+
+def reasons(section: dict[str, Any]) -> str:
+    """Why cells are empty, each reason once."""
+    found: dict[str, set[str]] = {}
+    for record in section["records"]:
+        if "skipped" in record:
+            found.setdefault(record["skipped"], set()).add(record["program"])
+        for name, cell in record.get("contenders", {}).items():
+            for kind in ("skipped", "failed", "wrong"):
+                if kind in cell:
+                    what = "" if kind == "skipped" else f" ({kind})"
+                    found.setdefault(f"{section['labels'][name]}{what}: {cell[kind]}", set()).add(record["program"])
+    for name, reason in section["missing"].items():
+        found[f"{name} is missing: {reason}"] = set()
+    programs = lambda names: f" ({', '.join(sorted(names))})" if 0 < len(names) < 8 else ""
+    return "\n".join(f"- {reason}{programs(names)}" for reason, names in found.items())
+
+
+def main() -> None:
+    """Writes the page."""
+    folder = Path(sys.argv[1])
+    bench = read(folder / "bench.json")
+    if bench is None:
+        raise SystemExit(f"{folder} has no bench.json: run bench/run.py first")
+    (DOCS / "benchmarks.md").write_text(page(bench, read(folder / "scaling.json"), read(folder / "memory.json")), encoding="utf-8")
+    shutil.copyfile(folder / "bench.svg", DOCS / "benchmarks.svg")
+    print(f"written to {DOCS / 'benchmarks.md'}")
+
+
+if __name__ == "__main__":
+    main()

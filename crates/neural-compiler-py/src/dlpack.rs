@@ -132,7 +132,7 @@ fn peek(torch: &Torch, object: *mut PyObject) -> Option<DlTensor> {
     };
     let whole = tensor.device.kind == CPU && tensor.dtype.code == FLOAT && tensor.dtype.lanes == 1 && tensor.byte_offset == 0;
     let plain = whole && !tensor.shape.is_null() && !tensor.strides.is_null() && (0..=MOST_AXES as i32).contains(&tensor.ndim);
-    if !plain && !(whole && tensor.ndim == 0) {
+    if !(plain || whole && tensor.ndim == 0) {
         return None;
     }
     // SAFETY: the object is a tensor; a new reference comes back, or an exception.

@@ -3,6 +3,7 @@
 
 use neural_compiler::source::position;
 use neural_compiler::{Diagnostic, Diagnostics, EvalError};
+use neural_compiler_render::{Source, to_text};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -19,7 +20,7 @@ pub(crate) fn finding<'py>(py: Python<'py>, source: &str, d: &Diagnostic) -> PyR
     dict.set_item("column", at.column)?;
     dict.set_item("labels", d.labels.iter().map(|l| (l.span.start, l.span.end, l.text.as_str())).collect::<Vec<_>>())?;
     dict.set_item("help", &d.help)?;
-    dict.set_item("text", Diagnostics(vec![d.clone()]).to_string())?;
+    dict.set_item("text", to_text(&Source::new("program", source), d, false))?;
     Ok(dict)
 }
 

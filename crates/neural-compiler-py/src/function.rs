@@ -41,8 +41,11 @@ pub(crate) struct Variant {
     likes: Vec<Option<usize>>,
     /// May run long, whatever the number of lanes.
     long: bool,
-    engines: Mutex<Vec<((u128, u128), Arc<Slot>)>>,
+    engines: Mutex<Engines>,
 }
+
+/// Engines by the inputs all lanes share and the results that are summed, each set of them as bits.
+type Engines = Vec<((u128, u128), Arc<Slot>)>;
 
 /// A number type of the engine; every slot keeps workspaces for each.
 pub(crate) trait Number: Real {

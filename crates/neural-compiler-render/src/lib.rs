@@ -1,0 +1,183 @@
+//! Diagnostics for people and for programs. In: a source and a diagnostic about it; out: an annotated excerpt, or JSON.
+//! Invariants: any span is acceptable (empty, at the end, inside a character, beyond the text); the cost depends on the excerpt,
+//! not on the length of the lines; a diagnostic at 0..0 has no place and gets no excerpt.
+
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use neural_compiler::Diagnostic;
+use neural_compiler::diagnostic::Severity;
+use neural_compiler::source::{Span, position};
+use serde_json::{Value, json};
+use std::ops::Range;
+
+/// A text and what to call it.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// What to call it.
+    pub name: String,
+    /// The text.
+    pub text: String,
+}
+
+impl Source {
+    /// A text with a name.
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Source {
+        Source { name: name.into(), text: text.into() }
+    }
+}
+
+/// Lines up to this many bytes are shown whole.
+const LONGEST_LINE: usize = 160;
+/// Bytes of a line shown around a place; longer lines are cut.
+const AROUND: usize = 60;
+/// Lines of a place shown; of longer places only the first line is marked.
+const MOST_LINES: usize = 12;
+
+/// A few lines of source that show a place.
+struct Excerpt {
+    text: String,
+    line: usize,
+    mark: Range<usize>,
+}
+
+/// The last character boundary up to a byte.
+fn floor(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+/// Cuts the lines a span covers out of a text.
+fn excerpt(text: &str, span: Span) -> Excerpt {
+    let start = floor(text, span.start as usize);
+    let mut end = floor(text, span.end as usize).max(start);
+    let from = text[..start].rfind('\n').map_or(0, |n| n + 1);
+    let line_end = |at: usize| text[at..].find('\n').map_or(text.len(), |n| at + n);
+    let mut to = line_end(end);
+    if text[start..end].bytes().filter(|&b| b == b'\n').count() >= MOST_LINES || end - start > 4 * AROUND {
+        end = line_end(start).min(floor(text, start + 2 * AROUND));
+        to = line_end(end);
+    }
+    // Long lines are cut on both sides of the place.
+    let cut_from = if start - from > AROUND { floor(text, start - AROUND) } else { from };
+    let cut_to = if to - end > AROUND { floor(text, end + AROUND) } else { to };
+    let (left, right) = (if cut_from > from { "…" } else { "" }, if cut_to < to { "…" } else { "" });
+    let shift = |at: usize| at - cut_from + left.len();
+    Excerpt {
+        text: format!("{left}{}{right}", &text[cut_from..cut_to]),
+        line: text[..from].bytes().filter(|&b| b == b'\n').count() + 1,
+        mark: shift(start)..shift(end),
+    }
+}
+
+/// The lines that hold all these spans, when they are few and short enough to be shown as they are.
+fn window(text: &str, spans: impl Iterator<Item = Span>) -> Option<Range<usize>> {
+    let (mut start, mut end) = (text.len(), 0);
+    for span in spans {
+        start = start.min(span.start as usize);
+        end = end.max(span.end as usize).max(span.start as usize);
+    }
+    if end > text.len() || end - start.min(end) > LONGEST_LINE * MOST_LINES {
+        return None;
+    }
+    let (start, end) = (floor(text, start), floor(text, end));
+    let from = text[..start].rfind('\n').map_or(0, |n| n + 1);
+    let to = text[end..].find('\n').map_or(text.len(), |n| end + n);
+    let lines = text[from..to].split('\n');
+    (to - from <= LONGEST_LINE * MOST_LINES && lines.clone().count() <= MOST_LINES && lines.clone().all(|l| l.len() <= LONGEST_LINE)).then_some(from..to)
+}
+
+/// The diagnostic with an excerpt of the source.
+pub fn to_text(source: &Source, d: &Diagnostic, colour: bool) -> String {
+    let level = match d.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+    };
+    let text = source.text.as_str();
+    let mut group = Group::with_title(level.primary_title(plain(&d.message)).id(d.code));
+    let marks =
+        std::iter::once((d.span, AnnotationKind::Primary, None)).chain(d.labels.iter().map(|l| (l.span, AnnotationKind::Context, Some(plain(&l.text)))));
+    if d.span == Span::default() {
+        // It has no place.
+    } else if let Some(lines) = window(text, marks.clone().map(|m| m.0)) {
+        let first = text[..lines.start].bytes().filter(|&b| b == b'\n').count() + 1;
+        let mut snippet = Snippet::source(&text[lines.clone()]).line_start(first).path(source.name.as_str());
+        for (span, kind, label) in marks {
+            let start = floor(text, span.start as usize);
+            let end = floor(text, span.end as usize).max(start);
+            snippet = snippet.annotation(kind.span(start - lines.start..end - lines.start).label(label));
+        }
+        group = group.element(snippet);
+    } else {
+        for (span, kind, label) in marks {
+            let shown = excerpt(text, span);
+            let at = position(text, span.start);
+            group = group.element(Origin::path(source.name.as_str()).line(at.line).char_column(at.column));
+            group = group.element(Snippet::source(shown.text).line_start(shown.line).annotation(kind.span(shown.mark).label(label)));
+        }
+    }
+    if let Some(help) = &d.help {
+        group = group.element(Level::HELP.message(plain(help)));
+    }
+    let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+    format!("{}\n", renderer.render(&[group]))
+}
+
+/// Control characters (which may come from the program) must not reach the terminal.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
+}
+
+fn span_json(source: &Source, span: Span) -> Value {
+    let at = position(&source.text, span.start);
+    json!({"start": span.start, "end": span.end, "line": at.line, "column": at.column})
+}
+
+/// The diagnostic as data.
+pub fn to_json(source: &Source, d: &Diagnostic) -> Value {
+    let labels: Vec<Value> = d.labels.iter().map(|l| json!({"span": span_json(source, l.span), "text": l.text})).collect();
+    json!({
+        "code": d.code,
+        "severity": d.severity.name(),
+        "message": d.message,
+        "span": span_json(source, d.span),
+        "help": d.help,
+        "labels": labels,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn render(text: &str, start: usize, end: usize) -> String {
+        let d = Diagnostic::error("some-code", Span::new(start, end), "some message").label(Span::new(end, end), "here");
+        to_json(&Source::new("file", text), &d);
+        to_text(&Source::new("file", text), &d, false)
+    }
+
+    #[test]
+    fn every_span_of_awkward_texts_renders() {
+        for text in ["", "x", "\n", "a\n\nb\n", "\t(θ \t+ Δ)\r\n\u{200d}😀\u{7}\0", "(+ 1\n   2\n   3", "ends\n", "日本語 (sin x)"] {
+            for start in 0..=text.len() + 2 {
+                for end in start..=text.len() + 3 {
+                    assert!(render(text, start, end).contains("some-code"));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn long_lines_are_cut() {
+        let text = format!("(+ {})", "θθθ ".repeat(200_000));
+        let begun = std::time::Instant::now();
+        for (start, end) in [(0, text.len()), (700_001, 700_002), (700_001, 900_000), (text.len() - 1, text.len()), (text.len(), text.len())] {
+            let out = render(&text, start, end);
+            assert!(out.len() < 3000, "{}", out.len());
+        }
+        let many_lines = "(+ 1\n".repeat(100_000);
+        assert!(render(&many_lines, 7, 400_000).len() < 3000);
+        assert!(begun.elapsed().as_secs() < 5);
+    }
+}

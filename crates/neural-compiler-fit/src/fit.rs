@@ -132,7 +132,7 @@ fn algebraic(program: &Program, table: &Table, options: &Options<'_>) -> Result<
         )
     })?;
     let predicted = whole.predict(&found.best.theta).map_err(|e| wrong("no-prediction", e.0))?;
-    Ok(summarise(&layout, found, &Compared { targets, observed: whole.target().to_vec(), predicted, known, loss }))
+    Ok(summarise(&layout, found, &Compared { targets, observed: whole.target().to_vec(), predicted, known }))
 }
 
 fn enough(layout: &Layout, observations: usize) -> Result<(), Diagnostics> {
@@ -165,7 +165,6 @@ pub(crate) struct Compared {
     pub(crate) observed: Vec<f64>,
     pub(crate) predicted: Vec<f64>,
     pub(crate) known: bool,
-    pub(crate) loss: Loss,
 }
 
 /// Numbers and words about a minimum.

@@ -23,7 +23,7 @@ mod report;
 pub mod table;
 pub mod uncertainty;
 
-pub use fit::{Options, fit};
+pub use fit::{Options, Progress, fit};
 pub use least::loss::Loss;
 pub use report::{Fit, Parameter};
 pub use table::Table;

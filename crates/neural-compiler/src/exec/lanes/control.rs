@@ -113,13 +113,7 @@ impl<T: Real> TileRun<'_, T> {
     }
 
     /// A choice on which lanes differ.
-    fn both(
-        &mut self,
-        id: RegionId,
-        i: &Instruction,
-        [(yes, first), (no, second)]: [(RegionId, &[bool]); 2],
-        base: Base,
-    ) -> Result<(), EvalError> {
+    fn both(&mut self, id: RegionId, i: &Instruction, [(yes, first), (no, second)]: [(RegionId, &[bool]); 2], base: Base) -> Result<(), EvalError> {
         let inner = self.enter(id, base, yes, &i.args[1..], Some(true))?;
         self.region(yes, inner, Some(first))?;
         self.leave(yes, inner, &i.out, base);

@@ -1,4 +1,4 @@
-"""What the engine promised. In: records of the suite `batches`; out: for each promise and program, the ratio seen and whether it holds.
+"""What the engine promised. In: records of a suite; out: for each promise and program, the ratio seen and whether it holds.
 
 All promises are for one thread and f32. Each is judged twice: for the engine called from Rust, and through the Python package,
 which pays for the call as every peer in Python does.
@@ -55,6 +55,17 @@ FLOORS = (
 )
 
 
+MODULE_FLOORS = (
+    Floor("module, values at 1: at most 0.6x the time of eager", 1, False, 1 / 0.6, times_as_fast_as("eager"), ("module",)),
+    Floor("module, values at 10^4: at most 0.4x the time of eager", 10**4, False, 1 / 0.4, times_as_fast_as("eager"), ("module",)),
+    Floor("module, forward and backward at 1: at most 0.7x the time of eager", 1, True, 1 / 0.7, times_as_fast_as("eager"), ("module",)),
+    Floor("module, forward and backward at 10^4: at most 0.55x the time of eager", 10**4, True, 1 / 0.55, times_as_fast_as("eager"), ("module",)),
+)
+"""Of programs of five operations or more. A program without a gradient (comparisons alone) has no backward pass to compare."""
+
+BY_SUITE = {"batches": FLOORS, "module": MODULE_FLOORS, "scaling": ()}
+
+
 @dataclass(frozen=True)
 class Verdict:
     """A promise held against one program."""
@@ -81,10 +92,10 @@ def times_of(record: dict[str, Any]) -> Times:
     return {name: c["best"] for name, c in record.get("contenders", {}).items() if "best" in c}
 
 
-def judge(records: list[dict[str, Any]]) -> list[Verdict]:
+def judge(records: list[dict[str, Any]], suite: str) -> list[Verdict]:
     """Every promise against every program it speaks of."""
     verdicts = []
-    for floor in FLOORS:
+    for floor in BY_SUITE[suite]:
         for record in records:
             wanted = record["threads"] == 1 and record["dtype"] == "float32" and record["lanes"] == floor.lanes
             if not wanted or floor.gradient not in (None, record["gradient"]):

@@ -48,7 +48,8 @@ def ready(module: ModuleType, case: Case) -> Contender | dict[str, str]:
     """Prepares and verifies; a mistake of one contender is its own problem and is written down."""
     try:
         prepared = module.prepare(case)
-        wrong = verify(case, prepared.results(prepared.run()))
+        out = prepared.run()
+        wrong = verify(case, prepared.results(out)) if prepared.results else None
     except NotSupported as reason:
         return {"skipped": str(reason)}
     except Exception as error:  # whatever a library raises belongs in the table

@@ -79,7 +79,7 @@ def floors(verdicts: list[dict[str, Any]]) -> Table:
     rows = []
     for (floor, ours), group in groups.items():
         missed = sorted((v for v in group if not v["met"]), key=lambda v: v["ratio"])
-        shown = ", ".join(f"{v['program']}{' gradient' if v['gradient'] and 'gradients' not in floor else ''} {v['ratio']:.2f}" for v in missed)
+        shown = ", ".join(f"{v['program']}{' gradient' if v['gradient'] and 'gradients' not in floor and 'backward' not in floor else ''} {v['ratio']:.2f}" for v in missed)
         status = f"met, {len(group)} of {len(group)}" if not missed else f"MISSED, {len(group) - len(missed)} of {len(group)} met"
         needed = f"{group[0]['needed']:.2f}"
         rows.append([floor, "Rust" if ours == "ours_rust" else "Python", needed, status, shown])

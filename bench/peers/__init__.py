@@ -59,8 +59,8 @@ class Prepared:
 
     run: Callable[[], Any]
     """Computes once and waits until it is done."""
-    results: Callable[[Any], list[np.ndarray]]
-    """Of what `run` gave: the value, then the derivatives in the order of the inputs. Not timed."""
+    results: Callable[[Any], list[np.ndarray]] | None
+    """Of what `run` gave: the value, then the derivatives in the order of the inputs. Not timed. None: it has no right result."""
     repeat: Callable[[int], None] | None = None
     """Computes so many times without Python in between, where the contender is no Python library."""
 

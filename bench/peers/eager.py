@@ -25,8 +25,7 @@ def namespace(dtype: np.dtype) -> Namespace:
 
 def tensors(case: Case) -> list[torch.Tensor]:
     """One tensor per input, or all as rows of one where the formula is written so."""
-    whole = torch.from_numpy(case.columns)
-    return [whole] if case.program.stacked else list(whole)
+    return [torch.from_numpy(case.columns)] if case.program.stacked else by_column(case)
 
 
 def formula(case: Case) -> Any:
@@ -41,18 +40,27 @@ def results(case: Case, out: Any) -> list[np.ndarray]:
     if not case.gradient:
         return [out.numpy()]
     value, *partials = (t.detach().numpy() for t in out)
-    return [value, *(partials[0] if case.program.stacked else partials)]
+    stacked = case.program.stacked and len(partials) == 1
+    return [value, *(partials[0] if stacked else partials)]
+
+
+def by_column(case: Case) -> list[torch.Tensor]:
+    """One tensor per input."""
+    return list(torch.from_numpy(case.columns))
 
 
 def prepare(case: Case) -> Prepared:
+    """The formula by hand."""
+    return prepared(case, formula(case), tensors(case))
+
+
+def prepared(case: Case, f: Any, columns: list[torch.Tensor]) -> Prepared:
     """Forward, and backward from a column of ones."""
     torch.set_num_threads(case.threads)
-    f = formula(case)
-    columns = tensors(case)
     if not case.gradient:
 
         def run() -> Any:
-            with torch.inference_mode():
+            with torch.no_grad():
                 return f(*columns)
     else:
         columns = [c.requires_grad_() for c in columns]

@@ -1,0 +1,16 @@
+"""Our PyTorch module against hand-written eager PyTorch, and against a Function that computes nothing: one lane and 10^4."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suites import batches
+
+PROGRAMS = ("quadratic", "discriminant", "dist_sq", "dot4", "gaussian", "barometric", "three_body", "soft_clamp", "newton20")
+"""Those of at least five operations and at most a few inputs."""
+
+
+def run(job: dict[str, Any]) -> dict[str, Any]:
+    """As `batches`, with these contenders and sizes."""
+    chosen = [p for p in job["programs"] if p in PROGRAMS]
+    return batches.run(job | {"programs": chosen, "peers": ["module", "eager", "empty_function"], "batches": [1, 10**4]})

@@ -665,7 +665,7 @@ impl<'a, 'b> Fuse<'a, 'b> {
         self.read = copy as i32;
         let class = self.shape.code.class(v);
         // Several instructions read the arguments of these, so that the result needs a register of its own.
-        let apart = prim == Prim::Max;
+        let apart = matches!(prim, Prim::Max | Prim::MulSub | Prim::NegMulAdd);
         if !apart {
             self.unlock();
             for a in args {

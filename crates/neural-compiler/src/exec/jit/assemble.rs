@@ -38,14 +38,11 @@ pub(super) enum Operand {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Label(usize);
 
-/// Notes and where in the code they stand.
-pub(super) type Notes = Vec<(usize, Note)>;
-
 /// Why bytes are where they are, for the listing.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Note {
     /// A fused loop begins.
-    Fused(usize),
+    Fused,
     /// Instructions for a value with this source.
     Source(Span),
     /// Loads, stores and counting of the loop itself.
@@ -226,7 +223,7 @@ impl Assembler {
     }
 
     /// The finished code.
-    pub(super) fn finish(mut self) -> Result<(Vec<u8>, Notes), Declined> {
+    pub(super) fn finish(mut self) -> Result<(Vec<u8>, Vec<(usize, Note)>), Declined> {
         let mut bytes = self.encoder.take_buffer();
         for (at, label) in self.jumps {
             match self.labels[label] {
@@ -322,6 +319,8 @@ impl Assembler {
         };
         let spare = Register::K7;
         let i = match prim {
+            Prim::MulSub => self.fused(typed!(self, EVEX_Vfmsub213ps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vfmsub213pd_zmm_k1z_zmm_zmmm512b64_er), to, args),
+            Prim::NegMulAdd => self.fused(typed!(self, EVEX_Vfnmadd213ps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vfnmadd213pd_zmm_k1z_zmm_zmmm512b64_er), to, args),
             Prim::Sqrt => {
                 let code = typed!(self, EVEX_Vsqrtps_zmm_k1z_zmmm512b32_er, EVEX_Vsqrtpd_zmm_k1z_zmmm512b64_er);
                 match args[0] {
@@ -420,6 +419,8 @@ impl Assembler {
         }
         let scratch = self.scratch();
         let i = match prim {
+            Prim::MulSub => self.fused(typed!(self, VEX_Vfmsub213ps_ymm_ymm_ymmm256, VEX_Vfmsub213pd_ymm_ymm_ymmm256), to, args),
+            Prim::NegMulAdd => self.fused(typed!(self, VEX_Vfnmadd213ps_ymm_ymm_ymmm256, VEX_Vfnmadd213pd_ymm_ymm_ymmm256), to, args),
             Prim::Sqrt => {
                 let code = typed!(self, VEX_Vsqrtps_ymm_ymmm256, VEX_Vsqrtpd_ymm_ymmm256);
                 match args[0] {
@@ -465,6 +466,16 @@ impl Assembler {
         self.emit(i);
     }
 
+    /// An instruction that multiplies its first operand, which it overwrites, by the second and adds the third.
+    fn fused(&mut self, code: Code, to: u8, args: &[Operand]) -> Result<Instruction, iced_x86::IcedError> {
+        let (Operand::Register(a), Operand::Register(b)) = (args[0], args[1]) else {
+            self.failed = true;
+            return Ok(Instruction::with(Code::Nopd));
+        };
+        self.copy(Class::Number, to, a);
+        self.three(code, self.vector(to), self.vector(b), args[2])
+    }
+
     fn blended(&mut self, code: Code, out: Register, no: Register, yes: Operand, mask: Register) -> Result<Instruction, iced_x86::IcedError> {
         match yes {
             Operand::Register(r) => Instruction::with4(code, out, no, self.vector(r), mask),
@@ -502,6 +513,7 @@ pub(super) fn memory_argument(prim: Prim) -> Option<usize> {
     match prim {
         Prim::Add | Prim::Sub | Prim::Mul | Prim::Div | Prim::Lower | Prim::Upper | Prim::And | Prim::Or | Prim::Xor => Some(1),
         Prim::Quiet | Prim::Compare(_) | Prim::Blend | Prim::Keep => Some(1),
+        Prim::MulSub | Prim::NegMulAdd => Some(2),
         Prim::Sqrt | Prim::Round(_) => Some(0),
         Prim::Max | Prim::Not | Prim::Both | Prim::Either | Prim::Without | Prim::Always => None,
     }

@@ -67,6 +67,10 @@ pub(super) enum Prim {
     And,
     Or,
     Xor,
+    /// `a b - c`, rounded once, for kernels that are written so.
+    MulSub,
+    /// `c - a b`, rounded once.
+    NegMulAdd,
     Sqrt,
     /// To a whole number: 0 nearest, 1 down, 2 up, 3 towards zero.
     Round(u8),
@@ -100,6 +104,8 @@ impl Prim {
             | Prim::And
             | Prim::Or
             | Prim::Xor
+            | Prim::MulSub
+            | Prim::NegMulAdd
             | Prim::Sqrt
             | Prim::Round(_)
             | Prim::Quiet

@@ -24,6 +24,7 @@ use crate::ops::real::Dtype;
 use assemble::{Assembler, Note};
 use homes::Home;
 use ir::{Def, Function};
+pub use listing::listing;
 use neural_compiler_math::{self as math, Level};
 pub use run::Memory;
 use schedule::Step;
@@ -97,6 +98,8 @@ enum Part {
 pub struct Jit {
     code: memory::Executable,
     notes: Vec<(usize, Note)>,
+    /// Bytes of code.
+    length: usize,
     dtype: Dtype,
     level: Level,
     once: Vec<Part>,
@@ -117,8 +120,8 @@ pub struct Jit {
     /// Lanes every loop advances by, or a divisor of it.
     step: usize,
     loops: bool,
-    calls: usize,
-    call_depth: usize,
+    /// What the interpreter counts and the code does not: see `translate`.
+    steps: translate::Steps,
     /// Tells programs apart, so that a memory knows whose constants it holds.
     id: u64,
 }
@@ -158,7 +161,7 @@ impl Jit {
             for step in steps {
                 list.push(match step {
                     Step::Fused(tasks) => {
-                        asm.note(Note::Fused(list.len()));
+                        asm.note(Note::Fused);
                         let fused = allocate::fuse(&shape, &mut tables, &mut asm, tasks, once)?;
                         spills = spills.max(fused.spills);
                         copies = copies.max(fused.copies);
@@ -183,6 +186,7 @@ impl Jit {
         Ok(Jit {
             code: memory::Executable::new(&bytes)?,
             notes,
+            length: bytes.len(),
             dtype,
             level,
             once,
@@ -197,14 +201,13 @@ impl Jit {
             block,
             step: vector * copies,
             loops: !code.loops.is_empty(),
-            calls: translated.calls,
-            call_depth: translated.call_depth,
+            steps: translated.steps,
             id: NEXT.fetch_add(1, Ordering::Relaxed),
         })
     }
 
     /// Bytes of generated code.
     pub fn size(&self) -> usize {
-        self.code.bytes().len()
+        self.length
     }
 }

@@ -94,8 +94,9 @@ impl Jit {
             (!uniform || c.lane_stride == 0) && (lanes == 0 || last < c.data.len())
         };
         T::DTYPE == self.dtype
-            && self.calls as u64 <= limits.steps
-            && self.call_depth <= limits.depth
+            && self.steps.all as u64 <= limits.steps
+            && self.steps.rounds as u64 <= limits.iterations
+            && self.steps.depth <= limits.depth
             && inputs.len() == self.inputs.len()
             && inputs.iter().zip(&self.inputs).all(input)
             && (outputs.is_empty() || self.rows_fit(lanes, outputs))
@@ -224,8 +225,8 @@ impl Jit {
     /// Every column of the table must be valid for the range, for writing where it is a result; the areas must be those of `prepare`.
     unsafe fn parts<T: Real>(&self, parts: &[Part], areas: &Areas, table: *const *mut u8, range: std::ops::Range<usize>, limits: &Limits, once: bool) -> bool {
         let lanes = range.len() / size_of::<T>();
-        let rounds = if self.loops { limits.iterations.min(limits.steps.saturating_sub(self.calls as u64)).max(1) } else { 1 };
-        if self.loops && (limits.iterations == 0 || limits.steps <= self.calls as u64) {
+        let rounds = if self.loops { limits.iterations.min(limits.steps.saturating_sub(self.steps.all as u64)).max(1) } else { 1 };
+        if self.loops && (limits.iterations == 0 || limits.steps <= self.steps.all as u64) {
             return false;
         }
         let slots = areas.slots.wrapping_sub(range.start);

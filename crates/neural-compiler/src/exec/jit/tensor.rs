@@ -2,7 +2,7 @@
 //! of sums and products the kernels of `ops/kernels.rs` have.
 
 use super::Declined;
-use super::ir::Prim;
+use super::ir::{Prim, Test};
 use super::translate::{Nan, Number, Translator};
 use crate::ops::Op;
 use crate::shape::Shape;
@@ -35,6 +35,135 @@ fn sum(t: &mut Translator<'_>, terms: &[Number]) -> Number {
 fn products(t: &mut Translator<'_>, pairs: impl Iterator<Item = (Number, Number)>) -> Number {
     let terms: Vec<Number> = pairs.map(|(a, b)| combine(t, Prim::Mul, a, b)).collect();
     sum(t, &terms)
+}
+
+/// Determinants up to this size have a closed form.
+const CLOSED: usize = 3;
+
+fn side(shape: Shape) -> usize {
+    match shape {
+        Shape::Matrix(n, _) | Shape::Vector(n) => n as usize,
+        Shape::Scalar => 1,
+    }
+}
+
+fn signed(t: &mut Translator<'_>, x: Number, odd: bool) -> Number {
+    if !odd {
+        return x;
+    }
+    let sign = number(t, -0.0);
+    combine(t, Prim::Xor, x, sign)
+}
+
+/// A square matrix without some rows and columns.
+fn without(a: &[Number], n: usize, rows: &[usize], columns: &[usize]) -> Vec<Number> {
+    let kept = (0..n).filter(|r| !rows.contains(r)).flat_map(|r| (0..n).filter(|c| !columns.contains(c)).map(move |c| a[r * n + c]));
+    kept.collect()
+}
+
+fn fused(t: &mut Translator<'_>, prim: Prim, x: Number, y: Number, z: Number) -> Number {
+    Number::loose(t.op(prim, &[x.value, y.value, z.value]))
+}
+
+/// `a b - c d` with the rounding error of `c d` put back.
+fn difference_of_products(t: &mut Translator<'_>, a: Number, b: Number, c: Number, d: Number) -> Number {
+    let cd = combine(t, Prim::Mul, c, d);
+    let error = fused(t, Prim::NegMulAdd, c, d, cd);
+    let main = fused(t, Prim::MulSub, a, b, cd);
+    combine(t, Prim::Add, main, error)
+}
+
+fn det(t: &mut Translator<'_>, a: &[Number], n: usize) -> Number {
+    match n {
+        0 => number(t, 1.0),
+        1 => a[0],
+        2 => difference_of_products(t, a[0], a[3], a[1], a[2]),
+        _ => {
+            let term = |t: &mut Translator<'_>, x: usize, i: usize, j: usize| {
+                let minor = difference_of_products(t, a[3 + i], a[6 + j], a[3 + j], a[6 + i]);
+                combine(t, Prim::Mul, a[x], minor)
+            };
+            let (first, second) = (term(t, 0, 1, 2), term(t, 1, 0, 2));
+            let difference = combine(t, Prim::Sub, first, second);
+            let third = term(t, 2, 0, 1);
+            combine(t, Prim::Add, difference, third)
+        }
+    }
+}
+
+fn cofactor(t: &mut Translator<'_>, a: &[Number], n: usize) -> Vec<Number> {
+    let one = |k: usize| {
+        let (i, j) = (k / n, k % n);
+        let minor = det(t, &without(a, n, &[i], &[j]), n - 1);
+        signed(t, minor, (i + j) % 2 == 1)
+    };
+    (0..n * n).map(one).collect()
+}
+
+fn cofactor_along(t: &mut Translator<'_>, a: &[Number], along: &[Number], n: usize) -> Vec<Number> {
+    let one = |o: usize| {
+        let (i, j) = (o / n, o % n);
+        let mut terms = Vec::new();
+        for k in (0..n).filter(|&k| k != i) {
+            for l in (0..n).filter(|&l| l != j) {
+                // Rows and columns behind the deleted ones move up by one.
+                let odd = (i + j + k - usize::from(k > i) + l - usize::from(l > j)) % 2 == 1;
+                let minor = det(t, &without(a, n, &[i, k], &[j, l]), n - 2);
+                let minor = signed(t, minor, odd);
+                terms.push(combine(t, Prim::Mul, along[k * n + l], minor));
+            }
+        }
+        sum(t, &terms)
+    };
+    (0..n * n).map(one).collect()
+}
+
+/// The kernel's way, branch for branch: scaled by a power of two, squares summed with their rounding errors.
+fn norm(t: &mut Translator<'_>, v: &[Number]) -> Number {
+    let (zero, infinity, nan) = (number(t, 0.0), number(t, f64::INFINITY), number(t, f64::NAN));
+    let magnitude = Number { value: t.magnitude_bits(), nan: Nan::Quiet };
+    let mut largest = zero;
+    let mut unordered = None;
+    for &x in v {
+        let size = combine(t, Prim::And, x, magnitude);
+        largest = combine(t, Prim::Upper, size, largest);
+        let here = t.op(Prim::Compare(Test::Unordered), &[x.value, x.value]);
+        unordered = Some(match unordered {
+            Some(before) => t.op(Prim::Either, &[before, here]),
+            None => here,
+        });
+    }
+    let Some(unordered) = unordered else { return zero };
+    let exponent = combine(t, Prim::And, largest, infinity);
+    let least = number(t, t.smallest_normal());
+    let scale = combine(t, Prim::Upper, exponent, least);
+    let (mut high, mut low) = (zero, zero);
+    for &x in v {
+        let x = combine(t, Prim::Div, x, scale);
+        let square = combine(t, Prim::Mul, x, x);
+        let error = fused(t, Prim::MulSub, x, x, square);
+        low = combine(t, Prim::Add, low, error);
+        let sum = combine(t, Prim::Add, high, square);
+        let back = combine(t, Prim::Sub, sum, high);
+        let rest = combine(t, Prim::Sub, sum, back);
+        let first = combine(t, Prim::Sub, high, rest);
+        let second = combine(t, Prim::Sub, square, back);
+        let lost = combine(t, Prim::Add, first, second);
+        low = combine(t, Prim::Add, low, lost);
+        high = sum;
+    }
+    let root = Number::loose(t.op(Prim::Sqrt, &[high.value]));
+    let residue = fused(t, Prim::NegMulAdd, root, root, high);
+    let residue = combine(t, Prim::Add, residue, low);
+    let twice = combine(t, Prim::Add, root, root);
+    let correction = combine(t, Prim::Div, residue, twice);
+    let sum = combine(t, Prim::Add, root, correction);
+    let length = combine(t, Prim::Mul, sum, scale);
+    let nonzero = t.op(Prim::Compare(Test::NotEqual), &[largest.value, zero.value]);
+    let infinite = t.op(Prim::Compare(Test::Equal), &[largest.value, infinity.value]);
+    let length = t.op(Prim::Keep, &[nonzero, length.value]);
+    let length = t.op(Prim::Blend, &[unordered, nan.value, length]);
+    Number::loose(t.op(Prim::Blend, &[infinite, infinity.value, length]))
 }
 
 pub(super) fn apply(t: &mut Translator<'_>, op: Op, attr: u32, args: &[Argument], shape: Shape) -> Result<Vec<Number>, Declined> {
@@ -81,10 +210,12 @@ pub(super) fn apply(t: &mut Translator<'_>, op: Op, attr: u32, args: &[Argument]
             let pairs: Vec<(Number, Number)> = a(0).iter().flat_map(|&x| a(1).iter().map(move |&y| (x, y))).collect();
             pairs.into_iter().map(|(x, y)| combine(t, Prim::Mul, x, y)).collect()
         }
-        // These compare and divide on their way, or fail: the lane engine has them.
-        Op::Norm | Op::Det | Op::Inv | Op::Solve | Op::Cofactor | Op::CofactorAlong | Op::CutAt | Op::PlaceAt => {
-            return Err(Declined::Operation(op.row().name));
-        }
+        Op::Norm => vec![norm(t, a(0))],
+        Op::Det if side(args[0].1) <= CLOSED => vec![det(t, a(0), side(args[0].1))],
+        Op::Cofactor if side(args[0].1) <= CLOSED + 1 => cofactor(t, a(0), side(args[0].1)),
+        Op::CofactorAlong if side(args[0].1) <= CLOSED + 2 => cofactor_along(t, a(0), a(1), side(args[0].1)),
+        // These search for pivots on their way, or fail: the lane engine has them.
+        Op::Det | Op::Cofactor | Op::CofactorAlong | Op::Inv | Op::Solve | Op::CutAt | Op::PlaceAt => unlike(op)?,
         Op::Add | Op::Sub | Op::Neg | Op::Mul | Op::Div | Op::Recip | Op::Min | Op::Max | Op::Pow | Op::Modulo | Op::Remainder | Op::Quotient => unlike(op)?,
         Op::Abs | Op::Sin | Op::Cos | Op::Tan | Op::Asin | Op::Acos | Op::Atan | Op::Atan2 | Op::Sinh | Op::Cosh | Op::Tanh | Op::Exp => unlike(op)?,
         Op::Log | Op::LogBase | Op::Exp2 | Op::Log2 | Op::Log10 | Op::Expm1 | Op::Log1p | Op::Sqrt | Op::Cbrt | Op::Square | Op::Floor => unlike(op)?,
@@ -94,7 +225,7 @@ pub(super) fn apply(t: &mut Translator<'_>, op: Op, attr: u32, args: &[Argument]
     })
 }
 
-/// Elementwise and composite operations never come here.
+/// Operations without a translation; elementwise and composite ones never come here.
 fn unlike(op: Op) -> Result<Vec<Number>, Declined> {
     Err(Declined::Operation(op.row().name))
 }

@@ -6,8 +6,9 @@
 use super::Declined;
 use super::ir::{Class, Code, Def, Function, Prim, Test, Value};
 use super::tensor;
-use crate::graph::{Graph, Kind, RegionId};
+use crate::graph::{Graph, Kind, RegionId, Type};
 use crate::ops::real::Dtype;
+use crate::ops::row::apply_scalar;
 use crate::ops::{Kernel, Op};
 use crate::shape::Shape;
 use neural_compiler_math::{self as math, Level};
@@ -56,9 +57,9 @@ pub(super) struct Translator<'a> {
     arena: Vec<Number>,
     /// Regions being translated, to notice recursion.
     open: Vec<RegionId>,
-    /// Calls replaced by their callees, and how deep they were nested.
-    pub(super) calls: usize,
-    pub(super) call_depth: usize,
+    /// Records made so far.
+    records: Vec<Record>,
+    steps: Steps,
     depth: usize,
     /// Which values carried by which loops may hold a NaN with a payload from an input.
     payloads: FxHashSet<(u32, usize)>,
@@ -74,10 +75,34 @@ struct Place {
     block: u32,
 }
 
+/// What the translation has done of what the interpreter counts: calls and rounds that are in the code without being counted.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Steps {
+    /// Calls and rounds together, at least as many as any lane takes.
+    pub(super) all: usize,
+    /// Calls within calls.
+    pub(super) depth: usize,
+    /// Rounds of a loop.
+    pub(super) rounds: usize,
+}
+
+/// A record of reverse mode, as long as everything in it is known while translating. Values stand for themselves, records in it for
+/// the number of a record.
+#[derive(Clone)]
+enum Record {
+    Packed(Vec<Range<usize>>),
+    /// What a loop carried at the start of each round.
+    Rounds(Vec<Vec<Range<usize>>>),
+}
+
+/// Rounds a loop may have to be written out, and values they may make: in a loop that can also run as one, and in one that cannot.
+const MOST_ROUNDS: usize = 64;
+const UNROLLED_VALUES: usize = 600;
+const RECORDED_VALUES: usize = 8_000;
+
 pub(super) struct Translated {
     pub(super) code: Code,
-    pub(super) calls: usize,
-    pub(super) call_depth: usize,
+    pub(super) steps: Steps,
 }
 
 pub(super) fn translate(graph: &Graph, uniform: &[bool], dtype: Dtype, level: Level) -> Result<Translated, Declined> {
@@ -85,7 +110,7 @@ pub(super) fn translate(graph: &Graph, uniform: &[bool], dtype: Dtype, level: Le
     loop {
         let t = Translator::new(graph, dtype, level, payloads).program(uniform)?;
         if !t.found {
-            return Ok(Translated { code: t.code, calls: t.calls, call_depth: t.call_depth });
+            return Ok(Translated { code: t.code, steps: t.steps });
         }
         payloads = t.payloads;
     }
@@ -95,7 +120,20 @@ impl<'a> Translator<'a> {
     fn new(graph: &'a Graph, dtype: Dtype, level: Level, payloads: FxHashSet<(u32, usize)>) -> Translator<'a> {
         let work = vec![None; graph.regions.len()];
         let code = Code::new();
-        Translator { graph, dtype, level, code, arena: Vec::new(), open: Vec::new(), calls: 0, call_depth: 0, depth: 0, payloads, found: false, work }
+        Translator {
+            graph,
+            dtype,
+            level,
+            code,
+            arena: Vec::new(),
+            open: Vec::new(),
+            records: Vec::new(),
+            steps: Steps::default(),
+            depth: 0,
+            payloads,
+            found: false,
+            work,
+        }
     }
 
     fn program(mut self, uniform: &[bool]) -> Result<Translator<'a>, Declined> {
@@ -156,6 +194,14 @@ impl<'a> Translator<'a> {
             Dtype::F64 => u64::MAX >> 1,
         };
         self.code.make(Def::Constant(bits), Class::Number)
+    }
+
+    /// The smallest number with all its digits.
+    pub(super) fn smallest_normal(&self) -> f64 {
+        match self.dtype {
+            Dtype::F32 => f64::from(f32::MIN_POSITIVE),
+            Dtype::F64 => f64::MIN_POSITIVE,
+        }
     }
 
     pub(super) fn level(&self) -> Level {
@@ -328,13 +374,18 @@ impl<'a> Translator<'a> {
                 // A node with several results stands for the number of its list.
                 Kind::Proj(i) => many[of(0).start][i as usize].clone(),
                 Kind::If(yes, no) => {
-                    if self.work(yes)? > MOST_WORK || self.work(no)? > MOST_WORK {
-                        return Err(Declined::LongChoice);
-                    }
                     let passed: Vec<Range<usize>> = (1..region.args(n).len()).map(of).collect();
                     let test = self.arena[of(0).start].value;
-                    let mask = self.mask(test);
-                    let results = self.choice(mask, (yes, no), &passed, place)?;
+                    let results = match self.constant_of(test) {
+                        Some(test) => self.region(if test != 0.0 { yes } else { no }, &passed, place)?,
+                        None => {
+                            if self.work(yes)? > MOST_WORK || self.work(no)? > MOST_WORK {
+                                return Err(Declined::LongChoice);
+                            }
+                            let mask = self.mask(test);
+                            self.choice(mask, (yes, no), &passed, place)?
+                        }
+                    };
                     many.push(results);
                     many.len() - 1..many.len()
                 }
@@ -342,22 +393,39 @@ impl<'a> Translator<'a> {
                     if place.block > 0 {
                         return Err(Declined::CallInLoop);
                     }
-                    self.calls += 1;
+                    self.steps.all += 1;
                     self.depth += 1;
-                    self.call_depth = self.call_depth.max(self.depth);
+                    self.steps.depth = self.steps.depth.max(self.depth);
                     let passed: Vec<Range<usize>> = (0..region.args(n).len()).map(of).collect();
                     let results = self.region(f, &passed, place)?;
                     self.depth -= 1;
                     many.push(results);
                     many.len() - 1..many.len()
                 }
-                Kind::Loop { body, carried, taped: false } => {
+                Kind::Loop { body, carried, taped } => {
                     let passed: Vec<Range<usize>> = (0..region.args(n).len()).map(of).collect();
-                    let results = self.rounds(body, carried as usize, &passed, place)?;
+                    let results = match self.unrolled(body, carried as usize, taped, &passed, place)? {
+                        Some(results) => results,
+                        None if taped => return Err(Declined::Record),
+                        None => self.rounds(body, carried as usize, &passed, place)?,
+                    };
                     many.push(results);
                     many.len() - 1..many.len()
                 }
-                Kind::Loop { taped: true, .. } | Kind::Back { .. } | Kind::Pack | Kind::Unpack(_) => return Err(Declined::Record),
+                Kind::Back { body, stored: _, carried } => {
+                    let passed: Vec<Range<usize>> = (0..region.args(n).len()).map(of).collect();
+                    let results = self.back(body, carried as usize, &passed, place)?;
+                    many.push(results);
+                    many.len() - 1..many.len()
+                }
+                Kind::Pack => {
+                    let values = (0..region.args(n).len()).map(of).collect();
+                    self.record(Record::Packed(values))
+                }
+                Kind::Unpack(k) => match self.records.get(of(0).start) {
+                    Some(Record::Packed(values)) => values[k as usize].clone(),
+                    Some(Record::Rounds(_)) | None => return Err(Declined::Record),
+                },
             };
             at.push(here);
             if self.code.defs.len() > MOST_VALUES {
@@ -370,6 +438,58 @@ impl<'a> Translator<'a> {
     fn one(&mut self, x: Number) -> Range<usize> {
         self.arena.push(x);
         self.arena.len() - 1..self.arena.len()
+    }
+
+    fn record(&mut self, record: Record) -> Range<usize> {
+        self.records.push(record);
+        self.records.len() - 1..self.records.len()
+    }
+
+    /// A loop whose number of rounds is known, round after round; nothing when it is not, or is too large.
+    fn unrolled(&mut self, body: RegionId, carried: usize, taped: bool, args: &[Range<usize>], place: Place) -> Result<Option<Vec<Range<usize>>>, Declined> {
+        let graph = self.graph;
+        let own_record = graph.region(body).results.last().is_some_and(|r| graph.region(body).node(*r).ty == Type::Record);
+        let start = self.code.defs.len();
+        let most = if taped { RECORDED_VALUES } else { UNROLLED_VALUES };
+        let mut state: Vec<Range<usize>> = args[..carried].to_vec();
+        let mut rounds: Vec<Vec<Range<usize>>> = Vec::new();
+        for round in 1..=MOST_ROUNDS {
+            let passed: Vec<Range<usize>> = state.iter().chain(&args[carried..]).cloned().collect();
+            let results = self.region(body, &passed, place)?;
+            let Some(flag) = self.constant_of(self.arena[results[0].start].value) else { return Ok(None) };
+            if taped {
+                rounds.push(state.iter().cloned().chain(results.last().filter(|_| own_record).cloned()).collect());
+            }
+            if flag == 0.0 {
+                self.steps.all += round;
+                self.steps.rounds = self.steps.rounds.max(round);
+                let mut out = results[1 + carried..].to_vec();
+                if taped {
+                    if own_record {
+                        out.pop();
+                    }
+                    out.push(self.record(Record::Rounds(rounds)));
+                }
+                return Ok(Some(out));
+            }
+            if self.code.defs.len() - start > most {
+                return Ok(None);
+            }
+            state = results[1..=carried].to_vec();
+        }
+        Ok(None)
+    }
+
+    /// The walk back over rounds that were written out.
+    fn back(&mut self, body: RegionId, carried: usize, args: &[Range<usize>], place: Place) -> Result<Vec<Range<usize>>, Declined> {
+        let Some(Record::Rounds(rounds)) = self.records.get(args[0].start).cloned() else { return Err(Declined::Record) };
+        let mut state: Vec<Range<usize>> = args[1..=carried].to_vec();
+        self.steps.all += rounds.len();
+        for round in rounds.into_iter().rev() {
+            let passed: Vec<Range<usize>> = round.into_iter().chain(state).chain(args[1 + carried..].iter().cloned()).collect();
+            state = self.region(body, &passed, place)?;
+        }
+        Ok(state)
     }
 
     /// What computing a region costs, in arithmetic operations.
@@ -408,6 +528,10 @@ impl<'a> Translator<'a> {
             Some(outer) => t.op(Prim::Both, &[outer, m]),
             None => m,
         };
+        // A record of either side would have to know which lanes took it.
+        if self.graph.region(yes).result_types().contains(&Type::Record) {
+            return Err(Declined::Record);
+        }
         let first_mask = within(self, mask);
         let first = self.region(yes, args, Place { mask: Some(first_mask), ..place })?;
         let not = self.not(mask);
@@ -486,20 +610,25 @@ impl<'a> Translator<'a> {
         let flag = self.arena[results[0].start].value;
         let go_on = self.mask(flag);
         let stop = self.not(go_on);
-        let leaves = self.op(Prim::Without, &[now, go_on]);
         let mut next: Vec<Value> = Vec::new();
         // What lanes that leave carry on, and the results of lanes that stay, nobody sees.
         for (k, i) in results[1..=carried].iter().flat_map(|r| r.clone()).enumerate() {
             let x = self.where_held(go_on, stop, self.arena[i]);
             next.push(self.carry(l, k, x));
         }
+        let together = self.leave_together(l, &next, go_on);
         for (k, i) in results[1 + carried..].iter().flat_map(|r| r.clone()).enumerate() {
             let k = state.len() + k;
             let x = self.where_held(stop, go_on, self.arena[i]);
             let x = self.carry(l, k, x);
-            next.push(self.op(Prim::Blend, &[leaves, x, inside[k]]));
+            next.push(if together {
+                x
+            } else {
+                let leaves = self.op(Prim::Without, &[now, go_on]);
+                self.op(Prim::Blend, &[leaves, x, inside[k]])
+            });
         }
-        next.push(self.op(Prim::Both, &[now, go_on]));
+        next.push(if together && place.mask.is_none() { go_on } else { self.op(Prim::Both, &[now, go_on]) });
         let out = self.code.close(l, next, active);
         let mut ranges = Vec::with_capacity(shapes.len());
         let mut k = state.len();
@@ -515,6 +644,31 @@ impl<'a> Translator<'a> {
         Ok(ranges)
     }
 
+    /// Whether all lanes leave a loop in the same round: when the test depends on nothing that differs between lanes.
+    fn leave_together(&self, l: u32, next: &[Value], test: Value) -> bool {
+        let it = &self.code.loops[l as usize];
+        let mut same = vec![true; next.len()];
+        let mut varies = vec![false; self.code.defs.len()];
+        loop {
+            for i in 0..varies.len() {
+                varies[i] = match self.code.defs[i] {
+                    Def::Input(_) | Def::Out(..) => true,
+                    Def::Shared(_) | Def::Constant(_) => false,
+                    Def::Carried(m, k) => m != l || !same.get(k as usize).copied().unwrap_or(false),
+                    Def::Op(..) | Def::Unary(..) | Def::Binary(..) => {
+                        let (args, n) = self.code.args(Value(i as u32));
+                        args[..n].iter().any(|a| varies[a.0 as usize])
+                    }
+                };
+            }
+            let found: Vec<bool> = (0..next.len()).map(|k| same[k] && !varies[it.init[k].0 as usize] && !varies[next[k].0 as usize]).collect();
+            if found == same {
+                return !varies[test.0 as usize];
+            }
+            same = found;
+        }
+    }
+
     // Operations.
 
     fn operation(&mut self, op: Op, attr: u32, operands: &[(Range<usize>, Shape)], shape: Shape) -> Result<Range<usize>, Declined> {
@@ -527,6 +681,9 @@ impl<'a> Translator<'a> {
             self.arena.extend(out.into_iter().map(|x| Number { nan: if x.nan == Nan::Exact { Nan::Loose } else { x.nan }, ..x }));
             return Ok(from..self.arena.len());
         }
+        if let Kernel::Composite(_) = row.kernel {
+            return Err(Declined::Operation(row.name));
+        }
         let from = self.arena.len();
         let count = shape.len();
         for k in 0..count {
@@ -535,6 +692,16 @@ impl<'a> Translator<'a> {
                 let r = &operands[i].0;
                 r.start + if r.len() == 1 { 0 } else { k }
             };
+            let folded = (0..operands.len()).map(|i| self.constant_of(self.arena[arg(i)].value)).collect::<Option<Vec<f64>>>();
+            if let Some(numbers) = folded {
+                let result = match self.dtype {
+                    Dtype::F32 => f64::from(apply_scalar(&row.kernel, &numbers.iter().map(|&x| x as f32).collect::<Vec<_>>())),
+                    Dtype::F64 => apply_scalar(&row.kernel, &numbers),
+                };
+                let value = self.constant(result);
+                self.arena.push(Number { value, nan: Nan::Quiet });
+                continue;
+            }
             let x = match &row.kernel {
                 Kernel::Unary(f) => {
                     let x = self.arena[arg(0)];

@@ -11,12 +11,16 @@ use neural_compiler::{Program, Shape};
 pub struct Shared {
     /// Its place among the program's inputs.
     pub input: usize,
+    /// Its name.
+    pub name: String,
     /// Its shape.
     pub shape: Shape,
     /// Its values as declared.
     pub initial: Vec<f64>,
     /// Where its numbers begin among the free ones; `None` when it is fixed.
     pub at: Option<usize>,
+    /// A weight of a net rather than a parameter: it has no error bar and its derivatives are taken backward.
+    pub weight: bool,
 }
 
 /// Everything a program shares between rows: parameters, free or fixed.
@@ -55,7 +59,7 @@ impl Layout {
                 layout.bounds.min.extend(info.initial.iter().map(|_| info.min.unwrap_or(f64::NEG_INFINITY)));
                 layout.bounds.max.extend(info.initial.iter().map(|_| info.max.unwrap_or(f64::INFINITY)));
             }
-            layout.shared.push(Shared { input, shape, initial: info.initial.clone(), at });
+            layout.shared.push(Shared { input, name: name.clone(), shape, initial: info.initial.clone(), at, weight: false });
         }
         layout
     }
@@ -73,6 +77,18 @@ impl Layout {
     /// The inputs with free numbers, in order.
     pub fn free_inputs(&self) -> Vec<usize> {
         self.shared.iter().filter(|s| s.at.is_some()).map(|s| s.input).collect()
+    }
+
+    /// The free inputs with their fitted values.
+    pub fn fitted(&self, theta: &[f64]) -> Vec<(String, Shape, Vec<f64>)> {
+        self.shared
+            .iter()
+            .filter(|s| s.at.is_some())
+            .map(|s| {
+                let values = self.values(s, theta).to_vec();
+                (s.name.clone(), s.shape, values)
+            })
+            .collect()
     }
 
     /// The numbers of a shared input, given the free ones.

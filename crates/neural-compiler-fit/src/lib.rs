@@ -16,14 +16,20 @@
 pub mod affine;
 pub mod algebraic;
 mod bind;
+mod dynamic_fit;
+pub mod dynamics;
 mod fit;
 pub mod layout;
 pub mod least;
+mod predict;
+mod profile;
 mod report;
+pub mod save;
 pub mod table;
 pub mod uncertainty;
 
 pub use fit::{Options, Progress, fit};
 pub use least::loss::Loss;
+pub use predict::predict;
 pub use report::{Fit, Parameter};
 pub use table::Table;

@@ -1,5 +1,7 @@
 //! The outcome of a fit, as data. Rendering belongs to the faces.
 
+use neural_compiler::Shape;
+
 use crate::uncertainty::{Certainty, Uncertainty};
 
 /// A fitted number.
@@ -24,6 +26,8 @@ pub struct Parameter {
 pub struct Fit {
     /// The free parameters, in the order of their declarations.
     pub parameters: Vec<Parameter>,
+    /// The values of the inputs they are the numbers of: name, shape, numbers.
+    pub values: Vec<(String, Shape, Vec<f64>)>,
     /// Their covariance and what is open.
     pub uncertainty: Uncertainty,
     /// The sum of squared weighted residuals, or the robust cost.

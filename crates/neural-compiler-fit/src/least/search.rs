@@ -19,6 +19,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 pub struct Options<'a> {
     /// Starts followed to their minimum, at most; 1 is the first start alone.
     pub starts: usize,
+    /// Starts followed between looks at whether enough agree: as many as that, but four are always enough.
+    pub round: usize,
     /// Points screened.
     pub screened: usize,
     /// Evaluations of one local fit at most.
@@ -48,6 +50,8 @@ pub struct Task<'a> {
     pub linear: &'a [usize],
     /// Costs below this are those of a perfect fit: rounding errors.
     pub floor: f64,
+    /// Further starts worth following, after the user's own.
+    pub also: &'a [Vec<f64>],
     /// Values of single parameters worth trying: the parameter and its values.
     pub hints: &'a [(usize, Vec<f64>)],
 }
@@ -67,10 +71,6 @@ pub struct Found {
     pub own: Option<f64>,
 }
 
-/// Starts followed between looks at whether enough agree.
-const ROUND: usize = 8;
-/// So many starts at the same lowest cost are enough.
-const ENOUGH: usize = 4;
 /// Costs this near (relative) are the same minimum.
 const SAME: f64 = 1e-6;
 /// A minimum elsewhere replaces the one the user's start leads to only if its cost is lower by this factor: of minima that
@@ -117,9 +117,9 @@ pub fn search(task: &Task<'_>, options: &Options<'_>) -> Result<Found, Unusable>
     };
     take(&[(0, task.start.to_vec())], &mut runs);
     if options.starts > 1 && !cancelled() {
-        let candidates = screen(task, &free, options);
+        let candidates: Vec<Vec<f64>> = task.also.iter().cloned().chain(screen(task, &free, options)).collect();
         let mut next = 1;
-        for round in candidates.chunks(ROUND) {
+        for round in candidates.chunks(options.round) {
             if next >= options.starts || cancelled() {
                 break;
             }
@@ -127,7 +127,7 @@ pub fn search(task: &Task<'_>, options: &Options<'_>) -> Result<Found, Unusable>
             next += batch.len();
             take(&batch, &mut runs);
             let lowest = runs.iter().map(|r| r.cost).fold(f64::INFINITY, f64::min);
-            if runs.iter().filter(|r| task.same(r.cost, lowest)).count() >= ENOUGH {
+            if runs.iter().filter(|r| task.same(r.cost, lowest)).count() >= options.round.min(4) {
                 break;
             }
         }

@@ -1,0 +1,124 @@
+//! Trajectories as residuals: single shooting. In: a solver and trajectories; out: weighted differences between solution and
+//! observations, with exact derivatives of the discretised solution.
+
+use super::solver::{Lane, Path, Solver};
+use super::trajectories::{Start, Trajectories};
+use crate::layout::Layout;
+use crate::least::{Residuals, Unusable};
+use std::sync::Arc;
+
+/// One number compared: the trajectory, the place in it, the number of the states, what was observed, its weight.
+#[derive(Clone, Copy, Debug)]
+pub struct Point {
+    /// The trajectory.
+    pub trajectory: usize,
+    /// The row of the trajectory.
+    pub at: usize,
+    /// Which number of the states.
+    pub component: usize,
+    /// Which column.
+    pub column: usize,
+    /// What was observed.
+    pub value: f64,
+    /// Its weight.
+    pub weight: f64,
+}
+
+/// A model with states and its data.
+pub struct Dynamics {
+    /// The solver.
+    pub solver: Arc<Solver>,
+    /// The parameters.
+    pub layout: Arc<Layout>,
+    /// The data.
+    pub data: Arc<Trajectories>,
+    /// What is compared, in the order of the residuals.
+    pub points: Vec<Point>,
+}
+
+impl Dynamics {
+    /// All observations of some trajectories. `weight`: of a column at a row of the table.
+    pub fn new(solver: Arc<Solver>, layout: Arc<Layout>, data: Arc<Trajectories>, weight: impl Fn(usize, usize) -> f64) -> Dynamics {
+        let mut points = Vec::new();
+        for (column, o) in data.observed.iter().enumerate() {
+            for (trajectory, t) in data.all.iter().enumerate() {
+                for (at, &row) in t.rows.iter().enumerate() {
+                    let value = o.values[row];
+                    if value.is_finite() && !(o.starts_here && at == 0) {
+                        points.push(Point { trajectory, at, component: o.component, column, value, weight: weight(column, row) });
+                    }
+                }
+            }
+        }
+        Dynamics { solver, layout, data, points }
+    }
+
+    /// The values of the shared inputs.
+    pub fn shared<'a>(&'a self, theta: &'a [f64]) -> Vec<&'a [f64]> {
+        self.layout.shared.iter().map(|s| self.layout.values(s, theta)).collect()
+    }
+
+    /// The whole of each trajectory as a lane.
+    pub fn lanes(&self, theta: &[f64]) -> Vec<Lane> {
+        let value = |s: &Start| match s {
+            Start::Value(v) => *v,
+            Start::Free(j) => theta[*j],
+        };
+        self.data.all.iter().map(|t| Lane { start: t.start.iter().map(value).collect(), times: t.times.clone(), forcing: t.forcing.clone() }).collect()
+    }
+
+    /// The solution of every trajectory.
+    pub fn paths(&self, theta: &[f64]) -> Result<Vec<Path>, Unusable> {
+        self.solver.solve(&self.lanes(theta), &self.shared(theta), None)
+    }
+}
+
+impl Residuals for Dynamics {
+    fn parameters(&self) -> usize {
+        self.layout.len()
+    }
+
+    fn count(&self) -> usize {
+        self.points.len()
+    }
+
+    fn evaluate(&self, theta: &[f64], residuals: &mut [f64], jacobian: Option<&mut [f64]>) -> Result<(), Unusable> {
+        let (n, p) = (self.solver.size, theta.len());
+        let lanes = self.lanes(theta);
+        let shared = self.shared(theta);
+        let starts: Vec<Vec<f64>> = self
+            .data
+            .all
+            .iter()
+            .map(|t| {
+                let mut tangent = vec![0.0; n * p];
+                t.start.iter().enumerate().for_each(|(k, s)| {
+                    if let Start::Free(j) = s {
+                        tangent[k * p + j] = 1.0;
+                    }
+                });
+                tangent
+            })
+            .collect();
+        let paths = self.solver.solve(&lanes, &shared, jacobian.is_some().then_some((p, &starts)))?;
+        for (r, point) in residuals.iter_mut().zip(&self.points) {
+            *r = point.weight * (paths[point.trajectory].states[point.at][point.component] - point.value);
+        }
+        if let Some(jacobian) = jacobian {
+            let m = self.points.len();
+            for (i, point) in self.points.iter().enumerate() {
+                let tangent = &paths[point.trajectory].tangents[point.at][point.component * p..(point.component + 1) * p];
+                for (j, x) in tangent.iter().enumerate() {
+                    if !x.is_finite() {
+                        return Err(Unusable("a derivative of the solution is not finite".into()));
+                    }
+                    jacobian[j * m + i] = point.weight * x;
+                }
+            }
+        }
+        if residuals.iter().any(|r| !r.is_finite()) {
+            return Err(Unusable("the solution is too large for its square".into()));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,231 @@
+//! One step of a solver as a graph. In: the law of a model; out: a graph from the states before a step to the states after it. Its
+//! derivative by states and parameters, taken like that of any graph, is the exact derivative of the discretised solution.
+//!
+//! Within a step forcing is linear, from its value at the beginning to that at the end: exact for data that are linear between rows,
+//! since no step crosses a row.
+
+use super::field::{Field, assemble};
+use neural_compiler::graph::{Builder, Graph, GraphInput, NodeId, Region, Type, copy};
+use neural_compiler::ops::Op;
+use neural_compiler::{Shape, diff};
+
+/// How the states move on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scheme {
+    /// A map: the law itself.
+    Map,
+    /// The classical Runge-Kutta method of fourth order.
+    Rk4,
+    /// Dormand and Prince, fifth order with an error estimate.
+    Dopri5,
+    /// Rodas (Hairer and Wanner): a Rosenbrock method, fourth order, L-stable, with an error estimate. It needs the Jacobian of the
+    /// law and linear solves, both of which are operations of the graph.
+    Rodas4,
+}
+
+impl Scheme {
+    /// The order of the local error estimate, for the choice of steps; `None` for fixed steps.
+    pub fn error_order(self) -> Option<f64> {
+        match self {
+            Scheme::Map | Scheme::Rk4 => None,
+            Scheme::Dopri5 => Some(5.0),
+            Scheme::Rodas4 => Some(4.0),
+        }
+    }
+}
+
+/// A step under construction.
+struct Stage<'a> {
+    b: Builder,
+    regions: Vec<Region>,
+    field: &'a Field,
+    shared: Vec<NodeId>,
+    time: NodeId,
+    step: NodeId,
+    /// Forcing at the beginning and at the end.
+    forcing: Vec<(NodeId, NodeId)>,
+}
+
+impl Stage<'_> {
+    fn at(&mut self, share: f64) -> Vec<NodeId> {
+        let c = self.b.constant(share);
+        let part = self.b.mul(c, self.step);
+        let time = self.b.add(self.time, part);
+        let mut inputs = self.shared.clone();
+        inputs.push(time);
+        for (from, to) in self.forcing.clone() {
+            let change = self.b.sub(to, from);
+            let part = self.b.mul(c, change);
+            inputs.push(if share == 0.0 { from } else { self.b.add(from, part) });
+        }
+        inputs
+    }
+
+    /// The law at some states, a share of the step later.
+    fn law(&mut self, states: NodeId, share: f64) -> NodeId {
+        let mut args = vec![states];
+        args.extend(self.at(share));
+        copy::inline(&mut self.b, self.field.graph.main(), &self.field.graph.regions, &args)[0]
+    }
+
+    /// A weighted sum of slopes; weights of 0 are left out.
+    fn sum(&mut self, terms: &[(f64, NodeId)]) -> NodeId {
+        let mut total: Option<NodeId> = None;
+        for &(weight, slope) in terms.iter().filter(|t| t.0 != 0.0) {
+            let w = self.b.constant(weight);
+            let term = self.b.mul(w, slope);
+            total = Some(total.map_or(term, |t| self.b.add(t, term)));
+        }
+        total.expect("a sum has a term")
+    }
+
+    /// States plus the step times a weighted sum.
+    fn ahead(&mut self, states: NodeId, terms: &[(f64, NodeId)]) -> NodeId {
+        let sum = self.sum(terms);
+        let change = self.b.mul(self.step, sum);
+        self.b.add(states, change)
+    }
+}
+
+/// The graph of a step. Inputs: states, shared inputs, time, step, then for each forcing its value at the beginning and at the end.
+/// Results: the states after the step and, where wanted, the error estimate.
+pub fn step(field: &Field, scheme: Scheme, with_error: bool) -> Graph {
+    let mut b = Builder::new("step");
+    let mut inputs: Vec<GraphInput> = Vec::new();
+    let mut add = |b: &mut Builder, name: String, shape: Shape| {
+        inputs.push(GraphInput { name, shape });
+        b.param(Type::Value(shape))
+    };
+    let states = add(&mut b, "states".into(), Shape::Vector(field.size as u32));
+    let shared = (0..field.shared).map(|i| add(&mut b, field.graph.inputs[1 + i].name.clone(), field.graph.inputs[1 + i].shape)).collect();
+    let time = add(&mut b, "time".into(), Shape::Scalar);
+    let step = add(&mut b, "step".into(), Shape::Scalar);
+    let forcing = field.forcing.iter().map(|f| (add(&mut b, format!("{}.from", f.name), f.shape), add(&mut b, format!("{}.to", f.name), f.shape))).collect();
+    let mut stage = Stage { b, regions: field.graph.regions.clone(), field, shared, time, step, forcing };
+    let mut results = match scheme {
+        Scheme::Map => vec![stage.law(states, 0.0)],
+        Scheme::Rk4 => vec![rk4(&mut stage, states)],
+        Scheme::Dopri5 => dopri5(&mut stage, states),
+        Scheme::Rodas4 => rodas4(&mut stage, states),
+    };
+    if !with_error {
+        results.truncate(1);
+    }
+    assemble(stage.regions, stage.b.finish(results), inputs)
+}
+
+fn rk4(s: &mut Stage<'_>, x: NodeId) -> NodeId {
+    let k1 = s.law(x, 0.0);
+    let x2 = s.ahead(x, &[(0.5, k1)]);
+    let k2 = s.law(x2, 0.5);
+    let x3 = s.ahead(x, &[(0.5, k2)]);
+    let k3 = s.law(x3, 0.5);
+    let x4 = s.ahead(x, &[(1.0, k3)]);
+    let k4 = s.law(x4, 1.0);
+    s.ahead(x, &[(1.0 / 6.0, k1), (1.0 / 3.0, k2), (1.0 / 3.0, k3), (1.0 / 6.0, k4)])
+}
+
+fn dopri5(s: &mut Stage<'_>, x: NodeId) -> Vec<NodeId> {
+    const NODES: [f64; 6] = [0.2, 0.3, 0.8, 8.0 / 9.0, 1.0, 1.0];
+    const WEIGHTS: [&[f64]; 6] = [
+        &[0.2],
+        &[3.0 / 40.0, 9.0 / 40.0],
+        &[44.0 / 45.0, -56.0 / 15.0, 32.0 / 9.0],
+        &[19372.0 / 6561.0, -25360.0 / 2187.0, 64448.0 / 6561.0, -212.0 / 729.0],
+        &[9017.0 / 3168.0, -355.0 / 33.0, 46732.0 / 5247.0, 49.0 / 176.0, -5103.0 / 18656.0],
+        &[35.0 / 384.0, 0.0, 500.0 / 1113.0, 125.0 / 192.0, -2187.0 / 6784.0, 11.0 / 84.0],
+    ];
+    const ERROR: [f64; 7] = [71.0 / 57600.0, 0.0, -71.0 / 16695.0, 71.0 / 1920.0, -17253.0 / 339200.0, 22.0 / 525.0, -1.0 / 40.0];
+    let mut slopes = vec![s.law(x, 0.0)];
+    let mut last = x;
+    for (node, weights) in NODES.iter().zip(WEIGHTS) {
+        let terms: Vec<(f64, NodeId)> = weights.iter().copied().zip(slopes.iter().copied()).collect();
+        last = s.ahead(x, &terms);
+        slopes.push(s.law(last, *node));
+    }
+    let terms: Vec<(f64, NodeId)> = ERROR.iter().copied().zip(slopes.iter().copied()).collect();
+    let sum = s.sum(&terms);
+    let error = s.b.mul(s.step, sum);
+    vec![last, error]
+}
+
+fn rodas4(s: &mut Stage<'_>, x: NodeId) -> Vec<NodeId> {
+    const GAMMA: f64 = 0.25;
+    const NODES: [f64; 6] = [0.0, 0.386, 0.21, 0.63, 1.0, 1.0];
+    const TIME: [f64; 6] = [0.25, -0.1043, 0.1035, -0.036_200_000_000_000_23, 0.0, 0.0];
+    const A: [&[f64]; 6] = [
+        &[],
+        &[1.544],
+        &[0.946_678_528_081_582_6, 0.255_701_169_898_328_4],
+        &[3.314_825_187_068_521, 2.896_124_015_972_201, 0.998_641_913_997_781_7],
+        &[1.221_224_509_226_641, 6.019_134_481_288_629, 12.537_083_329_320_87, -0.687_886_036_105_895],
+        &[1.221_224_509_226_641, 6.019_134_481_288_629, 12.537_083_329_320_87, -0.687_886_036_105_895, 1.0],
+    ];
+    const C: [&[f64]; 6] = [
+        &[],
+        &[-5.6688],
+        &[-2.430_093_356_833_875, -0.206_359_915_709_191_5],
+        &[-0.107_352_905_815_137_5, -9.594_562_251_023_355, -20.470_286_148_096_16],
+        &[7.496_443_313_967_647, -10.246_804_314_643_52, -33.999_903_528_199_05, 11.708_908_932_061_6],
+        &[8.083_246_795_921_522, -7.981_132_988_064_893, -31.521_594_328_743_71, 16.319_305_431_231_36, -6.058_818_238_834_054],
+    ];
+    let n = s.field.size as u32;
+    // The Jacobian of the law at the beginning, and its derivative by time, forcing included.
+    let law = &s.field.graph;
+    let slope = diff::jacobian(law, &[0]);
+    let mut args = vec![x];
+    args.extend(s.at(0.0));
+    let jacobian = adopt(s, &slope, &args)[1];
+    let jacobian = if s.b.shape(jacobian) == Shape::Matrix(n, n) { jacobian } else { s.b.given(Op::Join, 0, Shape::Matrix(n, n), &[jacobian]) };
+    let moving: Vec<usize> = (1 + s.field.shared..law.inputs.len()).collect();
+    let along = diff::jvp(law, &moving);
+    let one = s.b.constant(1.0);
+    let mut with = args.clone();
+    with.push(one);
+    for (from, to) in s.forcing.clone() {
+        let change = s.b.sub(to, from);
+        with.push(s.b.div(change, s.step));
+    }
+    let by_time = adopt(s, &along, &with)[1];
+    let zero = s.b.constant(0.0);
+    let parts: Vec<NodeId> = (0..n * n).map(|k| if k % (n + 1) == 0 { one } else { zero }).collect();
+    let identity = s.b.given(Op::Join, 0, Shape::Matrix(n, n), &parts);
+    let gamma = s.b.constant(GAMMA);
+    let scaled = s.b.mul(gamma, s.step);
+    let reciprocal = s.b.div(one, scaled);
+    let diagonal = s.b.mul(reciprocal, identity);
+    let matrix = s.b.sub(diagonal, jacobian);
+    let mut slopes: Vec<NodeId> = Vec::new();
+    let mut states = x;
+    for i in 0..6 {
+        if i > 0 {
+            let terms: Vec<(f64, NodeId)> = A[i].iter().copied().zip(slopes.iter().copied()).collect();
+            let sum = s.sum(&terms);
+            states = s.b.add(x, sum);
+        }
+        let mut rhs = s.law(states, NODES[i]);
+        if i > 0 {
+            let terms: Vec<(f64, NodeId)> = C[i].iter().copied().zip(slopes.iter().copied()).collect();
+            let sum = s.sum(&terms);
+            let part = s.b.div(sum, s.step);
+            rhs = s.b.add(rhs, part);
+        }
+        if TIME[i] != 0.0 {
+            let weight = s.b.constant(TIME[i]);
+            let weight = s.b.mul(weight, s.step);
+            let part = s.b.mul(weight, by_time);
+            rhs = s.b.add(rhs, part);
+        }
+        slopes.push(s.b.op(Op::Solve, &[matrix, rhs]));
+    }
+    let next = s.b.add(states, slopes[5]);
+    vec![next, slopes[5]]
+}
+
+/// Inlines another graph, whose regions join those of the step.
+fn adopt(s: &mut Stage<'_>, graph: &Graph, args: &[NodeId]) -> Vec<NodeId> {
+    let offset = s.regions.len() as u32;
+    s.regions.extend(graph.regions.iter().map(|r| copy::shift(r, offset)));
+    let main = s.regions[(graph.main.0 + offset) as usize].clone();
+    copy::inline(&mut s.b, &main, &s.regions, args)
+}

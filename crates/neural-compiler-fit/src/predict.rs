@@ -1,0 +1,34 @@
+//! Predictions of a model at its declared values. In: a program (fitted and saved, say) and a table; out: new columns for the table.
+
+use crate::algebraic::{Algebraic, Engines};
+use crate::fit::{Options, wrong};
+use crate::layout::{Layout, element_names};
+use crate::table::Table;
+use crate::{bind, dynamic_fit};
+use neural_compiler::syntax::ast::ModelKind;
+use neural_compiler::{Diagnostics, Program, Shape};
+use std::sync::Arc;
+
+/// The predictions for every row, column by column. A prediction is called `prediction`, the states of a model by their names with
+/// `.predicted` behind.
+pub fn predict(program: &Program, table: &Table, options: &Options<'_>) -> Result<Vec<(String, Vec<f64>)>, Diagnostics> {
+    if table.rows() == 0 {
+        return Err(wrong("no-rows", "the data have no rows"));
+    }
+    match program.kind() {
+        ModelKind::Expression => algebraic(program, table, options),
+        ModelKind::Derivatives | ModelKind::Map => dynamic_fit::predict(program, table, options),
+    }
+}
+
+fn algebraic(program: &Program, table: &Table, options: &Options<'_>) -> Result<Vec<(String, Vec<f64>)>, Diagnostics> {
+    let layout = Arc::new(Layout::new(program));
+    let bound = bind::algebraic(program, table, options)?;
+    let graph = program.specialise(&bound.shapes)?;
+    let shape: Shape = graph.outputs()[0];
+    let engines = Arc::new(Engines::new(&graph, &layout)?);
+    let start = layout.start.clone();
+    let model = Algebraic::new(engines, layout, bound.columns, vec![0.0; shape.len() * table.rows()], vec![], rayon::current_num_threads());
+    let values = model.predict(&start).map_err(|e| wrong("no-prediction", e.0))?;
+    Ok(element_names("prediction", shape).into_iter().zip(values.chunks(table.rows()).map(<[f64]>::to_vec)).collect())
+}

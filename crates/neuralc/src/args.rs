@@ -16,6 +16,7 @@ use neural_compiler::{Limits, Shape};
 Examples:
   neuralc run -e '(* 0.5 (* m (square v)))' m=2 v=3 --grad
   neuralc eval model.scm --data in.csv --out out.csv --grad
+  neuralc bench model.scm --grad
   neuralc check model.scm --range x=0:10
   neuralc show -e '(sin (* 2 x))' --stage grad
   neuralc ops
@@ -41,6 +42,8 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Evaluate a program for every row of a table
     Eval(EvalArgs),
+    /// Measure how long a program takes to compile and to run over batches
+    Bench(BenchArgs),
     /// Find mistakes, and operations that may leave their domain
     Check(CheckArgs),
     /// Print a stage of the compilation
@@ -198,6 +201,49 @@ pub(crate) struct EvalArgs {
     /// Leave the results of rows that fail empty instead of stopping at the first
     #[arg(long)]
     pub(crate) keep_going: bool,
+}
+
+/// `neuralc bench`
+#[derive(Args)]
+#[command(after_help = "\
+The program is compiled and run over batches of several sizes by the engine that `neuralc eval` uses; the best of many rounds \
+counts, because whatever else the machine does only ever adds. Values come from the rows of --data, repeated until the batch is \
+full, or are spread evenly over a range: that of --range, else 0.5 to 2. Inputs given with --set and declared parameters are \
+shared by all lanes. With --grad, the gradient with respect to every input that is not shared is computed too.
+
+`compile` is the way from text to graph (with --grad, to the graph of the gradient), `prepare` from there to the engine.
+
+Examples:
+  neuralc bench model.scm --grad
+  neuralc bench -e '(* a (sin x))' --range x=-3:3 --dtype f32 --batch 10000
+  neuralc bench model.scm --data in.csv --threads 4 --json")]
+pub(crate) struct BenchArgs {
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    /// Values for the inputs: a .csv or .parquet file, `-` for CSV on standard input
+    #[arg(long, value_name = "TABLE")]
+    pub(crate) data: Option<String>,
+    /// The value of an input that is the same for all lanes
+    #[arg(long = "set", value_name = "NAME=VALUE", allow_hyphen_values = true)]
+    pub(crate) sets: Vec<String>,
+    /// The values an input takes when there is no table: NAME=LO:HI
+    #[arg(long = "range", value_name = "NAME=LO:HI", value_parser = parse_range, conflicts_with = "data")]
+    pub(crate) ranges: Vec<(String, (f64, f64))>,
+    /// The size of an input the program leaves open: NAME=N or NAME=ROWSxCOLUMNS
+    #[arg(long = "shape", value_name = "NAME=SIZE", value_parser = parse_shape, conflicts_with = "data")]
+    pub(crate) shapes: Vec<(String, Shape)>,
+    /// Also the gradient (the result must be a scalar)
+    #[arg(long)]
+    pub(crate) grad: bool,
+    /// Lanes of a batch; several with commas
+    #[arg(long = "batch", value_name = "N,…", value_delimiter = ',', default_value = "1,100,10000,1000000")]
+    pub(crate) batches: Vec<std::num::NonZeroUsize>,
+    /// Most threads to compute with
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) threads: std::num::NonZeroUsize,
+    /// Number type to compute in
+    #[arg(long, value_enum, default_value = "f64")]
+    pub(crate) dtype: DtypeArg,
 }
 
 /// `neuralc check`

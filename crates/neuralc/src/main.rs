@@ -5,6 +5,7 @@ mod args;
 mod commands;
 mod context;
 mod core;
+mod feeds;
 mod inputs;
 mod render;
 mod table;
@@ -35,6 +36,7 @@ fn run(cli: Cli) -> u8 {
     let outcome = match cli.command {
         Command::Run(args) => commands::run::run(&mut context, &args),
         Command::Eval(args) => commands::eval::run(&mut context, &args),
+        Command::Bench(args) => commands::bench::run(&mut context, &args),
         Command::Check(args) => commands::check::run(&mut context, &args),
         Command::Show(args) => commands::show::run(&mut context, &args),
         Command::Fmt(args) => commands::fmt::run(&mut context, &args),

@@ -1,5 +1,6 @@
 //! One file per command. Each takes the context and its arguments and gives an exit code or a failure.
 
+pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod compose;

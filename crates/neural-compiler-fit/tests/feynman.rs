@@ -10,6 +10,8 @@ struct Equation {
     ranges: &'static [(&'static str, f64, f64)],
 }
 
+// The paper gives the constant of the pendulum as 6.283.
+#[allow(clippy::approx_constant)]
 const EQUATIONS: &[Equation] = &[
     Equation { name: "Planck", model: "(* h f)", constants: &[("h", 6.626)], ranges: &[("f", 0.1, 10.0)] },
     Equation { name: "Hooke", model: "(* (- 0 k) x)", constants: &[("k", 2.5)], ranges: &[("x", -3.0, 3.0)] },

@@ -63,10 +63,10 @@ fn read(name: &str) -> Certified {
             c.sum = words.last().unwrap().parse().unwrap();
         } else if line.starts_with("Data:") && words.contains(&"y") && words.contains(&"x") | words.contains(&"x1") && !line.contains('=') {
             in_data = true;
-        } else if let (true, Ok(row)) = (in_data, numbers()) {
-            if !row.is_empty() {
-                c.rows.push(row);
-            }
+        } else if let (true, Ok(row)) = (in_data, numbers())
+            && !row.is_empty()
+        {
+            c.rows.push(row);
         }
     }
     c

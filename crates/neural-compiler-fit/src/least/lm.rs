@@ -195,8 +195,8 @@ pub fn minimise(problem: &dyn Residuals, start: &[f64], bounds: &Bounds, loss: L
             end = End::Cancelled;
             break;
         }
-        for j in 0..n {
-            scale[j] = scale[j].max(norm(search.column(&point, j)));
+        for (j, s) in scale.iter_mut().enumerate() {
+            *s = s.max(norm(search.column(&point, j)));
         }
         let safe: Vec<f64> = scale.iter().map(|&s| if s > 0.0 { s } else { 1.0 }).collect();
         if radius.is_nan() {

@@ -38,6 +38,9 @@ pub(super) enum Operand {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Label(usize);
 
+/// Notes and where in the code they stand.
+pub(super) type Notes = Vec<(usize, Note)>;
+
 /// Why bytes are where they are, for the listing.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Note {
@@ -223,7 +226,7 @@ impl Assembler {
     }
 
     /// The finished code.
-    pub(super) fn finish(mut self) -> Result<(Vec<u8>, Vec<(usize, Note)>), Declined> {
+    pub(super) fn finish(mut self) -> Result<(Vec<u8>, Notes), Declined> {
         let mut bytes = self.encoder.take_buffer();
         for (at, label) in self.jumps {
             match self.labels[label] {

@@ -148,7 +148,6 @@ def _programs() -> Sequence[Program]:
             "(a1 * b1 + a2 * b2) + (a3 * b3 + a4 * b4)",
         ),
         Program("chain_250", dict(x=unit), chain, "x" + " + 1" * 250),
-        Program("tree_1000", {f"{k}{i}": unit for i in range(1000) for k in "ab"}, tree, None, stacked_tree, largest=10**4),
         Program(
             "gaussian",
             dict(theta=(-5.0, 5.0), sigma=(1.0, 3.0)),
@@ -172,6 +171,7 @@ def _programs() -> Sequence[Program]:
         ),
         Program("soft_clamp", dict(x=wide), soft_clamp, "where(x < 0, exp(x) - 1, where(x > 10, 10 + tanh(x - 10), x))"),
         Program("newton20", dict(x=(0.5, 5.0)), newton),
+        Program("tree_1000", {f"{k}{i}": unit for i in range(1000) for k in "ab"}, tree, None, stacked_tree, largest=10**4),
     ]
 
 

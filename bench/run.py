@@ -37,6 +37,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--dtypes", type=listed, default=["float32"], metavar="float32,float64", help="number types (default: float32)")
     parser.add_argument("--threads", type=listed, default=["1", "all"], metavar="1,all", help="numbers of threads, each in a process of its own (default: 1,all)")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
+    parser.add_argument("--minutes", type=float, default=600, help="start no further case after so many minutes for each number of threads (default: %(default)g)")
     parser.add_argument("--out", type=Path, default=HERE.parent / "out" / "bench", help="folder for the results (default: out/bench)")
     given = parser.parse_args()
     for what, known in ((given.programs, PROGRAMS), (given.peers, NAMES), (given.what, ("value", "gradient")), (given.dtypes, ("float32", "float64"))):
@@ -77,6 +78,7 @@ def measured(given: argparse.Namespace) -> dict[str, Any]:
                 "suite": given.suite,
                 "threads": threads,
                 "quick": given.quick,
+                "minutes": given.minutes,
                 "programs": given.programs,
                 "peers": [n for n in NAMES if n in given.peers or n.startswith("ours")],
                 "batches": given.batches,

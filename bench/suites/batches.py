@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ def run(job: Job) -> dict[str, Any]:
     effort = QUICK if job["quick"] else FULL
     cases = [(p, d, g, b) for d in job["dtypes"] for p in job["programs"] for g in job["gradients"] for b in job["batches"]]
     records = []
+    end = time.monotonic() + 60 * job["minutes"]
     bar = tqdm(cases, desc=f"{job['threads']} thread{'s' if job['threads'] > 1 else ''}", unit="case")
     for name, dtype, gradient, lanes in bar:
         program = PROGRAMS[name]
@@ -34,6 +36,8 @@ def run(job: Job) -> dict[str, Any]:
         record = {"program": name, "dtype": dtype, "gradient": gradient, "lanes": lanes, "threads": job["threads"]}
         if lanes > program.largest:
             record["skipped"] = f"at most {program.largest} lanes: the inputs would take {4e-9 * lanes * len(program.inputs):.0f} GB"
+        elif time.monotonic() > end:
+            record["skipped"] = f"no time left of {job['minutes']:g} minutes"
         else:
             case = peers.Case(program, program.columns(lanes, np.dtype(dtype)), gradient, job["threads"])
             record["contenders"] = measure(case, modules, effort)

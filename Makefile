@@ -23,7 +23,7 @@ rust-test: deps ## Rust: spec examples, generated programs, fuzzing, Guile and m
 	$(CARGO) test --locked --workspace --quiet
 
 python-test: deps ## the Python package: NumPy, PyTorch, notebooks, doctests
-	cd crates/neural-compiler-py && VIRTUAL_ENV=$(CURDIR)/$(VENV) $(CURDIR)/$(VENV)/bin/maturin develop --quiet --locked
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --quiet --locked
 	$(VENV)/bin/python -m pytest
 
 deps: $(VENV)/.ready ## what the tests need: a real Scheme, and a virtual environment (uv keeps PyTorch's large wheel for the next one)

@@ -7,7 +7,7 @@
 //! let program = neural_compiler::compile("(param a 1) (param k 1) (* a (exp (* -1 k t)))", &Default::default())?;
 //! let t: Vec<f64> = (0..20).map(|i| f64::from(i) / 4.0).collect();
 //! let y = t.iter().map(|t| 3.0 * (-0.7 * t).exp()).collect();
-//! let table = Table::new([("t".to_string(), t), ("y".to_string(), y)])?;
+//! let table = Table::new([("t".to_string(), t), ("y".to_string(), y)]).expect("columns of one length");
 //! let fit = fit(&program, &table, &Options::default())?;
 //! assert!((fit.parameter("k").unwrap().value - 0.7).abs() < 1e-12);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -284,6 +284,8 @@ pub(crate) enum Stage {
     Tape,
     /// The graph of the value and its gradient
     Grad,
+    /// The machine code batches run as, for this CPU and f64
+    Asm,
 }
 
 /// How a stage is printed.

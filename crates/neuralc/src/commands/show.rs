@@ -4,7 +4,9 @@ use crate::args::{Format, ShowArgs, Stage};
 use crate::context::{Context, Failure};
 use crate::core::Compiled;
 use crate::inputs;
+use neural_compiler::exec::jit;
 use neural_compiler::graph::{Graph, print, svg};
+use neural_compiler::ops::real::Dtype;
 use neural_compiler::tape::Tape;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -36,9 +38,15 @@ pub(crate) fn run(context: &mut Context, args: &ShowArgs) -> Result<u8, Failure>
             let tape = Tape::new(&*graph(&program)?);
             if format == Format::Json { line(&tape.to_json()) } else { tape.to_text() }
         }
+        Stage::Asm => of_text(format, "asm", machine_code(&*graph(&program)?, &program.source.text)),
     };
     context.print(&text)?;
     Ok(Failure::FINE)
+}
+
+/// The machine code of a program all of whose inputs vary, or why there is none.
+fn machine_code(graph: &Graph, source: &str) -> String {
+    jit::listing(graph, Dtype::F64, source).unwrap_or_else(|why| format!("; {why}: the lane engine runs it\n"))
 }
 
 fn line(value: &Value) -> String {

@@ -20,7 +20,7 @@ pub(crate) fn finding<'py>(py: Python<'py>, source: &str, d: &Diagnostic) -> PyR
     dict.set_item("column", at.column)?;
     dict.set_item("labels", d.labels.iter().map(|l| (l.span.start, l.span.end, l.text.as_str())).collect::<Vec<_>>())?;
     dict.set_item("help", &d.help)?;
-    dict.set_item("text", to_text(&Source::new("program", source), d, false))?;
+    dict.set_item("text", to_text(&Source::new("program", source), d, false).trim_end())?;
     Ok(dict)
 }
 

@@ -38,7 +38,9 @@ def levels() -> str:
 
 
 def describe(command: list[str]) -> dict[str, str]:
-    """One line each."""
+    """One line each. Where results go is nobody's business: `--out` is left out of the command."""
+    places = {i + k for i, word in enumerate(command) if word == "--out" for k in (0, 1)}
+    words = [word for i, word in enumerate(command) if i > 0 and i not in places]
     changed = " with changes" if said("git", "status", "--porcelain", "--", "../crates", "../python") else ""
     return {
         "processor": f"{processor()}, {os.cpu_count()} cores, {levels()}".rstrip(", "),
@@ -48,5 +50,5 @@ def describe(command: list[str]) -> dict[str, str]:
         "rust": said("rustc", "--version"),
         "commit": f"{said('git', 'rev-parse', '--short', 'HEAD')}{changed}",
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "command": " ".join(["bench/run.py", *command[1:]]),
+        "command": " ".join(["bench/run.py", *words]),
     }

@@ -42,7 +42,7 @@ def page(bench: dict[str, Any], scaling: dict[str, Any] | None, memory: list[dic
         "Every contender computes the same columns and is first held to NumPy in f64, its derivatives to the complex step; one that is "
         "wrong is not timed. Then all take turns, round after round, and the best round of each counts. With one thread the process is "
         "pinned to one core and its processor time is taken, with several the wall clock. *ours (Rust)* and *native loop* are called from Rust, all others from Python, as their users do. The native "
-        "loops are written by hand with the vectors of the crate `wide` (its `exp`, `sin` and `cos` are a few ULP, ours at most 1) and compiled "
+        "loops are written by hand with the vectors of the crate `wide` (whose `exp`, `sin` and `cos` promise no bound on their error; ours is 1 ULP) and compiled "
         "with `target-cpu=native`; *ours* is a plain release build. casadi knows f64 only. A gradient is the value and the derivatives "
         "with respect to every input, for every lane. In brackets: how many times as long as *ours (Rust)*.",
         "![Time of each contender, in times of ours](benchmarks.svg)",

@@ -244,7 +244,7 @@ def _one_type(values: Sequence[Any], names: Sequence[str], weak: set[str]) -> li
     target: np.dtype[Any] | None = None
     for name, value, array in zip(names, values, arrays):
         kind = array.dtype.kind
-        if kind not in "fiub" or (kind == "f" and array.dtype not in _FLOATS):
+        if kind not in "fiub" or (kind == "f" and array.dtype.newbyteorder("=") not in _FLOATS):
             raise TypeError(f"`{name}` is float32 or float64 (or whole numbers), not {array.dtype}")
         if kind == "f" and name not in weak and not isinstance(value, (float, int, list, tuple)):
             target = array.dtype if target is None else np.promote_types(target, array.dtype)

@@ -223,7 +223,11 @@ impl Function {
         let is_summed = |k: usize| k < MOST_SHARED && summed >> k & 1 == 1;
         // SAFETY: as promised by the caller.
         let mut buffers: Vec<&mut [T]> = (outputs.iter().zip(&variant.results).enumerate())
-            .map(|(k, (&p, &len))| unsafe { std::slice::from_raw_parts_mut(p, if is_summed(k) { len } else { lanes * len }) })
+            .map(|(k, (&p, &len))| match if is_summed(k) { len } else { lanes * len } {
+                // An empty tensor may have no memory at all.
+                0 => &mut [][..],
+                n => unsafe { std::slice::from_raw_parts_mut(p, n) },
+            })
             .collect();
         if lanes == 0 {
             buffers.iter_mut().for_each(|b| b.fill(T::ZERO));

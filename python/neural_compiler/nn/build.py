@@ -125,8 +125,8 @@ def joined(inner: CompiledModule, outer: CompiledModule, name: str | None) -> Co
         name = outer._open[0]
     source = inner._compiled.core.feed(outer._compiled.core, name)
     told: dict[str, list[int] | None] = {}
-    for module in (inner, outer):
+    for module, fed in ((inner, None), (outer, name)):
         for i in module.inputs:
-            if i.kind in ("free", "declared") and i.name not in values and not (module is outer and i.name == name):
+            if i.kind in ("free", "declared") and i.name not in values and i.name != fed:
                 told[i.name] = list(i.shape) if i.shape is not None else told.get(i.name)
     return CompiledModule(source, list(told.items()), values, {**inner.bounds, **outer.bounds}, (), outer.backend)

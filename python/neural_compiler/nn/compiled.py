@@ -62,9 +62,10 @@ class Compiled:
         """The shapes of the inputs' own axes, behind those of the batch; an error names the input that has too few."""
         shapes = []
         for i, t in zip(self.inputs, tensors):
-            if t.dim() < i.rank:
+            own = t.shape[t.dim() - i.rank :]
+            if t.dim() < i.rank or (i.shape is not None and tuple(own) != i.shape):
                 raise ValueError(f"the input `{i.name}` is a {i.described} with any leading batch sizes, a tensor of shape {list(t.shape)} was given")
-            shapes.append([int(n) for n in t.shape[t.dim() - i.rank :]])
+            shapes.append([int(n) for n in own])
         return shapes
 
     def result_shapes(self, chain: Chain, tensors: Sequence[torch.Tensor]) -> list[tuple[Any, ...]]:

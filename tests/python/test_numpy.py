@@ -1,0 +1,155 @@
+"""Programs on NumPy arrays, without PyTorch."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import threading
+import time
+
+import neural_compiler as nc
+import numpy as np
+import pytest
+
+P = nc.compile("(* x (sin (* x y)))")
+X, Y = np.linspace(0.1, 2, 24), np.linspace(-1, 1, 24)
+
+
+def test_values_and_types() -> None:
+    assert np.allclose(P(X, Y), X * np.sin(X * Y), rtol=4e-16)
+    assert P(X.astype(np.float32), 0.5).dtype == np.float32 and P(X.astype(np.float32), Y).dtype == np.float64
+    assert P(2, 3).dtype == np.float64 and P(np.arange(3), np.arange(3)).dtype == np.float64
+    assert P(X, 0.5).shape == (24,) and P(0.5, 0.5).shape == ()
+    assert P(x=X[:, None], y=Y[:3]).shape == (24, 3)
+
+
+def test_strides_and_awkward_memory() -> None:
+    grid = np.arange(48.0).reshape(2, 24) / 48
+    for view in (grid[::-1, ::2], grid.T, grid[:, 3:4], np.broadcast_to(grid[0], (5, 24)), grid[:0]):
+        assert np.array_equal(P(view, view), P(view.copy(), view.copy()))
+    swapped = X.astype(">f8")
+    unaligned = np.frombuffer(b"\0" + X.tobytes(), np.uint8)[1:].view(np.float64)
+    assert np.array_equal(P(swapped, Y), P(X, Y)) and np.array_equal(P(unaligned, Y), P(X, Y))
+
+
+def test_out_is_filled_in_place() -> None:
+    out = np.empty(24)
+    assert P(X, Y, out=out) is out and np.array_equal(out, P(X, Y))
+    both = X.copy()
+    assert P(both, Y, out=both) is both and np.array_equal(both, out)
+    for wrong, error in ((np.empty(23), ValueError), (np.empty(24, np.float32), TypeError), (np.empty(48)[::2], ValueError)):
+        with pytest.raises(error, match="`out`"):
+            P(X, Y, out=wrong)
+    fixed = np.empty(24)
+    fixed.flags.writeable = False
+    with pytest.raises(ValueError, match="cannot be written"):
+        P(X, Y, out=fixed)
+
+
+def test_derivatives() -> None:
+    value, (gx, gy) = P.value_and_grad(X, Y)
+    assert np.array_equal(value, P(X, Y))
+    assert np.allclose(gx, np.sin(X * Y) + X * Y * np.cos(X * Y)) and np.allclose(gy, X * X * np.cos(X * Y))
+    # One input: forward mode; several: reverse mode. Each rounds in its own order.
+    assert np.allclose(P.grad("x")(X, Y), gx, rtol=1e-14) and len(P.value_and_grad(X, Y, wrt=["y"])[1]) == 1
+    assert np.allclose(P.jvp({"x": X, "y": Y}, {"x": 2.0})[1], 2 * gx)
+    (_, hxy), (hyx, hyy) = P.hessian(X, Y)
+    assert np.allclose(hxy, hyx) and np.allclose(hyy, -(X**3) * np.sin(X * Y))
+    assert nc.compile("(matmul a a)", {"a": (2, 2)}).jacobian("a")(np.eye(2)).shape == (2, 2, 2, 2)
+    assert nc.compile("(sin x)").grad("x").grad("x").grad("x")(0.3) == pytest.approx(-np.cos(0.3))
+
+
+def test_parameters_have_values() -> None:
+    p = nc.compile("(param k 2.0) (* k c x)", params={"c": 3.0})
+    assert p(5.0) == 30 and p(5.0, k=1.0) == 15 and p.value_and_grad(5.0)[1] == (6.0,)
+    assert nc.compile("(dot w x)", params={"w": [1.0, 2.0]})(x=[3.0, 4.0]) == 11
+
+
+def test_check_and_domain() -> None:
+    p = nc.compile("(log x)")
+    with pytest.raises(nc.EvaluationError, match="lane 2") as caught:
+        p([1.0, 2.0, -1.0], check=True)
+    assert caught.value.lane == 2
+    assert p.explain_domain({"x": (1, 2)}) == () and p.explain_domain({"x": (-1, 2)})
+    with pytest.raises(ValueError, match="range of `x` is empty"):
+        p.explain_domain({"x": (2, 1)})
+
+
+def test_a_run_without_result_raises() -> None:
+    with pytest.raises(nc.EvaluationError, match="index") as caught:
+        nc.compile("(ref v i)", {"v": 3, "i": None})([1.0, 2.0, 3.0], [0.0, 7.0])
+    assert (caught.value.code, caught.value.lane) == ("index-out-of-range", 1)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: P(1.0), TypeError, "`y` is missing"),
+        (lambda: P(1, 2, 3), TypeError, "by position"),
+        (lambda: P(x=1, yy=2), TypeError, "did you mean `y`"),
+        (lambda: P(1.0, x=1, y=2), TypeError, "given twice"),
+        (lambda: P(np.ones(3), np.ones(4)), ValueError, r"`x` \[3\], `y` \[4\]"),
+        (lambda: P(np.ones(3, np.float16), 1), TypeError, "`x` is float32 or float64"),
+        (lambda: P(1j, 1), TypeError, "`x` is float32 or float64"),
+        (lambda: P("a", 1), TypeError, "`x` is float32 or float64"),
+        (lambda: nc.compile("(norm v)", {"v": 3})(np.ones(2)), ValueError, r"`v` is a vector\(3\)"),
+        (lambda: nc.compile("x", inputs="x"), TypeError, "not the text"),
+        (lambda: nc.compile("x", {"x": (1, 2, 3)}), ValueError, "`x` cannot have the shape"),
+        (lambda: nc.compile("x", {"x": (0,)}), ValueError, "`x` cannot have the shape"),
+        (lambda: nc.compile("x", {"x": "3"}), TypeError, "shape of `x`"),
+        (lambda: nc.compile("(+ x y)", ["x"]), nc.CompileError, "y"),
+        (lambda: P.grad("z"), ValueError, "no input `z`"),
+        (lambda: nc.compile("[x x]").grad("x")(1.0), nc.CompileError, "scalar"),
+        (lambda: nc.set_num_threads(0), ValueError, "threads"),
+    ],
+)
+def test_mistakes_are_named(call: object, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        call()  # type: ignore[operator]
+
+
+def test_pickles() -> None:
+    for p in (P, P.grad("x"), nc.compile("(dot w x)", params={"w": [1.0, 2.0]})):
+        other = pickle.loads(pickle.dumps(p))
+        values = [np.ones(i.shape or ()) for i in p.inputs if i.name not in p.params]
+        assert np.array_equal(other(*values), p(*values)) and repr(other) == repr(p)
+
+
+def test_threads_do_not_change_a_bit_and_run_side_by_side() -> None:
+    before, x = nc.get_num_threads(), np.random.default_rng(1).random(100_000)
+    found = []
+    try:
+        for n in (1, 3):
+            nc.set_num_threads(n)
+            found.append(P(x, x))
+    finally:
+        nc.set_num_threads(before)
+    assert np.array_equal(*found)
+    results: dict[int, np.ndarray] = {}
+    workers = [threading.Thread(target=lambda k=k: results.__setitem__(k, P(x, x * k))) for k in range(4)]
+    [w.start() for w in workers]
+    [w.join() for w in workers]
+    assert all(np.array_equal(results[k], P(x, x * k)) for k in range(4))
+
+
+def test_the_interpreter_s_lock_is_free_during_a_long_run() -> None:
+    slow = nc.compile("(loop ((i 0) (a x)) (if (>= i 3000000) a (recur (+ i 1) (+ a 1e-9))))")
+    worker = threading.Thread(target=slow, args=(0.5,))
+    ticks = 0
+    worker.start()
+    while worker.is_alive():
+        time.sleep(0.001)
+        ticks += 1
+    # Were the lock held, this loop would have turned once or twice.
+    assert ticks > 5
+
+
+def test_torch_is_not_needed() -> None:
+    code = "import sys; sys.modules['torch'] = None; import neural_compiler as nc; print(float(nc.compile('(* x 2)')(3.0)), 'compile_scheme' in dir(nc))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["6.0", "True"]
+
+
+def test_the_package_has_a_version() -> None:
+    assert nc.__version__.count(".") == 2

@@ -1,0 +1,232 @@
+"""Each feature of PyTorch with each backend: it works, or it is refused in words. The table in docs/torch-features.md is what this
+file finds; when they differ, NEURAL_COMPILER_WRITE_DOCS=1 writes the new one."""
+
+from __future__ import annotations
+
+import copy
+import io
+import os
+import pathlib
+import pickle
+import socket
+from collections.abc import Callable
+
+import neural_compiler as nc
+import pytest
+import torch
+import torch.distributed as distributed
+import torch.multiprocessing as processes
+from torch.utils.data import DataLoader, Dataset
+
+F64 = torch.float64
+SOURCE = "(loop ((i 0) (a x)) (if (>= i 2) (if (> a y) (* k a) (sin a)) (recur (+ i 1) (* a (cos (* y a))))))"
+X = torch.tensor([0.3, 0.8, 1.4], dtype=F64)
+Y = torch.tensor([0.5, 0.2, 0.9], dtype=F64)
+DOCS = pathlib.Path(__file__).parents[2] / "docs" / "torch-features.md"
+
+
+def make(backend: str) -> nc.CompiledModule:
+    return nc.compile_scheme(SOURCE, params={"k": 2.0}, backend=backend)
+
+
+def hand(x: torch.Tensor, y: torch.Tensor, k: torch.Tensor | float = 2.0) -> torch.Tensor:
+    a = x
+    for _ in range(2):
+        a = a * torch.cos(y * a)
+    return torch.where(a > y, k * a, torch.sin(a))
+
+
+def same(found: torch.Tensor, expected: torch.Tensor) -> None:
+    assert found.shape == expected.shape and torch.allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def backward(m: nc.CompiledModule) -> None:
+    x, y = X.clone().requires_grad_(), Y.clone().requires_grad_()
+    found = torch.autograd.grad(m(x, y).sum(), (x, y, m.k))
+    k = torch.tensor(2.0, dtype=F64, requires_grad=True)
+    for f, e in zip(found, torch.autograd.grad(hand(x, y, k).sum(), (x, y, k))):
+        same(f, e)
+
+
+def double_backward(m: nc.CompiledModule) -> None:
+    x, y = X.clone().requires_grad_(), Y.clone().requires_grad_()
+    assert torch.autograd.gradcheck(m, (x, y)) and torch.autograd.gradgradcheck(m, (x, y))
+
+
+def forward_mode(m: nc.CompiledModule) -> None:
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(X, torch.ones_like(X))
+        same(torch.autograd.forward_ad.unpack_dual(m(dual, Y)).tangent, torch.func.jvp(lambda x: hand(x, Y), (X,), (torch.ones_like(X),))[1])
+
+
+def _transform(of: Callable[[Callable[..., torch.Tensor]], torch.Tensor]) -> Callable[[nc.CompiledModule], None]:
+    return lambda m: same(of(lambda x, y: m(x, y)), of(hand))
+
+
+def compiled(m: nc.CompiledModule) -> None:
+    torch._dynamo.reset()
+    f = torch.compile(m, fullgraph=True, backend="aot_eager")
+    x = X.clone().requires_grad_()
+    out = f(x, Y)
+    same(out.detach(), hand(X, Y))
+    got = torch.autograd.grad(out.sum(), (x, m.k))
+    k = torch.tensor(2.0, dtype=F64, requires_grad=True)
+    for f_, e in zip(got, torch.autograd.grad(hand(x, Y, k).sum(), (x, k))):
+        same(f_, e)
+
+
+def exported(m: nc.CompiledModule) -> None:
+    program = torch.export.export(m, (X, Y))
+    same(program.module()(X + 0.1, Y).detach(), hand(X + 0.1, Y))
+
+
+def deep_copied(m: nc.CompiledModule) -> None:
+    other = copy.deepcopy(m)
+    same(other(X, Y).detach(), hand(X, Y))
+    assert other.k is not m.k
+
+
+def pickled(m: nc.CompiledModule) -> None:
+    same(pickle.loads(pickle.dumps(m))(X, Y).detach(), hand(X, Y))
+
+
+def state_dict(m: nc.CompiledModule) -> None:
+    with torch.no_grad():
+        m.k.fill_(3.0)
+    other = make(m.backend)
+    other.load_state_dict(m.state_dict())
+    same(other(X, Y).detach(), hand(X, Y, 3.0))
+
+
+def saved_weights_only(m: nc.CompiledModule) -> None:
+    file = io.BytesIO()
+    torch.save(m.state_dict(), file)
+    file.seek(0)
+    other = make(m.backend)
+    other.load_state_dict(torch.load(file, weights_only=True))
+    same(other(X, Y).detach(), hand(X, Y))
+
+
+class Rows(Dataset):  # type: ignore[type-arg]
+    """A data set whose rows a worker process computes with the module."""
+
+    def __init__(self, m: nc.CompiledModule) -> None:
+        self.m = m
+
+    def __len__(self) -> int:
+        return 3
+
+    def __getitem__(self, k: int) -> torch.Tensor:
+        return self.m(X[k], Y[k]).detach()
+
+
+def data_loader(m: nc.CompiledModule) -> None:
+    for context in ("fork", "spawn"):
+        rows = DataLoader(Rows(m), batch_size=3, num_workers=2, multiprocessing_context=context)
+        same(next(iter(rows)), hand(X, Y))
+
+
+def _rank(rank: int, port: int, m: nc.CompiledModule, queue: object) -> None:
+    distributed.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=2)
+    wrapped = torch.nn.parallel.DistributedDataParallel(m)
+    wrapped(X + rank, Y).sum().backward()
+    queue.put((rank, m.k.grad.item()))  # type: ignore[attr-defined]
+    distributed.barrier()
+    distributed.destroy_process_group()
+
+
+def distributed_training(m: nc.CompiledModule) -> None:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    context = processes.get_context("spawn")
+    queue = context.Queue()
+    workers = [context.Process(target=_rank, args=(r, port, m, queue)) for r in range(2)]
+    [w.start() for w in workers]
+    found = dict(queue.get(timeout=120) for _ in workers)
+    [w.join(60) for w in workers]
+    k = torch.tensor(2.0, dtype=F64, requires_grad=True)
+    mean = sum(torch.autograd.grad(hand(X + r, Y, k).sum(), k)[0].item() for r in range(2)) / 2
+    assert found[0] == found[1] == pytest.approx(mean, rel=1e-12)
+
+
+def per_sample_gradients(m: nc.CompiledModule) -> None:
+    def of(k: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return torch.func.functional_call(m, {"k": k}, (x, y))
+
+    k = m.k.detach()
+    found = torch.func.vmap(torch.func.grad(of), (None, 0, 0))(k, X, Y)
+    same(found, torch.stack([torch.func.grad(lambda k: hand(x, y, k))(k) for x, y in zip(X, Y)]))
+
+
+FEATURES: dict[str, Callable[[nc.CompiledModule], None]] = {
+    "`backward`": backward,
+    "double backward (`gradgradcheck`)": double_backward,
+    "forward mode (`torch.autograd.forward_ad`)": forward_mode,
+    "`torch.func.grad`": _transform(lambda f: torch.func.grad(lambda x: f(x, Y).sum())(X)),
+    "`torch.func.vjp`": _transform(lambda f: torch.func.vjp(f, X, Y)[1](torch.ones_like(X))[0]),
+    "`torch.func.jvp`": _transform(lambda f: torch.func.jvp(f, (X, Y), (Y, X))[1]),
+    "`torch.func.vmap`": _transform(lambda f: torch.func.vmap(f, (0, None))(X, Y)),
+    "`torch.func.jacrev`": _transform(lambda f: torch.func.jacrev(f)(X, Y)),
+    "`torch.func.jacfwd`": _transform(lambda f: torch.func.jacfwd(f)(X, Y)),
+    "`torch.func.hessian`": _transform(lambda f: torch.func.hessian(lambda x: f(x, Y).sum())(X)),
+    "gradients per sample (`vmap` of `grad` of `functional_call`)": per_sample_gradients,
+    "`torch.compile(fullgraph=True)`, gradients included": compiled,
+    "`torch.export`": exported,
+    "`copy.deepcopy`": deep_copied,
+    "pickle": pickled,
+    "`state_dict`": state_dict,
+    "`torch.save`, `torch.load(weights_only=True)`": saved_weights_only,
+    "`DataLoader` workers": data_loader,
+    "`DistributedDataParallel`, gloo, two processes": distributed_training,
+}
+
+# What a backend refuses, and how it says so: (feature, backend) -> (start of the message, words for the documentation). The torch
+# backend runs loops whose length depends on the data as torch operations under Python's control, which a tracer cannot follow.
+REFUSED: dict[tuple[str, str], tuple[str, str]] = {}
+
+# What is asked for and does not work yet; each fails loudly, and this test once it works.
+UNFINISHED = {
+    ("forward mode (`torch.autograd.forward_ad`)", "native"),
+    ("forward mode (`torch.autograd.forward_ad`)", "torch"),
+    ("`torch.func.vmap`", "torch"),
+    ("gradients per sample (`vmap` of `grad` of `functional_call`)", "torch"),
+    ("`torch.compile(fullgraph=True)`, gradients included", "torch"),
+    ("`torch.export`", "torch"),
+}
+
+_found: dict[tuple[str, str], str] = {}
+
+
+@pytest.mark.parametrize("backend", ["native", "torch"])
+@pytest.mark.parametrize("feature", FEATURES)
+def test_feature(feature: str, backend: str, request: pytest.FixtureRequest) -> None:
+    if (feature, backend) in UNFINISHED:
+        request.applymarker(pytest.mark.xfail(strict=True, reason="not finished"))
+    refused = REFUSED.get((feature, backend))
+    if refused is None:
+        FEATURES[feature](make(backend))
+        _found[feature, backend] = "works"
+    else:
+        with pytest.raises(Exception, match=refused[0]):
+            FEATURES[feature](make(backend))
+        _found[feature, backend] = refused[1]
+
+
+def test_the_table_in_the_documentation() -> None:
+    if len(_found) < 2 * len(FEATURES):
+        pytest.skip("not every feature was tried")
+    lines = [
+        "# What works with PyTorch",
+        "",
+        "Found by `tests/python/test_torch_features.py` with a program that has a loop, a branch and a parameter. `native` is the",
+        "default on the CPU; `torch` is what runs on other devices, or when asked for.",
+        "",
+        "| feature | native | torch |",
+        "|---|---|---|",
+        *(f"| {f} | {_found[f, 'native']} | {_found[f, 'torch']} |" for f in FEATURES),
+    ]
+    text = "\n".join(lines) + "\n"
+    if os.environ.get("NEURAL_COMPILER_WRITE_DOCS"):
+        DOCS.write_text(text)
+    assert DOCS.read_text() == text

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The tour behind `make demo`: one equation from text to value, exact derivatives, proof and picture.
+# The tour behind `make demo`: one equation from text to value, exact derivatives, proof, picture and fit.
 # usage: demo.sh NEURALC OUT
 set -euo pipefail
 neuralc=$1 out=$2
@@ -22,3 +22,6 @@ say "What the compiler made of it"
 show show examples/pendulum.scm --stage anf
 "$neuralc" show examples/pendulum.scm --stage graph --format svg > "$out/pendulum.svg"
 echo "The graph as a picture: $out/pendulum.svg"
+say "A model and a record of data: hares and lynx, 1900 to 1920. The constants, and how sure they are"
+cat examples/lynx-hare.scm
+show fit examples/lynx-hare.scm --data examples/lynx-hare.csv --time year --plot "$out/lynx-hare.svg" --save "$out/lynx-hare.scm"

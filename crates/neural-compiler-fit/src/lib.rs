@@ -21,6 +21,7 @@ pub mod dynamics;
 mod fit;
 pub mod layout;
 pub mod least;
+pub mod plot;
 mod predict;
 mod profile;
 mod report;

@@ -1,5 +1,6 @@
 //! The command line as types. In: what clap parses; out: one struct per command. Help texts live here, with their examples.
 
+use crate::commands::fit_args::{FitArgs, PredictArgs};
 use crate::value;
 use clap::builder::PossibleValue;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -17,6 +18,7 @@ Examples:
   neuralc run -e '(* 0.5 (* m (square v)))' m=2 v=3 --grad
   neuralc eval model.scm --data in.csv --out out.csv --grad
   neuralc bench model.scm --grad
+  neuralc fit model.scm --data measured.csv --target y
   neuralc check model.scm --range x=0:10
   neuralc show -e '(sin (* 2 x))' --stage grad
   neuralc ops
@@ -44,6 +46,10 @@ pub(crate) enum Command {
     Eval(EvalArgs),
     /// Measure how long a program takes to compile and to run over batches
     Bench(BenchArgs),
+    /// Find the constants of a model from data, with standard errors
+    Fit(FitArgs),
+    /// Predictions of a model, fitted and saved, for every row of a table
+    Predict(PredictArgs),
     /// Find mistakes, and operations that may leave their domain
     Check(CheckArgs),
     /// Print a stage of the compilation

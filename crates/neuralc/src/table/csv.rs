@@ -53,6 +53,14 @@ impl Rows {
         &self.bytes[if i == 0 { 0 } else { self.ends[i - 1] }..self.ends[i]]
     }
 
+    pub(super) fn numbers_or_missing(&self, column: usize, out: &mut [f64]) -> Result<(), CellError> {
+        for (row, out) in out.iter_mut().enumerate().take(self.len()) {
+            let cell = self.cell(row, column);
+            *out = if cell.trim_ascii().is_empty() { f64::NAN } else { number(row, cell)? };
+        }
+        Ok(())
+    }
+
     pub(super) fn numbers<T: Real>(&self, column: usize, out: &mut [T]) -> Result<(), CellError> {
         for (row, out) in out.iter_mut().enumerate().take(self.len()) {
             *out = T::from_f64(number(row, self.cell(row, column))?);

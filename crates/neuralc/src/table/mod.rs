@@ -146,6 +146,22 @@ impl Chunk<'_> {
         }
     }
 
+    /// A column as numbers; empty cells are NaN.
+    pub(crate) fn numbers_or_missing(&self, column: usize, out: &mut [f64]) -> Result<(), CellError> {
+        match self {
+            Chunk::Text(rows) => rows.numbers_or_missing(column, out),
+            Chunk::Arrays(batch) => parquet::numbers_or_missing(batch.column(column), out),
+        }
+    }
+
+    /// A column as texts.
+    pub(crate) fn texts(&self, column: usize) -> Result<Vec<String>, Failure> {
+        match self {
+            Chunk::Text(rows) => Ok((0..rows.len()).map(|i| String::from_utf8_lossy(rows.cell(i, column)).trim().to_string()).collect()),
+            Chunk::Arrays(batch) => parquet::names(batch.column(column)),
+        }
+    }
+
     /// A column as numbers, each rounded once to `T` from the f64 it says.
     pub(crate) fn numbers<T: Real>(&self, column: usize, out: &mut [T]) -> Result<(), CellError> {
         match self {

@@ -91,6 +91,28 @@ fn numeric(ty: &DataType) -> bool {
     }
 }
 
+/// A column as numbers; missing values are NaN.
+pub(super) fn numbers_or_missing(column: &ArrayRef, out: &mut [f64]) -> Result<(), CellError> {
+    if column.null_count() == 0 {
+        return numbers(column, out);
+    }
+    // Row by row: the rare case of missing values need not be fast.
+    for (row, out) in out.iter_mut().enumerate() {
+        if column.is_null(row) {
+            *out = f64::NAN;
+        } else {
+            numbers(&column.slice(row, 1), std::slice::from_mut(out)).map_err(|e| CellError { row, ..e })?;
+        }
+    }
+    Ok(())
+}
+
+/// A column as texts; a missing value is an empty one.
+pub(super) fn names(column: &ArrayRef) -> Result<Vec<String>, Failure> {
+    let text = arrow_cast::cast(column, &DataType::LargeUtf8).map_err(|e| Failure::plain("not-text", e.to_string(), None))?;
+    Ok(text.as_string::<i64>().iter().map(|t| t.unwrap_or("").to_string()).collect())
+}
+
 /// A column as numbers; text is read as in CSV.
 pub(super) fn numbers<T: Real>(column: &ArrayRef, out: &mut [T]) -> Result<(), CellError> {
     let ty = column.data_type();

@@ -1,0 +1,161 @@
+//! `neuralc fit`: constants from data. In: a model, a table; out: values with standard errors, on request a plot and the model with the
+//! fitted values in place.
+//! Invariants: Ctrl-C ends the search and keeps the best so far, a second one ends the process; files appear whole or not at all.
+
+use crate::commands::fit_args::{FitArgs, Method};
+use crate::commands::fit_table::Whole;
+use crate::commands::fit_text;
+use crate::context::{Context, Failure};
+use crate::core::Compiled;
+use crate::table::Target;
+use indicatif::{ProgressBar, ProgressStyle};
+use neural_compiler::Diagnostics;
+use neural_compiler_fit::dynamics::steps::Scheme;
+use neural_compiler_fit::{Fit, Loss, Options, fit, plot, save};
+use std::io::{IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> {
+    if args.data == "-" && args.source.file.as_deref() == Some("-") {
+        return Err(Failure::Usage("the model and the table cannot both come from standard input".into()));
+    }
+    if let Some(path) = args.plot.as_ref().filter(|p| !p.ends_with(".svg")) {
+        return Err(Failure::Usage(format!("plots are drawn as .svg, `{path}` is none")));
+    }
+    if args.step.is_some_and(|h| !(h > 0.0 && h.is_finite())) {
+        return Err(Failure::Usage("a step is a positive number".into()));
+    }
+    let source = context.source(args.source.file.as_deref(), args.source.expression.as_deref())?;
+    let model = Compiled::new(context, source)?;
+    let whole = Whole::read(&args.data, args.group.as_deref())?;
+    let cancel = interrupts();
+    let bar = Bar::new();
+    let tell = |done: usize, of: usize, cost: f64| bar.tell(done, of, cost);
+    let options = Options { cancel: Some(&cancel), progress: Some(&tell), ..options(args, &whole)? };
+    let outcome = fit(&model.program, &whole.table, &options);
+    bar.clear();
+    let fitted = outcome.map_err(|e| blame(whole, &model, e))?;
+    if let Some(path) = &args.save {
+        write(path, save::with_values(&model.source.text, &fitted.values).as_bytes())?;
+    }
+    if let Some(path) = &args.plot {
+        write(path, plot::svg(&fitted).as_bytes())?;
+    }
+    report(context, args, &fitted)
+}
+
+fn report(context: &mut Context, args: &FitArgs, fitted: &Fit) -> Result<u8, Failure> {
+    if context.json {
+        context.print_json(&fit_text::to_json(fitted))?;
+    } else {
+        context.print(&fit_text::to_text(fitted))?;
+        for (what, path) in [("the fitted model", &args.save), ("the plot", &args.plot)] {
+            if let Some(path) = path {
+                context.print(&format!("{what}: {path}\n"))?;
+            }
+        }
+    }
+    Ok(Failure::FINE)
+}
+
+/// The options of the library.
+fn options<'a>(args: &FitArgs, whole: &Whole) -> Result<Options<'a>, Failure> {
+    let number = args.sigma.as_ref().and_then(|s| s.parse::<f64>().ok()).filter(|_| args.sigma.as_ref().is_some_and(|s| whole.table.column(s).is_none()));
+    Ok(Options {
+        target: args.target.clone(),
+        time: args.time.clone(),
+        group: args.group.clone(),
+        sigma_column: if number.is_none() { args.sigma.clone() } else { None },
+        sigma: number,
+        weights_column: args.weights.clone(),
+        loss: (args.loss != Loss::Squares).then_some(args.loss),
+        starts: args.starts.map(Into::into),
+        scheme: scheme(args.method),
+        step: args.step,
+        holdout: args.holdout,
+        profile: args.profile,
+        seed: args.seed,
+        threads: args.threads.map_or(0, Into::into),
+        ..Options::default()
+    })
+}
+
+/// The library's name for a method.
+pub(crate) fn scheme(method: Method) -> Option<Scheme> {
+    match method {
+        Method::Auto => None,
+        Method::Rk4 => Some(Scheme::Rk4),
+        Method::Dopri5 => Some(Scheme::Dopri5),
+        Method::Rosenbrock => Some(Scheme::Rodas4),
+    }
+}
+
+/// What is wrong, with the reason why a column that is there could not be read.
+pub(crate) fn blame(whole: Whole, model: &Compiled, errors: Diagnostics) -> Failure {
+    let missing: Vec<String> = errors.0.iter().filter(|d| d.code == "missing-column").filter_map(|d| d.message.split('`').nth(1).map(String::from)).collect();
+    let located = errors.0.iter().any(|d| d.span != Default::default());
+    let failure = if located { Failure::program(&model.source, errors) } else { Failure::Wrong(crate::render::Source::new("", ""), errors.0) };
+    whole.explain(&missing, failure)
+}
+
+/// Writes a file, whole or not at all.
+pub(crate) fn write(path: &str, bytes: &[u8]) -> Result<(), Failure> {
+    let target = Target::open(path)?;
+    let mut sink = target.sink()?;
+    sink.write_all(bytes)?;
+    sink.flush()?;
+    drop(sink);
+    target.finish()
+}
+
+/// Set by the first Ctrl-C; the second ends the process.
+fn interrupts() -> Arc<AtomicBool> {
+    let flag = Arc::new(AtomicBool::new(false));
+    #[cfg(unix)]
+    {
+        use signal_hook::consts::SIGINT;
+        // In this order: the second signal finds the flag set. Without handlers Ctrl-C simply ends the process.
+        let _ = signal_hook::flag::register_conditional_default(SIGINT, flag.clone());
+        let _ = signal_hook::flag::register(SIGINT, flag.clone());
+    }
+    flag
+}
+
+/// Progress: a bar on a terminal, now and then a line elsewhere.
+struct Bar {
+    bar: Option<ProgressBar>,
+    begun: Instant,
+    said: std::sync::Mutex<Instant>,
+}
+
+impl Bar {
+    fn new() -> Bar {
+        let style = ProgressStyle::with_template("{wide_bar} start {pos} of {len}  {msg}  {eta} left").expect("the template is right");
+        let bar = std::io::stderr().is_terminal().then(|| ProgressBar::new(1).with_style(style));
+        Bar { bar, begun: Instant::now(), said: std::sync::Mutex::new(Instant::now()) }
+    }
+
+    fn tell(&self, done: usize, of: usize, cost: f64) {
+        if let Some(bar) = &self.bar {
+            bar.set_length(of as u64);
+            bar.set_position(done as u64);
+            bar.set_message(format!("loss {cost:.6e}"));
+            return;
+        }
+        let mut said = self.said.lock().unwrap_or_else(|e| e.into_inner());
+        if said.elapsed() > Duration::from_secs(2) {
+            *said = Instant::now();
+            let spent = self.begun.elapsed().as_secs_f64();
+            let left = spent / done.max(1) as f64 * of.saturating_sub(done) as f64;
+            let _ = writeln!(std::io::stderr(), "start {done} of {of}, loss {cost:.6e}, {spent:.0} s, at most {left:.0} s left");
+        }
+    }
+
+    fn clear(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

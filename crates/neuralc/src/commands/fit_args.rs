@@ -1,0 +1,136 @@
+//! The command lines of `neuralc fit` and `neuralc predict` as types.
+
+use crate::args::SourceArgs;
+use clap::{Args, ValueEnum};
+use neural_compiler_fit::Loss;
+
+/// `neuralc fit`
+#[derive(Args)]
+#[command(after_help = "\
+The model declares what is to be found: (param k 1.0 :min 0). Columns of the table bind by name: to inputs, to the time, and, where \
+a column is named like a state, as observations of that state; states without a column are unobserved, and empty cells in them are \
+times without an observation. Parameters tied to others are defined, not declared: (define k2 (* 2 k1)).
+
+Many starts are tried unless --starts says otherwise; the report says how many agree. A parameter that ends at its bound, or that \
+the data do not determine, is named instead of given an error bar.
+
+Examples:
+  neuralc fit decay.scm --data measured.csv --target y
+  neuralc fit -e '(param a 1) (param k 1) (* a (exp (- (* k t))))' --data measured.csv --sigma 0.1 --json
+  neuralc fit lynx-hare.scm --data lynx-hare.csv --time year --plot fit.svg --save fitted.scm
+  neuralc predict fitted.scm --data new.csv --out predicted.csv")]
+pub(crate) struct FitArgs {
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    /// The table: a .csv or .parquet file, `-` for CSV on standard input
+    #[arg(long, value_name = "TABLE")]
+    pub(crate) data: String,
+    /// The column to explain (default: the only one that feeds nothing, or `y`)
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) target: Option<String>,
+    /// The column of times, for models with states (default: `t`)
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) time: Option<String>,
+    /// The column that tells trajectories apart
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) group: Option<String>,
+    /// Known standard deviation of the data: a column or a number
+    #[arg(long, value_name = "COLUMN|NUMBER")]
+    pub(crate) sigma: Option<String>,
+    /// The column of relative weights of the rows
+    #[arg(long, value_name = "COLUMN", conflicts_with = "sigma")]
+    pub(crate) weights: Option<String>,
+    /// How residuals count; the robust losses take their scale from the data, or from NAME:SCALE
+    #[arg(long, value_name = "squares|huber|soft-l1|cauchy", value_parser = parse_loss, default_value = "squares")]
+    pub(crate) loss: Loss,
+    /// Most starts to follow; 1 is the declared values alone
+    #[arg(long, value_name = "N")]
+    pub(crate) starts: Option<std::num::NonZeroUsize>,
+    /// How models with states are solved
+    #[arg(long, value_enum, default_value = "auto")]
+    pub(crate) method: Method,
+    /// Largest step of the solver, in units of the time (default for rk4: from one row to the next)
+    #[arg(long, value_name = "H")]
+    pub(crate) step: Option<f64>,
+    /// Share of the rows held out, to judge the fit by
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) holdout: Option<f64>,
+    /// Of everything random
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u32,
+    /// Also 95 % intervals by profile likelihood
+    #[arg(long)]
+    pub(crate) profile: bool,
+    /// Draw data, fit and residuals into a .svg file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<String>,
+    /// Write the model with the fitted values in place
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save: Option<String>,
+    /// Most threads to compute with (default: all)
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<std::num::NonZeroUsize>,
+}
+
+/// `neuralc predict`
+#[derive(Args)]
+#[command(after_help = "\
+Parameters have their declared values, which `neuralc fit --save` has replaced by the fitted ones. The output has all columns of \
+the table, then `prediction` (or for a model with states STATE.predicted for every state).
+
+Examples:
+  neuralc predict fitted.scm --data new.csv --out predicted.csv
+  neuralc predict fitted.scm --data new.parquet --out -")]
+pub(crate) struct PredictArgs {
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    /// The table: a .csv or .parquet file
+    #[arg(long, value_name = "TABLE")]
+    pub(crate) data: String,
+    /// Where the results go: a .csv or .parquet file, `-` for CSV on standard output
+    #[arg(long, value_name = "TABLE", default_value = "-")]
+    pub(crate) out: String,
+    /// The column of times, for models with states (default: `t`)
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) time: Option<String>,
+    /// The column that tells trajectories apart
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) group: Option<String>,
+    /// How models with states are solved
+    #[arg(long, value_enum, default_value = "auto")]
+    pub(crate) method: Method,
+    /// Largest step of the solver, in units of the time
+    #[arg(long, value_name = "H")]
+    pub(crate) step: Option<f64>,
+}
+
+/// How models with states are solved.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub(crate) enum Method {
+    /// Adaptive explicit, and implicit where that is too slow
+    Auto,
+    /// Runge-Kutta of fourth order with fixed steps
+    Rk4,
+    /// Dormand-Prince with adaptive steps
+    Dopri5,
+    /// Rosenbrock, implicit, for stiff problems
+    Rosenbrock,
+}
+
+/// `NAME` or `NAME:SCALE`.
+fn parse_loss(text: &str) -> Result<Loss, String> {
+    let (name, scale) = match text.split_once(':') {
+        None => (text, 0.0),
+        Some((name, scale)) => match scale.parse::<f64>() {
+            Ok(scale) if scale > 0.0 && scale.is_finite() => (name, scale),
+            _ => return Err(format!("the scale of a loss is a positive number, `{scale}` is not")),
+        },
+    };
+    match name {
+        "squares" => Ok(Loss::Squares),
+        "huber" => Ok(Loss::Huber(scale)),
+        "soft-l1" => Ok(Loss::SoftL1(scale)),
+        "cauchy" => Ok(Loss::Cauchy(scale)),
+        _ => Err("known are squares, huber, soft-l1 and cauchy".into()),
+    }
+}

@@ -1,0 +1,108 @@
+//! `neuralc fit` and `neuralc predict` the way they are used.
+
+mod common;
+use common::{file, neuralc, neuralc_with};
+use std::fmt::Write;
+
+/// y = 3 exp(-0.7 t), with a ripple for noise.
+fn decay() -> String {
+    let mut text = String::from("t,y,label\n");
+    for i in 0..40 {
+        let t = f64::from(i) / 8.0;
+        let _ = writeln!(text, "{t},{},r{i}", 3.0 * (-0.7 * t).exp() + 0.01 * (f64::from(i) * 2.4).sin());
+    }
+    text
+}
+
+const MODEL: &str = "(param a 1 :min 0) ; amplitude\n(param k 1.0)\n(* a (exp (- (* k t))))\n";
+
+#[test]
+fn json_has_what_was_promised() {
+    let (_folder, data) = file("decay.csv", &decay());
+    let done = neuralc(&["fit", "-e", MODEL, "--data", &data, "--json"]);
+    assert_eq!(done.code, 0, "{done:?}");
+    let json = done.json();
+    let k = &json["params"]["k"];
+    let (value, error) = (k["value"].as_f64().unwrap(), k["stderr"].as_f64().unwrap());
+    assert!((value - 0.7).abs() < 4.0 * error && error > 0.0, "{k}");
+    let ends: Vec<f64> = k["ci95"].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();
+    assert!(ends[0] < value && value < ends[1]);
+    for key in ["cost", "rmse", "r2"] {
+        assert!(json[key].is_f64(), "{key}");
+    }
+    assert_eq!((json["converged"].as_bool(), json["message"].is_string()), (Some(true), true));
+    assert!(json["starts"]["agreed"].as_u64().unwrap() <= json["starts"]["tried"].as_u64().unwrap());
+}
+
+#[test]
+fn saved_models_predict_what_was_fitted() {
+    let (folder, data) = file("decay.csv", &decay());
+    let saved = folder.path().join("fitted.scm").to_str().unwrap().to_string();
+    let plot = folder.path().join("fit.svg").to_str().unwrap().to_string();
+    let done = neuralc(&["fit", "-e", MODEL, "--data", &data, "--target", "y", "--save", &saved, "--plot", &plot]);
+    assert_eq!(done.code, 0, "{done:?}");
+    assert!(done.out.contains("std. error") && done.out.contains("starts agree"), "{}", done.out);
+    let text = std::fs::read_to_string(&saved).unwrap();
+    assert!(text.contains("; amplitude") && text.contains(":min 0"), "{text}");
+    assert!(std::fs::read_to_string(&plot).unwrap().starts_with("<svg"));
+    let done = neuralc(&["predict", &saved, "--data", &data]);
+    assert_eq!(done.code, 0, "{done:?}");
+    let mut lines = done.out.lines();
+    assert_eq!(lines.next(), Some("t,y,label,prediction"));
+    for line in lines {
+        let cells: Vec<&str> = line.split(',').collect();
+        let (y, f): (f64, f64) = (cells[1].parse().unwrap(), cells[3].parse().unwrap());
+        assert!((y - f).abs() < 0.02, "{line}");
+    }
+}
+
+#[test]
+fn bad_data_is_named_by_row_and_column() {
+    let fit = |data: &str, more: &[&str]| {
+        let (_folder, path) = file("data.csv", data);
+        let mut args = vec!["fit", "-e", "(param a 1) (param b 1) (+ a (* b x))", "--data", &path, "--json"];
+        args.extend(more);
+        let done = neuralc(&args);
+        assert_eq!(done.code, 1, "{done:?}");
+        let first = done.json()["diagnostics"][0].clone();
+        (first["code"].as_str().unwrap().to_string(), first["message"].as_str().unwrap().to_string(), first["help"].as_str().unwrap_or("").to_string())
+    };
+    assert_eq!(fit("x,y\n1,2\n2,\n3,4\n", &[]).1, "row 2, column `y`: the value is missing or not a number");
+    assert_eq!(fit("x,y\n1,2\n2,inf\n3,4\n", &[]).1, "row 2, column `y`: the value is infinite");
+    assert_eq!(fit("x,y\n1,2\n2,nan\n3,4\n", &[]).0, "bad-value");
+    assert_eq!(fit("x,y\n1,2\nold,3\n3,4\n", &[]).1, "row 2, column `x`: `old` is not a number");
+    assert_eq!(fit("x,y\n1,2\n", &[]).0, "too-few-rows");
+    assert_eq!(fit("x,y\n", &[]).0, "no-rows");
+    assert!(fit("x (m),y\n1,2\n2,3\n", &[]).2.contains("`x (m)`"));
+    assert_eq!(fit("x,p,q\n1,2,3\n2,3,4\n", &[]).0, "no-target");
+    assert_eq!(fit("x,y,s\n1,2,1\n2,3,0\n3,4,1\n", &["--sigma", "s", "--target", "y"]).0, "bad-sigma");
+    assert_eq!(fit("x,y\n1,2\n2,3\n", &["--target", "z"]).0, "missing-column");
+}
+
+#[test]
+fn what_the_data_do_not_determine_is_named() {
+    let (_folder, data) = file("decay.csv", &decay());
+    let json = neuralc(&["fit", "-e", "(param a 1) (param b 1) (* a b (exp (* -0.7 t)))", "--data", &data, "--json"]).json();
+    assert!(json["params"]["a"]["stderr"].is_null() && json["params"]["b"]["stderr"].is_null(), "{json}");
+    assert!(json["warnings"][0].as_str().unwrap().contains("only a combination of `a`, `b`"), "{json}");
+    let json = neuralc(&["fit", "-e", "(param a 1 :max 2) (param k 1) (* a (exp (- (* k t))))", "--data", &data, "--json"]).json();
+    assert_eq!((json["params"]["a"]["value"].as_f64(), json["params"]["a"]["note"].as_str()), (Some(2.0), Some("at its bound")), "{json}");
+    assert!(json["params"]["a"]["stderr"].is_null() && json["params"]["k"]["stderr"].is_f64());
+}
+
+#[test]
+fn differential_equations_with_groups_by_name() {
+    let mut text = String::from("when,x,who\n");
+    for (who, start) in [("ann", 2.0f64), ("bob", 5.0)] {
+        for i in 0..12 {
+            let t = 0.5 * f64::from(i);
+            let _ = writeln!(text, "{t},{},{who}", start * (-0.4 * t).exp());
+        }
+    }
+    let model = "(param k 1 :min 0) (state x x) (derive x (- (* k x)))";
+    let done = neuralc_with(&text, &["fit", "-e", model, "--data", "-", "--time", "when", "--group", "who", "--json"]);
+    assert_eq!(done.code, 0, "{done:?}");
+    assert!((done.json()["params"]["k"]["value"].as_f64().unwrap() - 0.4).abs() < 1e-7, "{done:?}");
+    let done = neuralc_with(&text, &["fit", "-e", model, "--data", "-", "--time", "when"]);
+    assert!(done.code == 1 && done.err.contains("--group"), "{done:?}");
+}

@@ -5,7 +5,7 @@
 >>> float(energy(m=2.0, v=3.0))
 9.0
 
-`compile` needs NumPy only. With PyTorch installed, `compile_scheme` gives the same program as an `nn.Module`.
+`compile` and `fit` need NumPy only. With PyTorch installed, `compile_scheme` gives the same program as an `nn.Module`.
 """
 
 from __future__ import annotations
@@ -13,31 +13,37 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._native import __version__
-from .errors import CompileError, Diagnostic, EvaluationError
+from .errors import CompileError, Diagnostic, EvaluationError, FitError
+from .fitting import Estimate, FitResult, fit
 from .operations import Operation, operations
 from .program import Program, compile
 from .threads import get_num_threads, set_num_threads
 
 if TYPE_CHECKING:
-    from .nn import CompiledModule, compile_scheme, compose
+    from .nn import CompiledModule, compile_scheme, compose, odeint
 
 __all__ = [
     "CompileError",
     "CompiledModule",
     "Diagnostic",
+    "Estimate",
     "EvaluationError",
+    "FitError",
+    "FitResult",
     "Operation",
     "Program",
     "__version__",
     "compile",
     "compile_scheme",
     "compose",
+    "fit",
     "get_num_threads",
+    "odeint",
     "operations",
     "set_num_threads",
 ]
 
-_NEEDS_TORCH = {"CompiledModule", "compile_scheme", "compose"}
+_NEEDS_TORCH = {"CompiledModule", "compile_scheme", "compose", "odeint"}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,12 +1,19 @@
 """The extension module: what the package is built on. Its classes take and give plain data; use the package's own instead."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, final
 
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Core", "Function", "__version__", "failure", "fit_model", "operations", "predict_model", "use_exchange"]
 __version__: str
 
 _Sized = tuple[str, list[int] | None]
+_Column = NDArray[np.float64]
 _Shapes = list[list[int]] | None
 
+@final
 class Core:
     """A compiled program."""
 
@@ -22,9 +29,11 @@ class Core:
     def function(self, steps: list[tuple[str, tuple[int, ...]]], chain: list[tuple[str, tuple[int, ...], tuple[int, ...]]]) -> Function: ...
     def feed(self, outer: Core, name: str | None) -> str: ...
 
+@final
 class Function:
     """A program or a derivative of one, to be called."""
 
+    def quick(self, args: tuple[Any, ...], kwargs: dict[str, Any], params: dict[str, Any], threads: int) -> Any: ...
     def numpy(self, inputs: list[Any], out: list[Any] | None, double: bool, threads: int, trap: bool) -> list[Any]: ...
     def torch(self, inputs: tuple[Any, ...], threads: int, trap: bool) -> Any: ...
     def pull(self, inputs: tuple[Any, ...], pad: int, count: int, threads: int) -> tuple[Any, ...] | None: ...
@@ -39,3 +48,8 @@ class Function:
 
 def operations() -> list[dict[str, Any]]: ...
 def use_exchange(capsule: Any, tensor: type, parameter: type) -> bool: ...
+def failure(source: str, code: str, message: str, start: int, end: int) -> dict[str, Any]: ...
+def fit_model(
+    core: Core, columns: list[tuple[str, _Column]], options: dict[str, Any], progress: Callable[[int, int, float], None] | None
+) -> dict[str, Any]: ...
+def predict_model(core: Core, columns: list[tuple[str, _Column]], options: dict[str, Any]) -> list[tuple[str, _Column]]: ...

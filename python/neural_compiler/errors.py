@@ -56,6 +56,23 @@ class CompileError(ValueError):
         return CompileError, (self.source, self._found)
 
 
+class FitError(ValueError):
+    """A model cannot be fitted to data: a column is missing, a value is no number, there are too few rows. `diagnostics` says all of it,
+    with row and column; `code` is the stable code of the first."""
+
+    def __init__(self, source: str, found: list[dict[str, Any]]) -> None:
+        self.source = source
+        self.diagnostics: tuple[Diagnostic, ...] = tuple(map(_diagnostic, found))
+        self.code = self.diagnostics[0].code
+        self._found = found
+        # Most mistakes are in the data, not at a place in the text.
+        words = (d.message + (f"; {d.help}" if d.help else "") if d.end == 0 else f"\n{d.text}" for d in self.diagnostics)
+        super().__init__("\n".join(words))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FitError, (self.source, self._found)
+
+
 class EvaluationError(ArithmeticError):
     """A run has no result: a limit was met, an index was out of range, or a checked run left the safe domain.
 

@@ -68,6 +68,7 @@ class Program:
             elif i.kind == "param":
                 self.params[i.name] = np.asarray(i.info["initial"], np.float64).reshape(i.shape or ())
         self._names = [i.name for i in self.inputs]
+        self._value = self._function(())
 
     # Calls.
 
@@ -76,13 +77,28 @@ class Program:
 
         With `check`, the first operation that leaves its domain raises `EvaluationError` instead of giving NaN or infinity.
         """
+        if out is None and not check:
+            # Plain arrays and numbers, the usual call, are sorted out where they are used.
+            found = self._value.quick(args, kwargs, self.params, get_num_threads())
+            if found is not None:
+                return found
         results = self._run((), self._bound(args, kwargs), out, check=check)
         return results[0] if len(results) == 1 else tuple(results)
 
-    def value_and_grad(self, *args: Any, wrt: Sequence[str] | None = None, **kwargs: Any) -> tuple[Array, tuple[Array, ...]]:
-        """The value of a scalar program and its derivatives with respect to the inputs `wrt` (all but parameters, if left out)."""
-        chosen = self._wrt(wrt)
-        value, *grads = self._run((("value_and_grad", chosen),), self._bound(args, kwargs), None)
+    def value_and_grad(
+        self, *args: Any, wrt: Sequence[str] | None = None, out: tuple[Array, tuple[Array, ...]] | None = None, **kwargs: Any
+    ) -> tuple[Array, tuple[Array, ...]]:
+        """The value of a scalar program and its derivatives with respect to the inputs `wrt` (all but parameters, if left out).
+
+        `out` takes the result: a buffer for the value and a tuple of them for the derivatives, as they are returned.
+        """
+        steps = (("value_and_grad", self._wrt(wrt)),)
+        if out is None:
+            found = self._function(steps).quick(args, kwargs, self.params, get_num_threads())
+            if found is not None:
+                return found[0], found[1:]
+        buffers = None if out is None else (out[0], *out[1])
+        value, *grads = self._run(steps, self._bound(args, kwargs), buffers)
         return value, tuple(grads)
 
     def jvp(self, inputs: Mapping[str, ArrayLike], tangents: Mapping[str, ArrayLike]) -> tuple[Any, Any]:

@@ -78,12 +78,13 @@ def bind(names: Sequence[str], values: dict[str, Any], args: tuple[Any, ...], kw
     Arguments come by position, by keyword, or in one dict.
     """
     given: dict[str, Any] = {}
-    if len(args) == 1 and isinstance(args[0], Mapping):
-        args, given = (), dict(args[0])
+    listed = list(args)
+    if len(listed) == 1 and isinstance(listed[0], Mapping):
+        given = dict(listed.pop())
     required = [n for n in names if n not in values]
-    if len(args) > len(required):
-        raise TypeError(f"{len(args)} arguments were given by position, the program has {len(required)} inputs: {', '.join(required) or 'none'}")
-    for name, value in [*zip(required, args), *kwargs.items()]:
+    if len(listed) > len(required):
+        raise TypeError(f"{len(listed)} arguments were given by position, the program has {len(required)} inputs: {', '.join(required) or 'none'}")
+    for name, value in [*zip(required, listed), *kwargs.items()]:
         if name in given:
             raise TypeError(f"the input `{name}` was given twice")
         given[name] = value

@@ -153,3 +153,53 @@ def test_torch_is_not_needed() -> None:
 
 def test_the_package_has_a_version() -> None:
     assert nc.__version__.count(".") == 2
+
+
+def test_shapes_the_caller_gives_are_known_to_inference() -> None:
+    p = nc.compile("(dot (ref a 1) v)", inputs={"a": (3, 3), "v": 3})
+    a, v = np.arange(9.0).reshape(3, 3), np.array([1.0, -2.0, 0.5])
+    assert p(a=a, v=v) == a[1] @ v
+    assert nc.compile("(dot (ref a 1) v)", inputs={"a": (3, 3), "v": 3}).inputs[0].shape == (3, 3)
+    with pytest.raises(nc.CompileError, match="unknown-name|unbound|no name"):
+        nc.compile("(dot (ref a 1) v)", inputs={"a": (3, 3)})
+    with pytest.raises(nc.CompileError, match="the text declares `a` as a vector"):
+        nc.compile("(input a :size 3) (input b :size [2 2]) (dot (ref b 1) (slice a 0 2))", inputs={"a": (3, 3), "b": (2, 2)})
+
+
+def test_value_and_grad_into_buffers() -> None:
+    p = nc.compile("(* k x (sin y))", params={"k": 2.0})
+    x, y = np.linspace(0, 1, 5), np.linspace(1, 2, 5)
+    expected = p.value_and_grad(x=x, y=y)
+    buffers = (np.empty(5), (np.empty(5), np.empty(5)))
+    value, grads = p.value_and_grad(x=x, y=y, out=buffers)
+    assert value is buffers[0] and grads[0] is buffers[1][0] and grads[1] is buffers[1][1]
+    for found, wanted in zip((value, *grads), (expected[0], *expected[1])):
+        np.testing.assert_array_equal(found, wanted)
+    only = p.value_and_grad(x=x, y=y, wrt=["y"], out=(np.empty(5), (x,)))
+    np.testing.assert_array_equal(only[1][0], expected[1][1])
+    with pytest.raises(ValueError, match="3 results, 2 buffers"):
+        p.value_and_grad(x=x, y=y, out=(np.empty(5), (np.empty(5),)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_quick_calls_mean_what_slow_ones_mean(dtype: type) -> None:
+    p = nc.compile("(+ (* k x) (/ y z))", inputs=["x", "y", "z"], params={"k": 0.1})
+    rng = np.random.default_rng(0)
+    big = rng.normal(size=(4, 6)).astype(dtype)
+    arguments = [
+        {"x": big, "y": big[:, ::2][:, :1], "z": 3.0}, {"x": big[::-1], "y": 2, "z": big.T.copy().T}, {"x": big[0], "y": big[1], "z": big[:, :1], "k": 3.0},
+        {"x": dtype(1.5), "y": np.asarray(2.0, dtype), "z": 7}, {"x": big[:0], "y": 1.0, "z": 1.0}, {"x": True, "y": big, "z": 10**15},
+        {"x": big, "y": big.astype(np.float64), "z": 1}, {"x": big.astype(">f8"), "y": 1, "z": 2}, {"x": [1.0, 2.0], "y": 1, "z": 2},
+        {"x": np.frombuffer(b"\0" + big[0].tobytes(), np.uint8)[1:].view(dtype), "y": 1, "z": 2}, {"x": big, "y": 1, "z": 2, "k": np.float64(0.3)},
+    ]  # fmt: skip
+    for given in arguments:
+        slow = p._run((), p._bound((), given), None)[0]
+        for found in (p(**given), p({**given}), p(given["x"], given["y"], given["z"], **({"k": given["k"]} if "k" in given else {}))):
+            assert found.dtype == slow.dtype and found.shape == slow.shape
+            np.testing.assert_array_equal(found, slow)
+    with pytest.raises(TypeError, match="`z` is missing"):
+        p(x=1.0, y=2.0)
+    with pytest.raises(TypeError, match="no input `zz`"):
+        p(x=1.0, y=2.0, z=1.0, zz=2.0)
+    with pytest.raises(ValueError, match="do not fit together"):
+        p(x=big[0], y=big[0, :5], z=1.0)

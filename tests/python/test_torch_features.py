@@ -53,14 +53,23 @@ def double_backward(m: nc.CompiledModule) -> None:
     assert torch.autograd.gradcheck(m, (x, y)) and torch.autograd.gradgradcheck(m, (x, y))
 
 
+def batched_cotangents(m: nc.CompiledModule) -> None:
+    x = X.clone().requires_grad_()
+    eye = torch.eye(3, dtype=F64)
+    found, expected = (torch.autograd.grad(f(x, Y), x, eye, is_grads_batched=True)[0] for f in (m, hand))
+    same(found, expected)
+
+
 def forward_mode(m: nc.CompiledModule) -> None:
+    # Forward modes do not nest, so what is expected is computed outside.
+    expected = torch.func.jvp(lambda x: hand(x, Y), (X,), (torch.ones_like(X),))[1]
     with torch.autograd.forward_ad.dual_level():
         dual = torch.autograd.forward_ad.make_dual(X, torch.ones_like(X))
-        same(torch.autograd.forward_ad.unpack_dual(m(dual, Y)).tangent, torch.func.jvp(lambda x: hand(x, Y), (X,), (torch.ones_like(X),))[1])
+        same(torch.autograd.forward_ad.unpack_dual(m(dual, Y)).tangent, expected)
 
 
 def _transform(of: Callable[[Callable[..., torch.Tensor]], torch.Tensor]) -> Callable[[nc.CompiledModule], None]:
-    return lambda m: same(of(lambda x, y: m(x, y)), of(hand))
+    return lambda m: same(of(lambda x, y: m(x, y)), of(lambda x, y: hand(x, y)))
 
 
 def compiled(m: nc.CompiledModule) -> None:
@@ -163,6 +172,7 @@ FEATURES: dict[str, Callable[[nc.CompiledModule], None]] = {
     "`backward`": backward,
     "double backward (`gradgradcheck`)": double_backward,
     "forward mode (`torch.autograd.forward_ad`)": forward_mode,
+    "gradients of a batch of cotangents (`is_grads_batched=True`)": batched_cotangents,
     "`torch.func.grad`": _transform(lambda f: torch.func.grad(lambda x: f(x, Y).sum())(X)),
     "`torch.func.vjp`": _transform(lambda f: torch.func.vjp(f, X, Y)[1](torch.ones_like(X))[0]),
     "`torch.func.jvp`": _transform(lambda f: torch.func.jvp(f, (X, Y), (Y, X))[1]),
@@ -181,28 +191,15 @@ FEATURES: dict[str, Callable[[nc.CompiledModule], None]] = {
     "`DistributedDataParallel`, gloo, two processes": distributed_training,
 }
 
-# What a backend refuses, and how it says so: (feature, backend) -> (start of the message, words for the documentation). The torch
-# backend runs loops whose length depends on the data as torch operations under Python's control, which a tracer cannot follow.
+# What a backend refuses, and how it says so: (feature, backend) -> (start of the message, words for the documentation).
 REFUSED: dict[tuple[str, str], tuple[str, str]] = {}
-
-# What is asked for and does not work yet; each fails loudly, and this test once it works.
-UNFINISHED = {
-    ("forward mode (`torch.autograd.forward_ad`)", "native"),
-    ("forward mode (`torch.autograd.forward_ad`)", "torch"),
-    ("`torch.func.vmap`", "torch"),
-    ("gradients per sample (`vmap` of `grad` of `functional_call`)", "torch"),
-    ("`torch.compile(fullgraph=True)`, gradients included", "torch"),
-    ("`torch.export`", "torch"),
-}
 
 _found: dict[tuple[str, str], str] = {}
 
 
 @pytest.mark.parametrize("backend", ["native", "torch"])
 @pytest.mark.parametrize("feature", FEATURES)
-def test_feature(feature: str, backend: str, request: pytest.FixtureRequest) -> None:
-    if (feature, backend) in UNFINISHED:
-        request.applymarker(pytest.mark.xfail(strict=True, reason="not finished"))
+def test_feature(feature: str, backend: str) -> None:
     refused = REFUSED.get((feature, backend))
     if refused is None:
         FEATURES[feature](make(backend))
@@ -211,6 +208,27 @@ def test_feature(feature: str, backend: str, request: pytest.FixtureRequest) -> 
         with pytest.raises(Exception, match=refused[0]):
             FEATURES[feature](make(backend))
         _found[feature, backend] = refused[1]
+
+
+STRAIGHT = "(if (> (* x (cos (* x y))) y) (* k (exp (- y x))) (sin (/ x y)))"
+
+
+def straight(x: torch.Tensor, y: torch.Tensor, k: torch.Tensor | float = 2.0) -> torch.Tensor:
+    return torch.where(x * torch.cos(x * y) > y, k * torch.exp(y - x), torch.sin(x / y))
+
+
+@pytest.mark.parametrize("backend", ["native", "torch"])
+@pytest.mark.parametrize("feature", [f for f in FEATURES if "vmap" in f or "compile" in f or "export" in f])
+def test_feature_without_a_loop(feature: str, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("test_torch_features.hand", straight)
+    FEATURES[feature](nc.compile_scheme(STRAIGHT, params={"k": 2.0}, backend=backend))
+
+
+def test_torch_code_is_open_to_compilers() -> None:
+    # Straight programs become torch operations a compiler can fuse, not one closed operation.
+    program = torch.export.export(nc.compile_scheme(STRAIGHT, params={"k": 2.0}, backend="torch"), (X, Y))
+    called = {str(n.target) for n in program.graph.nodes if n.op == "call_function"}
+    assert {"aten.cos.default", "aten.where.self"} <= called and not any("neural_compiler" in c for c in called)
 
 
 def test_the_table_in_the_documentation() -> None:

@@ -16,15 +16,27 @@ def test_every_operation_has_a_sample() -> None:
     assert set(OPERATIONS) == {o.op for o in nc.operations() if o.surface}
 
 
-@pytest.mark.xfail(strict=False, reason="forward mode of autograd functions under vmap is not finished")
 @pytest.mark.parametrize("name", ALL)
 def test_first_and_second_derivatives(name: str) -> None:
     sample = ALL[name]
     module = nc.compile_scheme(sample.source, sample.inputs)
     tensors = sample.tensors()
-    # Batches of tangents (vmap over forward mode) do not work yet: see UNFINISHED in test_torch_features.py.
-    assert gradcheck(module, tensors, check_forward_ad=True, check_batched_grad=True, check_batched_forward_grad=False)
-    assert gradgradcheck(module, tensors, check_fwd_over_rev=True, check_rev_over_rev=True)
+    assert gradcheck(module, tensors, check_forward_ad=True, check_batched_grad=True, check_batched_forward_grad=True)
+    assert gradgradcheck(module, tensors, check_fwd_over_rev=True, check_rev_over_rev=True, check_batched_grad=True)
+
+
+@pytest.mark.parametrize("backend", ["native", "torch"])
+@pytest.mark.parametrize("name", ALL)
+def test_vmap(name: str, backend: str) -> None:
+    sample = ALL[name]
+    module = nc.compile_scheme(sample.source, sample.inputs, backend=backend)
+    tensors = sample.tensors(3, requires_grad=False)
+    expected = module(*tensors)
+    torch.testing.assert_close(torch.func.vmap(module)(*tensors), expected, rtol=0, atol=0)
+    first, *rest = tensors
+    one = [t[0] for t in rest]
+    expected = torch.stack([module(row, *one) for row in first], -1)
+    torch.testing.assert_close(torch.func.vmap(module, (0, *[None] * len(one)), -1)(first, *one), expected, rtol=1e-15, atol=1e-15)
 
 
 @pytest.mark.parametrize("name", ALL)

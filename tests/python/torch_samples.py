@@ -18,14 +18,16 @@ class Sample:
     inputs: dict[str, object]
     values: tuple[tuple[float, ...], ...]
     """For each input the numbers of one lane, row by row; further lanes are moved a little."""
+    whole: tuple[str, ...] = ()
+    """Inputs that are whole numbers, an index say: they have no neighbours to take differences with."""
 
     def tensors(self, lanes: int = 2, requires_grad: bool = True) -> list[torch.Tensor]:
         made = []
-        for shape, numbers in zip(self.inputs.values(), self.values, strict=True):
+        for (name, shape), numbers in zip(self.inputs.items(), self.values, strict=True):
             axes = () if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)  # type: ignore[arg-type]
             base = torch.tensor(numbers, dtype=F64).reshape(axes)
             batch = torch.stack([base * (1 + 0.03 * lane) for lane in range(lanes)])
-            made.append(batch.requires_grad_(requires_grad))
+            made.append(batch.requires_grad_(requires_grad and name not in self.whole))
         return made
 
 
@@ -60,7 +62,7 @@ OPERATIONS: dict[str, Sample] = {
     "Select": _scalars("select", 1.0, 0.4, 0.9),
     "Clamp": _scalars("clamp", 0.5, 0.2, 0.9),
     "Vec": Sample("(vec x y (* x y))", {"x": None, "y": None}, ((0.4,), (1.3,))),
-    "Ref": Sample("(* (ref v 1) (ref v i))", {"v": 3, "i": None}, (V, (0.0,))),
+    "Ref": Sample("(* (ref v 1) (ref v i))", {"v": 3, "i": None}, (V, (0.0,)), ("i",)),
     "Dot": Sample("(dot u v)", {"u": 3, "v": 3}, (V, W)),
     "Cross": Sample("(cross u v)", {"u": 3, "v": 3}, (V, W)),
     "Norm": Sample("(norm v)", {"v": 3}, (V,)),

@@ -37,9 +37,24 @@ pub(crate) fn call<T: Number + Element>(
 ) -> PyResult<Vec<Py<PyAny>>> {
     let layouts: Vec<Layout> = inputs.iter().map(|a| layout::<T>(py, a)).collect::<PyResult<_>>()?;
     let views: Vec<View<'_>> = layouts.iter().map(|l| View { data: l.data, shape: &l.shape, strides: &l.strides }).collect();
-    let plan = function.plan(py, &views)?;
+    // SAFETY: the caller holds the arrays; the Python side hands over no buffer that overlaps an input or another.
+    unsafe { on_views::<T>(py, function, &views, out, how) }
+}
+
+/// Calls a function on views of arrays.
+///
+/// # Safety
+/// Views must be valid for reads of `T`; no buffer may overlap one of them or another.
+pub(crate) unsafe fn on_views<T: Number + Element>(
+    py: Python<'_>,
+    function: &Function,
+    views: &[View<'_>],
+    out: Option<Vec<Bound<'_, PyUntypedArray>>>,
+    how: How,
+) -> PyResult<Vec<Py<PyAny>>> {
+    let plan = function.plan(py, views)?;
     let count = plan.variant.results.len();
-    let sizes = |k: usize| -> Vec<usize> { plan.sizes(k, &views).into_iter().map(|n| n as usize).collect() };
+    let sizes = |k: usize| -> Vec<usize> { plan.sizes(k, views).into_iter().map(|n| n as usize).collect() };
     let results: Vec<Bound<'_, PyArrayDyn<T>>> = match out {
         Some(given) => {
             if given.len() != count {
@@ -51,9 +66,8 @@ pub(crate) fn call<T: Number + Element>(
         None => (0..count).map(|k| unsafe { PyArray::new(py, &sizes(k)[..], false) }).collect(),
     };
     let pointers: Vec<*mut T> = results.iter().map(|a| a.data()).collect();
-    // SAFETY: the arrays live until the end of this call; buffers are contiguous, of the right size, and the Python side hands over
-    // none that overlaps an input or another.
-    unsafe { function.run(py, &plan, &views, &pointers, how)? };
+    // SAFETY: the arrays live until the end of this call; buffers are contiguous and of the right size, the rest is the caller's word.
+    unsafe { function.run(py, &plan, views, &pointers, how)? };
     Ok(results.into_iter().map(|a| a.into_any().unbind()).collect())
 }
 

@@ -20,7 +20,15 @@ pub(crate) type Named = (String, Option<Shape>);
 impl Core {
     /// Compiles. `inputs`: the names allowed, in order (`None`: every free name); `params`: names that are parameters.
     pub(crate) fn new(source: &str, inputs: Option<Vec<Named>>, params: Vec<Named>, limits: Limits) -> Result<Core, Diagnostics> {
-        let open = compile(source, &Options { inputs: None, limits })?;
+        let open = match (compile(source, &Options { inputs: None, limits }), &inputs) {
+            (Ok(open), _) => open,
+            // A text whose shapes only the caller's fit: `(ref a 0)` of what is not known to be a matrix counts as a number.
+            (Err(_), Some(listed)) => {
+                let extra = params.iter().filter(|p| !listed.iter().any(|l| l.0 == p.0));
+                compile(source, &Options { inputs: Some(listed.iter().chain(extra).cloned().collect()), limits })?
+            }
+            (Err(e), None) => return Err(e),
+        };
         let told = inputs.is_some() || params.iter().any(|p| !matches!(p.1, None | Some(Shape::Scalar)));
         for (name, _) in &params {
             if !open.inputs().iter().any(|i| i.name == *name) {
@@ -47,21 +55,26 @@ impl Core {
         list.retain(|l| !is_param(&l.0));
         list.extend(params.iter().cloned());
         let mut allowed: Vec<Named> = Vec::new();
+        let mut repeated: Vec<(String, Shape)> = Vec::new();
         for (name, shape) in list {
-            match open.inputs().iter().find(|i| i.name == name && i.kind != InputKind::Free) {
-                // The text declares it: the caller may repeat that, not contradict it.
-                Some(declared) => {
-                    if let (Some(told), Some(said)) = (shape, declared.shape)
-                        && told != said
-                    {
-                        let message = format!("the text declares `{name}` as a {said}, the caller as a {told}");
-                        return Err(Diagnostic::error("input-shape", declared.span, message).into());
-                    }
-                }
+            // What only the caller names has no place in the text.
+            match open.inputs().iter().find(|i| i.name == name && i.kind != InputKind::Free && i.span != Span::default()) {
+                Some(_) => repeated.extend(shape.map(|s| (name, s))),
                 None => allowed.push((name, shape)),
             }
         }
-        compile(source, &Options { inputs: Some(allowed), limits })
+        let program = compile(source, &Options { inputs: Some(allowed), limits })?;
+        for (name, told) in repeated {
+            // The text declares it: the caller may repeat that, not contradict it.
+            let found = program.inputs().iter().zip(program.input_shapes()).find(|(i, _)| i.name == name);
+            if let Some((declared, InputShape::Known(said))) = found
+                && *said != told
+            {
+                let message = format!("the text declares `{name}` as a {said}, the caller as a {told}");
+                return Err(Diagnostic::error("input-shape", declared.span, message).into());
+            }
+        }
+        Ok(program)
     }
 
     /// Whether input `k` may have this shape.

@@ -1,9 +1,10 @@
 //! Mistakes as Python exceptions. In: diagnostics about a source, or the error of a run; out: `CompileError` or `EvaluationError`
 //! with the findings as data and an excerpt of the source as text.
 
-use neural_compiler::source::position;
+use neural_compiler::source::{Span, position};
 use neural_compiler::{Diagnostic, Diagnostics, EvalError};
 use neural_compiler_render::{Source, to_text};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -24,6 +25,21 @@ pub(crate) fn finding<'py>(py: Python<'py>, source: &str, d: &Diagnostic) -> PyR
     Ok(dict)
 }
 
+/// Codes of runs without a result; those of the torch lowering are the same.
+const FAILURES: [&str; 4] = ["index-out-of-range", "limit-depth", "limit-iterations", "limit-steps"];
+
+/// The failure of a run elsewhere, at a place of the source, as a dict.
+#[pyfunction]
+pub(crate) fn failure<'py>(py: Python<'py>, source: &str, code: &str, message: String, start: usize, end: usize) -> PyResult<Bound<'py, PyDict>> {
+    let Some(code) = FAILURES.into_iter().find(|c| *c == code) else {
+        return Err(PyValueError::new_err(format!("no run fails with `{code}`")));
+    };
+    if start > end || !source.is_char_boundary(start) || !source.is_char_boundary(end) {
+        return Err(PyValueError::new_err(format!("{start}..{end} is no place in the source")));
+    }
+    finding(py, source, &Diagnostic::error(code, Span::new(start, end), message))
+}
+
 /// All findings.
 pub(crate) fn findings<'py>(py: Python<'py>, source: &str, list: &[Diagnostic]) -> PyResult<Vec<Bound<'py, PyDict>>> {
     list.iter().map(|d| finding(py, source, d)).collect()
@@ -40,6 +56,14 @@ fn raise<'py>(py: Python<'py>, class: &str, arguments: impl pyo3::call::PyCallAr
 pub(crate) fn compile_error(py: Python<'_>, source: &str, found: &Diagnostics) -> PyErr {
     match findings(py, source, &found.0) {
         Ok(list) => raise(py, "CompileError", (source, list)),
+        Err(error) => error,
+    }
+}
+
+/// The exception for data that a model cannot be fitted to.
+pub(crate) fn fit_error(py: Python<'_>, source: &str, found: &Diagnostics) -> PyErr {
+    match findings(py, source, &found.0) {
+        Ok(list) => raise(py, "FitError", (source, list)),
         Err(error) => error,
     }
 }

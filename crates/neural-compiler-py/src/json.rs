@@ -48,8 +48,8 @@ fn node(region: &Region, id: NodeId) -> Value {
     out
 }
 
-/// The whole graph.
-pub(crate) fn graph(derived: &Derived) -> Value {
+/// The whole graph, and the text its spans point into.
+pub(crate) fn graph(derived: &Derived, source: &str) -> Value {
     let g: &Graph = &derived.graph;
     let region = |r: &Region| {
         json!({
@@ -64,5 +64,6 @@ pub(crate) fn graph(derived: &Derived) -> Value {
         "main": g.main.0,
         "regions": g.regions.iter().map(region).collect::<Vec<_>>(),
         "result_axes": derived.axes,
+        "source": source,
     })
 }

@@ -7,10 +7,12 @@ mod core;
 mod derive;
 mod dlpack;
 mod errors;
+mod fitting;
 mod function;
 mod json;
 mod operations;
 mod python;
+mod quick;
 mod splice;
 mod views;
 
@@ -23,5 +25,8 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<python::PyFunction>()?;
     m.add_function(wrap_pyfunction!(operations::operations, m)?)?;
     m.add_function(wrap_pyfunction!(dlpack::use_exchange, m)?)?;
+    m.add_function(wrap_pyfunction!(errors::failure, m)?)?;
+    m.add_function(wrap_pyfunction!(fitting::fit_model, m)?)?;
+    m.add_function(wrap_pyfunction!(fitting::predict_model, m)?)?;
     Ok(())
 }

@@ -5,7 +5,7 @@ use crate::core::{Core, Named};
 use crate::derive::Step;
 use crate::errors::{compile_error, findings};
 use crate::function::{Function, How, Variant};
-use crate::{arrays, dlpack, json};
+use crate::{arrays, dlpack, json, quick};
 use neural_compiler::graph::{print, svg};
 use neural_compiler::ops::real::Dtype;
 use neural_compiler::syntax::ast::{InputKind, ModelKind, StateStart};
@@ -13,7 +13,7 @@ use neural_compiler::{InputShape, Limits, Shape, compose, domain};
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyString, PyTuple};
 use std::sync::Arc;
 
 /// A name and the sizes of its axes, where known.
@@ -113,7 +113,7 @@ impl PyCore {
     }
 
     /// Something to call: the program after `steps` (what the user asked for) and `chain` (what a framework asks for).
-    fn function(&self, steps: Vec<(String, Vec<usize>)>, chain: Vec<(String, Vec<usize>, Vec<usize>)>) -> PyResult<PyFunction> {
+    fn function(&self, py: Python<'_>, steps: Vec<(String, Vec<usize>)>, chain: Vec<(String, Vec<usize>, Vec<usize>)>) -> PyResult<PyFunction> {
         let steps = steps
             .into_iter()
             .map(|(what, wrt)| match what.as_str() {
@@ -132,7 +132,8 @@ impl PyCore {
                 _ => Err(PyValueError::new_err(format!("`{what}` is no link"))),
             })
             .collect::<PyResult<_>>()?;
-        Ok(PyFunction(Arc::new(Function::new(self.0.clone(), steps, chain))))
+        let names = self.0.program.inputs().iter().map(|i| PyString::intern(py, &i.name).unbind()).collect();
+        Ok(PyFunction(Arc::new(Function::new(self.0.clone(), steps, chain)), names))
     }
 
     /// The text of the program that feeds this one's result into `outer`, into its input `name` or its only one.
@@ -148,7 +149,7 @@ impl PyCore {
 
 /// A program or a derivative of one, to be called.
 #[pyclass(name = "Function", module = "neural_compiler._native", frozen)]
-pub(crate) struct PyFunction(pub(crate) Arc<Function>);
+pub(crate) struct PyFunction(pub(crate) Arc<Function>, Vec<Py<PyString>>);
 
 impl PyFunction {
     fn at(&self, py: Python<'_>, shapes: Option<Vec<Vec<i64>>>) -> PyResult<Arc<Variant>> {
@@ -169,6 +170,22 @@ impl PyFunction {
 
 #[pymethods]
 impl PyFunction {
+    /// Calls on the arguments of a user's call: NumPy arrays of one type, and numbers. None for anything else.
+    fn quick<'py>(
+        &self,
+        py: Python<'py>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: &Bound<'py, PyDict>,
+        params: &Bound<'py, PyDict>,
+        threads: usize,
+    ) -> PyResult<Option<Py<PyAny>>> {
+        let Some(mut results) = quick::call(py, &self.0, &self.1, args, kwargs, params, How { threads, trap: false })? else { return Ok(None) };
+        match results.len() {
+            1 => Ok(results.pop()),
+            _ => Ok(Some(PyTuple::new(py, results)?.into_any().unbind())),
+        }
+    }
+
     /// Calls on NumPy arrays of one type, in the order of the inputs; gives the results.
     fn numpy(
         &self,
@@ -214,7 +231,7 @@ impl PyFunction {
     #[pyo3(signature = (shapes=None))]
     fn graph_json(&self, py: Python<'_>, shapes: Option<Vec<Vec<i64>>>) -> PyResult<String> {
         let variant = self.at(py, shapes)?;
-        Ok(json::graph(&variant.derived).to_string())
+        Ok(json::graph(&variant.derived, self.0.core.program.source()).to_string())
     }
 
     /// The graph as text.

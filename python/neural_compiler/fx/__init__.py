@@ -16,6 +16,7 @@ rule with the native backend (torch computes, autograd differentiates), so each 
     deep.py        recursion without Python's stack
 """
 
+from .control import Control
 from .lower import lower, source_text
 
-__all__ = ["lower", "source_text"]
+__all__ = ["Control", "lower", "source_text"]

@@ -52,7 +52,7 @@ class Control(torch.nn.Module):
         """What it runs."""
         return ", ".join((self.kind, *self.runs))
 
-    @torch.compiler.disable(reason="a loop or recursion whose length depends on the numbers")
+    @torch.compiler.disable(reason="a loop or recursion whose length depends on the numbers")  # type: ignore[untyped-decorator]
     def forward(self, like: torch.Tensor, *args: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Runs it for every element of a batch. `like` has the type and device of the program."""
         from .machine import Machine

@@ -18,29 +18,33 @@ Link: TypeAlias = "tuple[str, tuple[int, ...], tuple[int, ...]]"
 Chain: TypeAlias = "tuple[Link, ...]"
 """What differentiation asks for on top of a program; see `Program.graph_json`."""
 Steps: TypeAlias = "tuple[tuple[str, tuple[int, ...]], ...]"
+Shapes: TypeAlias = "tuple[tuple[int, ...], ...]"
+"""Sizes of the inputs' own axes, behind those of the batch."""
 
 _exchange = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)
 if _exchange is not None:
     _native.use_exchange(_exchange, torch.Tensor, torch.nn.Parameter)
 
 
-def describe(source: str, inputs: Any, params: Sequence[tuple[str, list[int]]], steps: Steps) -> str:
-    """The text that stands for a program: equal texts, equal programs."""
-    return json.dumps({"source": source, "inputs": inputs, "params": params, "steps": steps})
+def describe(source: str, inputs: Any, params: Sequence[tuple[str, list[int]]], steps: Steps, backend: str) -> str:
+    """The text that stands for a program and how it runs: equal texts, equal programs."""
+    return json.dumps({"source": source, "inputs": inputs, "params": params, "steps": steps, "torch": backend == "torch"})
 
 
 class Compiled:
     """A program after the derivations the user asked for."""
 
-    def __init__(self, spec: str, core: _native.Core, steps: Steps) -> None:
+    def __init__(self, spec: str, core: _native.Core, steps: Steps, on_torch: bool) -> None:
         self.spec = spec
         self.core = core
         self.steps = steps
+        self.on_torch = on_torch
+        """Whether it runs as torch operations on the CPU too."""
         self.inputs: tuple[Input, ...] = read_inputs(core)
         self.names = tuple(i.name for i in self.inputs)
         self._functions: dict[Chain, _native.Function] = {}
         self._backward: dict[tuple[bool, ...], _native.Function] = {}
-        self._lowered: dict[Any, Any] = {}
+        self._lowered: dict[tuple[Chain, Shapes], Lowered] = {}
         self.value = self.function()
 
     def function(self, chain: Chain = ()) -> _native.Function:
@@ -58,20 +62,29 @@ class Compiled:
             found = self._backward[needs] = self.function((("vjp", wrt, tuple(range(results))),))
         return found
 
-    def core_shapes(self, tensors: Sequence[torch.Tensor]) -> list[list[int]]:
+    def core_shapes(self, tensors: Sequence[torch.Tensor]) -> Shapes:
         """The shapes of the inputs' own axes, behind those of the batch; an error names the input that has too few."""
-        shapes = []
+        shapes: list[tuple[int, ...]] = []
         for i, t in zip(self.inputs, tensors):
             own = t.shape[t.dim() - i.rank :]
             if t.dim() < i.rank or (i.shape is not None and tuple(own) != i.shape):
-                raise ValueError(f"the input `{i.name}` is a {i.described} with any leading batch sizes, a tensor of shape {list(t.shape)} was given")
-            shapes.append([int(n) for n in own])
-        return shapes
+                raise ValueError(f"the input `{i.name}` is a {i.described} with any leading batch sizes, an array of shape {list(t.shape)} was given")
+            shapes.append(tuple([int(n) for n in own]))
+        return tuple(shapes)
+
+    def batch(self, tensors: Sequence[torch.Tensor], shapes: Shapes) -> tuple[int, ...]:
+        """The batch sizes the inputs make together; an error names them when they do not fit."""
+        batches = [t.shape[: t.dim() - len(s)] for t, s in zip(tensors, shapes)]
+        try:
+            return tuple(torch.broadcast_shapes(*batches)) if batches else ()
+        except RuntimeError as error:
+            listed = ", ".join(f"`{n}` {list(b)}" for n, b in zip(self.names, batches))
+            raise ValueError(f"the batch sizes of the inputs do not fit together: {listed}") from error
 
     def result_shapes(self, chain: Chain, tensors: Sequence[torch.Tensor]) -> list[tuple[Any, ...]]:
         """The shapes of the results, without running anything."""
         function = self.function(chain)
-        shapes = self.core_shapes(tensors)
+        shapes = [list(s) for s in self.core_shapes(tensors)]
         batches = []
         for t, axes in zip(tensors, function.input_axes(shapes), strict=True):
             if t.dim() < len(axes) or [int(n) for n in t.shape[t.dim() - len(axes) :]] != axes:
@@ -84,16 +97,26 @@ class Compiled:
             results.append(tuple(tensors[like].shape) if single and like is not None else (*batch, *axes))
         return results
 
-    def lowered(self, tensors: Sequence[torch.Tensor]) -> Any:
-        """The program as plain torch operations, for the shapes of these tensors."""
-        from ..fx import lower
-
-        shapes = self.core_shapes(tensors)
-        key = tuple(map(tuple, shapes))
-        found = self._lowered.get(key)
+    def lowered(self, chain: Chain, shapes: Shapes) -> Lowered:
+        """The program, or a derivative of it, as plain torch operations, for these shapes of the program's inputs."""
+        found = self._lowered.get((chain, shapes))
         if found is None:
-            found = self._lowered[key] = lower(json.loads(self.function().graph_json(shapes)))
+            found = self._lowered[chain, shapes] = Lowered(json.loads(self.function(chain).graph_json([list(s) for s in shapes])))
         return found
+
+
+class Lowered:
+    """Torch operations in place of a program."""
+
+    def __init__(self, graph: dict[str, Any]) -> None:
+        from ..fx import Control, lower
+        from ..fx.weights import FAILING
+
+        self.code = lower(graph)
+        self.looks = any(isinstance(m, Control) for m in self.code.modules())
+        """Whether Python looks at numbers to decide how a loop, a call or a branch goes on."""
+        self.may_fail = self.looks or any(n.get("op") in FAILING for r in graph["regions"] for n in r["nodes"])
+        """Whether Python looks at numbers at all: an index may be out of range."""
 
 
 @lru_cache(maxsize=4096)
@@ -102,17 +125,4 @@ def find(spec: str) -> Compiled:
     told = json.loads(spec)
     inputs = None if told["inputs"] is None else [(name, sizes) for name, sizes in told["inputs"]]
     core = _native.Core(told["source"], inputs, [(name, sizes) for name, sizes in told["params"]])
-    return Compiled(spec, core, tuple((what, tuple(wrt)) for what, wrt in told["steps"]))
-
-
-def run(compiled: Compiled, chain: Chain, tensors: tuple[torch.Tensor, ...], check: bool = False) -> Any:
-    """Runs natively on CPU tensors of one type, without autograd: a tensor, or a tuple of them for several results."""
-    function = compiled.function(chain)
-    results = function.torch(tensors, torch.get_num_threads(), check)
-    if results is not None:
-        return results
-    # Tensors the quick exchange does not take: many inputs, lazily negated ones, an older PyTorch.
-    double = tensors[0].dtype == torch.float64 if tensors else torch.get_default_dtype() == torch.float64
-    arrays = [t.detach().resolve_neg().numpy() for t in tensors]
-    listed = [torch.from_numpy(a) for a in function.numpy(arrays, None, double, torch.get_num_threads(), check)]
-    return listed[0] if len(listed) == 1 else tuple(listed)
+    return Compiled(spec, core, tuple((what, tuple(wrt)) for what, wrt in told["steps"]), told["torch"])

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .compiled import Chain, Compiled, run
+from .compiled import Chain, Compiled
+from .run import fitted, in_front, run
 
 _is_grad_enabled = torch.is_grad_enabled
 _get_num_threads = torch.get_num_threads
@@ -104,23 +105,8 @@ class Run(torch.autograd.Function):
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], compiled: Compiled, chain: Chain, *tensors: Tensor) -> Any:
         moved, shapes = in_front(compiled, chain, tensors, in_dims[2:])
-        found = tuple(r if r.shape == s else r.sum_to_size(s) for r, s in zip(_listed(Run.apply(compiled, chain, *moved)), shapes))
+        found = tuple(fitted(_listed(Run.apply(compiled, chain, *moved)), shapes))
         return (found[0], 0) if len(found) == 1 else (found, (0,) * len(found))
-
-
-def in_front(compiled: Compiled, chain: Chain, tensors: Sequence[Tensor], dims: Sequence[int | None]) -> tuple[list[Tensor], list[tuple[int, ...]]]:
-    """Moves the axis `vmap` hides to the front of every tensor and of every other batch axis; gives the tensors and the shapes the
-    results have with that axis in front.
-
-    A result that is summed over the batch must not be summed over this axis, so every tensor gets it, hidden or not.
-    """
-    size = next(t.shape[d] for t, d in zip(tensors, dims) if d is not None)
-    moved = [t.unsqueeze(0).expand(size, *t.shape) if d is None else t.movedim(d, 0) for t, d in zip(tensors, dims)]
-    inside = [torch.empty(t.shape[1:], device="meta") for t in moved]
-    ranks = [len(axes) for axes in compiled.function(chain).input_axes(compiled.core_shapes(inside))]
-    most = max(t.dim() - r for t, r in zip(inside, ranks))
-    aligned = [t.reshape(size, *[1] * (most - (i.dim() - r)), *i.shape) for t, i, r in zip(moved, inside, ranks)]
-    return aligned, [(size, *shape) for shape in compiled.result_shapes(chain, inside)]
 
 
 def apply(compiled: Compiled, chain: Chain, tensors: Sequence[Tensor]) -> Any:

@@ -11,8 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .compiled import Chain, Compiled, find, run
-from .function import _fit, _pull, in_front
+from .compiled import Chain, Compiled, find
+from .function import _fit, _pull
+from .run import fitted, in_front, run
 
 
 @lru_cache(maxsize=4096)
@@ -25,7 +26,7 @@ def chain_text(chain: Chain) -> str:
     return json.dumps(chain)
 
 
-@torch.library.custom_op("neural_compiler::run", mutates_args=(), device_types="cpu")
+@torch.library.custom_op("neural_compiler::run", mutates_args=())
 def operation(spec: str, chain: str, inputs: list[Tensor]) -> list[Tensor]:
     """Runs the program `spec` describes, or what `chain` makes of it, on tensors of one type."""
     found = run(find(spec), _chain(chain), tuple(inputs))
@@ -63,5 +64,5 @@ operation.register_autograd(_backward, setup_context=_setup)
 def _(info: Any, in_dims: Any, spec: str, chain: str, inputs: Sequence[Tensor]) -> Any:
     compiled: Compiled = find(spec)
     moved, shapes = in_front(compiled, _chain(chain), inputs, in_dims[2])
-    found = [r if r.shape == s else r.sum_to_size(s) for r, s in zip(operation(spec, chain, moved), shapes)]
+    found = fitted(operation(spec, chain, moved), shapes)
     return found, [0] * len(found)

@@ -12,8 +12,9 @@ from torch.autograd import forward_ad
 
 from ..errors import Diagnostic, _diagnostic
 from ..signature import Input, Size, bind, positions, sizes
-from .compiled import Compiled, Steps, describe, find, run
+from .compiled import Compiled, Shapes, Steps, describe, find
 from .function import QuickRun, apply, quick_apply
+from .run import call, run
 from .tensors import as_tensor, common_device, common_type
 
 _is_compiling = torch.compiler.is_compiling
@@ -22,6 +23,7 @@ _transforms = torch._C._functorch.peek_interpreter_stack
 _dispatch_modes = torch._C._len_torch_dispatch_stack
 _function_modes = torch._C._len_torch_function_stack
 _get_num_threads = torch.get_num_threads
+_is_hidden = torch._C._functorch.is_legacy_batchedtensor
 
 BACKENDS = ("auto", "native", "torch")
 
@@ -59,7 +61,7 @@ class CompiledModule(nn.Module):
                 self.register_parameter(field, value)
             else:
                 self.register_buffer(field, value)
-        self._link(describe(source, self._told, [(n, list(v.shape)) for n, v in values.items()], steps))
+        self._link(describe(source, self._told, [(n, list(v.shape)) for n, v in values.items()], steps, backend))
 
     def _link(self, spec: str) -> None:
         self._spec = spec
@@ -121,18 +123,29 @@ class CompiledModule(nn.Module):
         if device.type != "cpu" or self.backend == "torch":
             if self.backend == "native":
                 raise RuntimeError(f"the native backend runs on the CPU, the inputs are on {device}; leave `backend` out or say 'torch'")
-            results = compiled.lowered(tensors)(*[t.to(device, dtype) for t in tensors])
-            return results[0] if len(results) == 1 else tuple(results)
+            return self._on_torch([t.to(device, dtype) for t in tensors])
         if _is_compiling() or _dispatch_modes() or any(type(t) not in _PLAIN for t in tensors):
-            from .library import operation
-
-            found = operation(compiled.spec, "[]", [t.to(dtype) for t in tensors])
-            return found[0] if len(found) == 1 else tuple(found)
+            return _as_operation(compiled, [t.to(dtype) for t in tensors])
         if _transforms() is not None or forward_ad._current_level >= 0:
             return apply(compiled, (), [t.to(dtype) for t in tensors])
         if _is_grad_enabled() and _any_needs_grad(tensors):
             return QuickRun.apply(compiled, dtype, *tensors)
         return run(compiled, (), tuple([t if t.dtype is dtype else t.to(dtype) for t in tensors]))
+
+    def _on_torch(self, tensors: list[Tensor]) -> Any:
+        """Runs as torch operations. Where Python would have to look at numbers that a tracer or `vmap` hides, the program is one
+        operation instead, whose inside is the same torch operations."""
+        compiled = self._compiled
+        shapes = compiled.core_shapes(tensors)
+        compiled.batch(tensors, shapes)
+        looks, may_fail = _lowered_as(self._spec, shapes)
+        if looks and (_is_compiling() or _dispatch_modes()):
+            return _as_operation(compiled, tensors)
+        if may_fail and not _is_compiling() and (_mapped() or any(map(_is_hidden, tensors))):
+            return apply(compiled, (), tensors)
+        code = compiled.lowered((), shapes).code
+        results = code(*tensors) if _is_compiling() or not may_fail else call(compiled, code, tensors)
+        return results[0] if len(results) == 1 else tuple(results)
 
     # Modules made of this one.
 
@@ -256,7 +269,7 @@ class CompiledModule(nn.Module):
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
+        super().__setstate__(state)  # type: ignore[no-untyped-call]
         self._link(self._spec)
 
 
@@ -282,6 +295,27 @@ class Graph:
 
 
 _PLAIN = (Tensor, nn.Parameter)
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+def _lowered_as(spec: str, shapes: Shapes) -> tuple[bool, bool]:
+    """Lowers a program, while a compiler traces if need be; gives whether its code looks at numbers to go on, and whether at all."""
+    lowered = find(spec).lowered((), shapes)
+    return lowered.looks, lowered.may_fail
+
+
+def _as_operation(compiled: Compiled, tensors: list[Tensor]) -> Any:
+    """Runs as the operation that compilers and tracers see."""
+    from .library import operation
+
+    found = operation(compiled.spec, "[]", tensors)
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def _mapped() -> bool:
+    """Whether a `vmap` is active."""
+    stack = torch._C._functorch.get_interpreter_stack()
+    return stack is not None and any(i.key() == torch._C._functorch.TransformType.Vmap for i in stack)
 
 
 def _one_type(tensors: Sequence[Any]) -> torch.dtype | None:

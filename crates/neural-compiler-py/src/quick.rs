@@ -1,0 +1,161 @@
+//! Calls as users write them, on NumPy arrays. In: the arguments of a call; out: its result, or nothing where the arguments are not
+//! plain and the slower path must sort them out (or say what is wrong with them).
+//! Invariant: what this path takes means the same to the slower one.
+
+use crate::arrays::on_views;
+use crate::function::{Function, How, Number};
+use crate::views::View;
+use numpy::npyffi::{NPY_ARRAY_ALIGNED, PyArray_CheckExact, PyArrayObject};
+use numpy::{Element, PyArrayDescr};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyFloat, PyInt, PyString, PyTuple};
+
+/// The most inputs.
+const MOST: usize = 16;
+
+/// Sizes, or strides counted in bytes or numbers.
+type Axes = [i64; AXES];
+/// The most axes of an array.
+const AXES: usize = 6;
+
+/// An argument.
+#[derive(Clone, Copy)]
+enum Given {
+    Array(*mut PyArrayObject),
+    Number(f64),
+}
+
+/// The arguments of a call in the order of the inputs; `None` when they are not complete and plain.
+pub(crate) fn call<'py>(
+    py: Python<'py>,
+    function: &Function,
+    names: &[Py<PyString>],
+    args: &Bound<'py, PyTuple>,
+    kwargs: &Bound<'py, PyDict>,
+    params: &Bound<'py, PyDict>,
+    how: How,
+) -> PyResult<Option<Vec<Py<PyAny>>>> {
+    let n = names.len();
+    if n == 0 || n > MOST || !(args.is_empty() || kwargs.is_empty()) {
+        return Ok(None);
+    }
+    let mut given = [Given::Number(0.0); MOST];
+    let mut is_param = [false; MOST];
+    let mut taken = 0;
+    for (k, name) in names.iter().enumerate() {
+        // SAFETY: names and dicts are live; a borrowed reference comes back, which the dict or tuple keeps alive, or null.
+        let (value, named) =
+            unsafe { (ffi::PyDict_GetItemWithError(params.as_ptr(), name.as_ptr()), ffi::PyDict_GetItemWithError(kwargs.as_ptr(), name.as_ptr())) };
+        is_param[k] = !value.is_null();
+        let object = if !named.is_null() {
+            taken += 1;
+            named
+        } else if !value.is_null() {
+            value
+        } else if taken < args.len() {
+            taken += 1;
+            // SAFETY: there are that many.
+            unsafe { ffi::PyTuple_GetItem(args.as_ptr(), taken as isize - 1) }
+        } else {
+            return Ok(None);
+        };
+        match plain(py, object) {
+            Some(found) => given[k] = found,
+            None => return Ok(None),
+        }
+    }
+    if taken != args.len() + kwargs.len() {
+        return Ok(None);
+    }
+    let (single, double) = (numpy::dtype::<f32>(py), numpy::dtype::<f64>(py));
+    // The type of the arrays decides; parameters and numbers follow.
+    let mut kind: Option<*mut ffi::PyObject> = None;
+    for k in 0..n {
+        if let (Given::Array(a), false) = (given[k], is_param[k]) {
+            // SAFETY: an array.
+            let descr = unsafe { (*a).fields.descr }.cast();
+            if kind.is_some_and(|d| d != descr) {
+                return Ok(None);
+            }
+            kind = Some(descr);
+        }
+    }
+    let given = &given[..n];
+    match kind {
+        Some(d) if d == single.as_ptr() => typed::<f32>(py, function, given, &single, &double, how),
+        Some(d) if d != double.as_ptr() => Ok(None),
+        _ => typed::<f64>(py, function, given, &double, &double, how),
+    }
+}
+
+/// A plain argument.
+fn plain(py: Python<'_>, object: *mut ffi::PyObject) -> Option<Given> {
+    // SAFETY: a live object.
+    unsafe {
+        if PyArray_CheckExact(py, object) != 0 {
+            let array: *mut PyArrayObject = object.cast();
+            return ((*array).fields.flags & NPY_ARRAY_ALIGNED != 0 && (*array).fields.nd <= AXES as i32).then_some(Given::Array(array));
+        }
+        let object = Borrowed::from_ptr(py, object);
+        if object.is_exact_instance_of::<PyFloat>() {
+            return object.extract().ok().map(Given::Number);
+        }
+        if object.is_exact_instance_of::<PyInt>() {
+            return object.extract::<i64>().ok().map(|i| Given::Number(i as f64));
+        }
+        None
+    }
+}
+
+/// Runs in one type; arrays of another are parameters, which follow if they are numbers.
+fn typed<T: Number + Element>(
+    py: Python<'_>,
+    function: &Function,
+    given: &[Given],
+    own: &Bound<'_, PyArrayDescr>,
+    double: &Bound<'_, PyArrayDescr>,
+    how: How,
+) -> PyResult<Option<Vec<Py<PyAny>>>> {
+    let mut numbers = [T::ZERO; MOST];
+    let mut sizes: [Axes; MOST] = [[0; AXES]; MOST];
+    let mut strides: [Axes; MOST] = [[0; AXES]; MOST];
+    let mut data = [std::ptr::null::<u8>(); MOST];
+    let mut ranks = [0; MOST];
+    let width = size_of::<T>() as i64;
+    for (k, one) in given.iter().enumerate() {
+        match *one {
+            Given::Number(x) => numbers[k] = T::from_f64(x),
+            Given::Array(a) => {
+                // SAFETY: an aligned array, alive during the call; it has as many sizes and strides as axes.
+                let array = unsafe { &(*a).fields };
+                let rank = array.nd as usize;
+                if array.descr.cast() != own.as_ptr() {
+                    if rank > 0 || array.descr.cast() != double.as_ptr() {
+                        return Ok(None);
+                    }
+                    // SAFETY: an aligned array of one f64.
+                    numbers[k] = T::from_f64(unsafe { *array.data.cast::<f64>() });
+                    continue;
+                }
+                for d in 0..rank {
+                    // SAFETY: as above.
+                    let (size, stride) = unsafe { (*array.dimensions.add(d) as i64, *array.strides.add(d) as i64) };
+                    if stride % width != 0 {
+                        return Ok(None);
+                    }
+                    (sizes[k][d], strides[k][d]) = (size, stride / width);
+                }
+                data[k] = array.data.cast_const().cast();
+                ranks[k] = rank;
+            }
+        }
+    }
+    let mut views = [View { data: std::ptr::null(), shape: &[], strides: &[] }; MOST];
+    for k in 0..given.len() {
+        let data = if data[k].is_null() { (&raw const numbers[k]).cast() } else { data[k] };
+        views[k] = View { data, shape: &sizes[k][..ranks[k]], strides: &strides[k][..ranks[k]] };
+    }
+    // SAFETY: the arrays and numbers live during the call; there are no buffers of the caller.
+    unsafe { on_views::<T>(py, function, &views[..given.len()], None, how).map(Some) }
+}

@@ -1,0 +1,79 @@
+"""`fit`: one call from text and data to constants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import _native
+from ..errors import FitError
+from .columns import Columns
+from .result import FitResult
+
+
+def fit(
+    model: str,
+    data: Any,
+    *,
+    target: str | None = None,
+    time: str | None = None,
+    group: str | None = None,
+    sigma: str | float | None = None,
+    weights: str | None = None,
+    loss: str = "squares",
+    loss_scale: float | None = None,
+    starts: int | None = None,
+    method: str = "auto",
+    step: float | None = None,
+    tolerance: float | None = None,
+    holdout: float | None = None,
+    profile: bool = False,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Callable[[int, int, float], None] | None = None,
+) -> FitResult:
+    """Fits the parameters of a model to data, from many starts, and says how sure it is of them.
+
+    `model`: the text; its `(param …)` declarations are what is fitted. `data`: a dict of arrays, a pandas or polars frame, or an Arrow
+    table; columns bind by name to the inputs, to the time, and where one is named like a state, as observations of it.
+
+    `target`: the column an algebraic model explains (left out: the one column that is no input). `time`, `group`: the columns of times
+    and of what tells trajectories apart. `sigma`: standard deviation of the data, a number or a column; `weights`: a column of relative
+    weights. `loss`: `squares`, or robust `huber`, `soft_l1`, `cauchy`, with a `loss_scale` (left out: found from the data). `starts`: at
+    most so many. `method`: how models with states are solved: `auto`, `rk4` (with `step`), `dopri5`, `rosenbrock`. `holdout`: share of
+    rows to judge by. `profile`: intervals by profile likelihood. `progress(done, of, cost)` is called now and then.
+
+    Ctrl-C ends the search; the best values so far are the result, whose `converged` is False.
+
+    >>> import numpy as np
+    >>> t = np.linspace(0, 4, 50)
+    >>> found = fit("(param a 1) (param k 1) (* a (exp (- (* k t))))", {"t": t, "y": 3 * np.exp(-0.7 * t)})
+    >>> round(found.params["k"], 9), found.converged
+    (0.7, True)
+    """
+    options: dict[str, Any] = {
+        "target": target, "time": time, "group": group, "weights": weights, "loss": loss, "loss_scale": loss_scale, "starts": starts,
+        "method": method, "step": step, "tolerance": tolerance, "holdout": holdout, "profile": profile, "seed": seed, "threads": threads,
+    }  # fmt: skip
+    if isinstance(sigma, str):
+        options["sigma_column"] = sigma
+    elif sigma is not None:
+        options["sigma"] = float(sigma)
+    columns = Columns(data, group)
+    core = _native.Core(model, None, [])
+    try:
+        found = _native.fit_model(core, columns.listed(), options, progress)
+    except FitError as error:
+        raise blamed(error, columns) from None
+    solving = {k: options[k] for k in ("time", "group", "method", "step", "tolerance")}
+    return FitResult(model, found, columns.numbers, solving)
+
+
+def blamed(error: FitError, columns: Columns) -> FitError:
+    """The error, with the reason why a column that is there is no column of numbers."""
+    for found in error._found:
+        for name, what in columns.others.items():
+            if found["code"] == "missing-column" and f"`{name}`" in found["message"]:
+                found = {**found, "message": f"the column `{name}` holds {what}, numbers are expected", "help": None, "start": 0, "end": 0}
+                return FitError(error.source, [found])
+    return error

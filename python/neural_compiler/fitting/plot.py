@@ -1,0 +1,48 @@
+"""A fit as a matplotlib figure. In: a result; out: data and model above, residuals below, a column per target."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from .result import FitResult
+
+
+def figure(result: FitResult) -> Figure:
+    """The figure; it belongs to no window and can be saved or shown."""
+    try:
+        from matplotlib.figure import Figure as NewFigure
+    except ImportError as error:
+        raise ImportError("plots need matplotlib: pip install matplotlib") from error
+    count = max(len(result.targets), 1)
+    per = len(result.observed) // count
+    made = NewFigure(figsize=(5 * count, 4.5), layout="constrained")
+    axes: Any = made.subplots(2, count, squeeze=False, sharex="col", height_ratios=[2, 1])
+    label, x = _abscissa(result, per)
+    order = np.argsort(x, kind="stable")
+    for k, name in enumerate(result.targets):
+        part = slice(k * per, (k + 1) * per)
+        upper, lower = axes[0][k], axes[1][k]
+        upper.plot(x, result.observed[part], ".", label="data")
+        upper.plot(x[order], result.predicted[part][order], "-", label="model")
+        upper.set_ylabel(name)
+        upper.legend()
+        lower.plot(x, result.residuals[part], ".")
+        lower.axhline(0, linewidth=0.8)
+        lower.set(ylabel="residual", xlabel=label)
+    return made
+
+
+def _abscissa(result: FitResult, rows: int) -> tuple[str, Any]:
+    """What the data are drawn over."""
+    time = result._solving["time"]
+    names = [time] if time is not None else ["t", "time"]
+    others = [n for n in result._data if n not in result.targets]
+    for name in [*names, *(others if len(others) == 1 else [])]:
+        if name in result._data and len(result._data[name]) == rows:
+            return name, result._data[name]
+    return "row", np.arange(rows)

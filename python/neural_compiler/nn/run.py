@@ -1,0 +1,95 @@
+"""Runs a program on tensors, without autograd. In: tensors of one type on one device; out: a tensor, or a tuple of them.
+
+Natively on the CPU; as torch operations on other devices, or where the program asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..errors import EvaluationError
+from .compiled import Chain, Compiled
+
+_is_hidden = torch._C._functorch.is_legacy_batchedtensor
+
+
+def run(compiled: Compiled, chain: Chain, tensors: tuple[Tensor, ...], check: bool = False) -> Any:
+    """The program, or what `chain` makes of it: a tensor, or a tuple of them for several results."""
+    if not check and (compiled.on_torch or (tensors and not tensors[0].is_cpu)):
+        return _over_hidden(compiled, chain, tensors) if any(map(_is_hidden, tensors)) else _run_torch(compiled, chain, tensors)
+    function = compiled.function(chain)
+    results = function.torch(tensors, torch.get_num_threads(), check)
+    if results is not None:
+        return results
+    # Tensors the quick exchange does not take: hidden batches, many inputs, lazily negated ones, an older PyTorch.
+    if any(map(_is_hidden, tensors)):
+        return _over_hidden(compiled, chain, tensors)
+    double = tensors[0].dtype == torch.float64 if tensors else torch.get_default_dtype() == torch.float64
+    arrays = [t.detach().resolve_neg().numpy() for t in tensors]
+    return _plain([torch.from_numpy(a) for a in function.numpy(arrays, None, double, torch.get_num_threads(), check)])
+
+
+def _run_torch(compiled: Compiled, chain: Chain, tensors: tuple[Tensor, ...]) -> Any:
+    code = compiled.lowered(chain, compiled.core_shapes(tensors)).code
+    found = call(compiled, code, tensors)
+    # The engine sums cotangents of inputs that the whole batch shares; torch operations leave it to us.
+    return _plain(fitted(found, compiled.result_shapes(chain, tensors))) if chain else _plain(found)
+
+
+def call(compiled: Compiled, code: Any, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
+    """The results of torch code; its errors point into the program's source."""
+    from ..fx.failures import relocated
+
+    try:
+        found: Sequence[Tensor] = code(*tensors)
+    except EvaluationError as error:
+        raise relocated(error, error.lane, compiled.core.source) from None
+    return found
+
+
+def fitted(results: Sequence[Tensor], shapes: Sequence[tuple[int, ...]]) -> list[Tensor]:
+    """Results summed over what they have beyond these shapes."""
+    return [r if r.shape == s else r.sum_to_size(s) for r, s in zip(results, shapes)]
+
+
+def _plain(results: Sequence[Tensor]) -> Any:
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def in_front(compiled: Compiled, chain: Chain, tensors: Sequence[Tensor], dims: Sequence[int | None]) -> tuple[list[Tensor], list[tuple[int, ...]]]:
+    """Moves the axis `vmap` hides to the front of every tensor and of every other batch axis; gives the tensors and the shapes the
+    results have with that axis in front.
+
+    A result that is summed over the batch must not be summed over this axis, so every tensor gets it, hidden or not.
+    """
+    size = next(t.shape[d] for t, d in zip(tensors, dims) if d is not None)
+    moved = [t.unsqueeze(0).expand(size, *t.shape) if d is None else t.movedim(d, 0) for t, d in zip(tensors, dims)]
+    inside = [torch.empty(t.shape[1:], device="meta") for t in moved]
+    ranks = [len(axes) for axes in compiled.function(chain).input_axes([list(s) for s in compiled.core_shapes(inside)])]
+    most = max(t.dim() - r for t, r in zip(inside, ranks))
+    aligned = [t.reshape(size, *[1] * (most - (i.dim() - r)), *i.shape) for t, i, r in zip(moved, inside, ranks)]
+    return aligned, [(size, *shape) for shape in compiled.result_shapes(chain, inside)]
+
+
+def _over_hidden(compiled: Compiled, chain: Chain, tensors: Sequence[Tensor]) -> Any:
+    """Runs over the batch that `torch.autograd` hides in a tensor when it pulls back many cotangents at once
+    (`is_grads_batched=True`). That older kind of `vmap` has no rules for operations of others: its axis is moved by hand."""
+    # The innermost one: what the next would be numbered, less one.
+    level = torch._C._vmapmode_increment_nesting() - 1
+    torch._C._vmapmode_decrement_nesting()
+    while True:
+        # A tensor without this level is repeated as often as told, here not at all: an empty axis gives it away.
+        shown = [torch._remove_batch_dim(t, level, 0, 0) if _is_hidden(t) else None for t in tensors]
+        size = max(s.shape[0] for s in shown if s is not None)
+        if size or level == 1:
+            break
+        level -= 1
+    bare = [t if s is None or s.shape[0] != size else s for t, s in zip(tensors, shown)]
+    moved, shapes = in_front(compiled, chain, bare, [None if b is t else 0 for b, t in zip(bare, tensors)])
+    found = run(compiled, chain, tuple(moved))
+    results = fitted(found if isinstance(found, tuple) else (found,), shapes)
+    return _plain([torch._add_batch_dim(r, 0, level) for r in results])

@@ -1,0 +1,146 @@
+"""`fit` from Python: the kinds of data, what a result offers, and what it says about bad data."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import threading
+import time
+
+import neural_compiler as nc
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.optimize
+import torch
+
+DECAY = "(param a 1) (param k 1 :min 0) (* a (exp (- (* k t))))"
+
+
+def data(noise: float = 0.02) -> dict[str, np.ndarray]:
+    t = np.linspace(0, 4, 40)
+    return {"t": t, "y": 3 * np.exp(-0.7 * t) + noise * np.random.default_rng(1).normal(size=40)}
+
+
+def test_values_and_errors_are_those_of_curve_fit() -> None:
+    given = data()
+    found = nc.fit(DECAY, given)
+    best, covariance = scipy.optimize.curve_fit(lambda t, a, k: a * np.exp(-k * t), given["t"], given["y"], p0=[1, 1], xtol=1e-14, ftol=1e-14, gtol=1e-14)
+    np.testing.assert_allclose([found.params["a"], found.params["k"]], best, rtol=1e-7)
+    np.testing.assert_allclose(found.covariance, covariance, rtol=1e-4)
+    np.testing.assert_allclose([p.stderr for p in found.params.values()], np.sqrt(np.diag(covariance)), rtol=1e-4)
+    low, high = found.params["k"].ci95
+    assert low < best[1] < high and found.converged and found.starts_agreed >= 2
+    assert found.correlation[0, 0] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame, pa.table, lambda d: pd.DataFrame(d).astype({"t": "Float64"})])
+def test_every_kind_of_table(make: object) -> None:
+    found = nc.fit(DECAY, make(data()))  # type: ignore[operator]
+    assert found.params == nc.fit(DECAY, data()).params
+
+
+def test_what_a_result_offers() -> None:
+    found = nc.fit(DECAY, data(), target="y")
+    t = np.array([0.0, 1.0])
+    expected = found.params["a"] * np.exp(-found.params["k"] * t)
+    np.testing.assert_allclose(found.predict({"t": t}), expected, rtol=1e-14)
+    np.testing.assert_allclose(found.predict(), found.predicted, rtol=1e-14)
+    np.testing.assert_allclose(found.residuals, data()["y"] - found.predicted)
+    text = found.summary()
+    assert text.splitlines()[0].split() == ["parameter", "value", "std.", "error", "95", "%", "interval"] and "40 observations of `y`" in text
+    assert "<table>" in found._repr_html_() and "<svg" in found._repr_html_()
+    assert len(found.plot().axes) == 2
+    again = pickle.loads(pickle.dumps(found))
+    assert again.params == found.params and again.params["k"].stderr == found.params["k"].stderr
+    module = found.module
+    torch.testing.assert_close(module(t=torch.from_numpy(t)).detach().numpy(), expected, rtol=1e-15, atol=0)
+    assert module.k.requires_grad and module.bounds == {"k": (0.0, None)}
+
+
+def test_vectors_as_arrays_of_rows() -> None:
+    rng = np.random.default_rng(0)
+    r = rng.normal(size=(50, 3))
+    found = nc.fit("(param w [1 1 1]) (dot w r)", {"r": r, "y": r @ [1.0, -2.0, 3.0]})
+    np.testing.assert_allclose(found.values["w"], [1, -2, 3], rtol=1e-12)
+    assert list(found.params) == ["w[0]", "w[1]", "w[2]"]
+
+
+def test_a_differential_equation_in_groups() -> None:
+    model = "(param k 1 :min 0) (state x x0) (derive x (* (- k) x))"
+    t = np.tile(np.linspace(0, 2, 9), 2)
+    x0 = np.repeat([1.0, 5.0], 9)
+    frame = pd.DataFrame({"t": t, "x": x0 * np.exp(-1.3 * t), "x0": x0, "who": np.repeat(["ann", "bob"], 9)})
+    found = nc.fit(model, frame, time="t", group="who")
+    assert found.params["k"] == pytest.approx(1.3, rel=1e-5)
+    path = found.predict(frame)
+    np.testing.assert_allclose(path["x"], frame["x"], rtol=1e-4)
+    states = nc.odeint(found.module, {"x": torch.tensor([1.0, 5.0], dtype=torch.float64)}, t[:9])
+    np.testing.assert_allclose(states["x"].detach().numpy().T.ravel(), path["x"], rtol=1e-4)
+
+
+def test_options_reach_the_fit() -> None:
+    given = data() | {"s": np.full(40, 0.02)}
+    np.testing.assert_allclose(nc.fit(DECAY, given, target="y", sigma="s").cost, nc.fit(DECAY, data(), sigma=0.02).cost, rtol=1e-9)
+    given["y"][3] = 50.0
+    robust = nc.fit(DECAY, given, target="y", loss="cauchy")
+    assert robust.params["k"] == pytest.approx(0.7, abs=0.02) and abs(nc.fit(DECAY, given, target="y").params["k"] - 0.7) > 0.1
+    held = nc.fit(DECAY, data(), holdout=0.25, profile=True, seed=3)
+    assert held.observations == 30 and held.holdout is not None and held.params["k"].profile is not None
+    assert held.params == nc.fit(DECAY, data(), holdout=0.25, profile=True, seed=3, threads=1).params
+
+
+def test_bad_data_are_named_by_row_and_column() -> None:
+    bad = data()
+    bad["y"][4] = np.nan
+    gone = pd.DataFrame(data()).astype({"y": "Float64"})
+    gone.loc[6, "y"] = pd.NA
+    cases = [
+        (bad, {}, "bad-value", "row 5, column `y`"),
+        (gone, {}, "bad-value", "row 7, column `y`"),
+        ({"time": [1.0], "y": [1.0]}, {"target": "y"}, "missing-column", "no column `t`"),
+        (data() | {"t": np.array(["a"] * 40)}, {"target": "y"}, "missing-column", "the column `t` holds text"),
+        (data() | {"y": [1.0]}, {}, "uneven-columns", "1 rows"),
+        ({"t": [1.0], "y": [1.0]}, {}, "too-few-rows", "1 observations"),
+        (data(), {"sigma": -1.0}, "bad-sigma", "positive"),
+    ]
+    for given, options, code, words in cases:
+        with pytest.raises(nc.FitError, match=words) as caught:
+            nc.fit(DECAY, given, **options)  # type: ignore[arg-type]
+        assert caught.value.code == code == pickle.loads(pickle.dumps(caught.value)).code
+    with pytest.raises(TypeError, match="a dict of arrays"):
+        nc.fit(DECAY, 3)
+    with pytest.raises(ValueError, match="the method is one of auto"):
+        nc.fit(DECAY, data(), method="magic")
+    with pytest.raises(nc.CompileError, match="unknown-function"):
+        nc.fit("(param k 1) (sqr k)", data())
+
+
+LONG = "(param a 1) (param b 1) (param c 1) (param d 1) (param e 1) (+ (* a (sin (* b t))) (* c (sin (+ d (* e t)))))"
+
+
+def test_progress_is_told_and_its_errors_arrive() -> None:
+    t = np.linspace(0, 50, 20000)
+    given = {"t": t, "y": np.sin(7.3 * t) * np.cos(0.01 * t * t)}
+    told: list[tuple[int, int, float]] = []
+    nc.fit(LONG, given, starts=40, progress=lambda *news: told.append(news))
+    assert told and all(0 <= done <= of and cost >= 0 for done, of, cost in told)
+
+    def fail(*_: object) -> None:
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        nc.fit(LONG, given, starts=40, progress=fail)
+
+
+def test_ctrl_c_keeps_the_best_so_far() -> None:
+    t = np.linspace(0, 50, 200_000)
+    given = {"t": t, "y": np.sin(7.3 * t) * np.cos(0.01 * t * t)}
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    begun = time.monotonic()
+    found = nc.fit(LONG, given, starts=5000)
+    assert not found.converged and "best values so far" in found.message and time.monotonic() - begun < 60
+    assert np.isfinite(list(found.params.values())).all()

@@ -1,0 +1,152 @@
+"""`odeint` against closed forms, SciPy and torchdiffeq; its gradients against theirs and by differences."""
+
+from __future__ import annotations
+
+import math
+
+import neural_compiler as nc
+import numpy as np
+import pytest
+import scipy.integrate
+import torch
+import torchdiffeq
+from neural_compiler.nn.steppers import adaptive
+
+F64 = torch.float64
+SPRING = "(param k 4.0) (state x 1.0) (state v 0.0) (derive x v) (derive v (* (- k) x))"
+HUNT = """
+(param a 1.1) (param b 0.4) (param c 0.4) (param d 0.1)
+(state x 10) (state y 5)
+(derive x (- (* a x) (* b x y)))
+(derive y (- (* d x y) (* c y)))
+"""
+TIMES = torch.linspace(0, 8, 17, dtype=F64)
+START = torch.tensor([10.0, 5.0], dtype=F64)
+
+
+def hunt(t: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    prey, predators = y.unbind(-1)
+    return torch.stack([1.1 * prey - 0.4 * prey * predators, 0.1 * prey * predators - 0.4 * predators], -1)
+
+
+def test_closed_form() -> None:
+    times = torch.linspace(0, 3, 31, dtype=F64)
+    for method, options, error in [("dopri5", {"rtol": 1e-10}, 1e-8), ("rk4", {"step": 0.01}, 1e-8), ("euler", {"step": 1e-3}, 2e-2)]:
+        with torch.no_grad():
+            path = nc.odeint(nc.compile_scheme(SPRING), {"x": torch.tensor(1.0, dtype=F64)}, times, method=method, **options)
+        assert path["x"].dtype == F64 and path["x"].shape == (31,)
+        assert float((path["x"] - torch.cos(2 * times)).abs().max()) < error
+        assert float((path["v"] + 2 * torch.sin(2 * times)).abs().max()) < 2 * error
+
+
+def test_against_scipy() -> None:
+    expected = scipy.integrate.solve_ivp(lambda t, y: hunt(torch.tensor(t), torch.from_numpy(y)).numpy(), (0, 8), START.numpy(), "DOP853", TIMES.numpy(), rtol=1e-12, atol=1e-12)
+    found = nc.odeint(nc.compile_scheme(HUNT), START, TIMES, rtol=1e-10)
+    np.testing.assert_allclose(found.detach().numpy(), expected.y.T, rtol=1e-7)
+
+
+def test_rk4_is_that_of_torchdiffeq_with_the_classical_tableau() -> None:
+    # Theirs is the 3/8 rule: both are of fourth order, so a step of h differs by h^5.
+    ours = nc.odeint(nc.compile_scheme(HUNT), START, TIMES, method="rk4", step=0.01)
+    theirs = torchdiffeq.odeint(hunt, START, TIMES, method="rk4", options={"step_size": 0.01})
+    torch.testing.assert_close(ours, theirs, rtol=1e-7, atol=1e-7)
+
+
+def exact(t: float) -> torch.Tensor:
+    return torch.tensor([math.cos(2 * t), -2 * math.sin(2 * t)], dtype=F64)
+
+
+def test_fourth_and_fifth_order() -> None:
+    spring = nc.compile_scheme(SPRING)
+    y0 = torch.tensor([1.0, 0.0], dtype=F64)
+    errors = [abs(float(nc.odeint(spring, y0, [0.0, 1.0], method="rk4", step=h)[-1, 0]) - math.cos(2)) for h in (0.1, 0.05)]
+    assert 3.8 < math.log2(errors[0] / errors[1]) < 4.3
+    # One step of the fifth order is wrong by the sixth power of its length; loose tolerances let it be one.
+    f = lambda t, y: torch.stack([y[1], -4 * y[0]])
+    errors = [float((adaptive(lambda t, y: [f(t, y[0])], [y0], torch.tensor([0.0, h], dtype=F64), 1e9, 1e9, 9, None, h)[-1][0] - exact(h)).norm()) for h in (0.1, 0.05)]
+    assert 5.8 < math.log2(errors[0] / errors[1]) < 6.2
+
+
+@pytest.mark.parametrize("method", ["dopri5", "rk4"])
+def test_gradients_are_those_of_torchdiffeq(method: str) -> None:
+    module = nc.compile_scheme(HUNT)
+    y0 = START.clone().requires_grad_()
+    options = {"rtol": 1e-10} if method == "dopri5" else {"step": 0.02}
+    loss = nc.odeint(module, y0, TIMES, method=method, **options).square().sum()
+    found = torch.autograd.grad(loss, [y0, module.a, module.d])
+    a, d = (torch.tensor(v, dtype=F64, requires_grad=True) for v in (1.1, 0.1))
+
+    def field(t: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        prey, predators = y.unbind(-1)
+        return torch.stack([a * prey - 0.4 * prey * predators, d * prey * predators - 0.4 * predators], -1)
+
+    theirs = torchdiffeq.odeint(field, y0, TIMES, rtol=1e-11, atol=1e-12).square().sum()
+    for ours, expected in zip(found, torch.autograd.grad(theirs, [y0, a, d])):
+        torch.testing.assert_close(ours, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_gradcheck() -> None:
+    module = nc.compile_scheme("[v (- (* (- k) x) (* c v) (* -1 f))]", inputs=["x", "v", "k", "c", "f"])
+
+    def end(x: torch.Tensor, v: torch.Tensor, k: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
+        path = nc.odeint(module, {"x": x, "v": v}, t, method="rk4", step=0.2, inputs={"k": k, "c": 0.3, "f": lambda t: torch.sin(3 * t)})
+        return path["x"]
+
+    values = [torch.tensor(v, dtype=F64, requires_grad=True) for v in (1.0, 0.2, 2.5, [0.0, 0.5, 1.25])]
+    assert torch.autograd.gradcheck(end, values) and torch.autograd.gradgradcheck(end, values)
+
+
+def test_a_batch_and_a_network_inside() -> None:
+    torch.manual_seed(0)
+    physics = nc.compile_scheme("[v (- u (sin x))]", inputs=["x", "v", "u"])
+    net = torch.nn.Linear(2, 1, dtype=F64)
+    y0 = torch.randn(5, 2, dtype=F64)
+    path = nc.odeint(lambda t, y: physics(x=y[:, 0], v=y[:, 1], u=net(y)[:, 0]), y0, torch.linspace(0, 1, 4, dtype=F64), method="rk4")
+    assert path.shape == (4, 5, 2)
+    path.square().sum().backward()
+    assert net.weight.grad is not None and bool(torch.isfinite(net.weight.grad).all())
+    one = nc.odeint(lambda t, y: physics(x=y[:, 0], v=y[:, 1], u=net(y)[:, 0]), y0[2:3], torch.linspace(0, 1, 4, dtype=F64), method="rk4")
+    torch.testing.assert_close(path[:, 2:3], one, rtol=1e-14, atol=1e-14)
+
+
+def test_vector_states_time_and_backward_in_time() -> None:
+    decay = nc.compile_scheme("(param k 0.5) (state u [1 2 3]) (state w 1) (derive u (* (- k) u)) (derive w (* -2 t w))")
+    path = nc.odeint(decay, {"u": torch.ones(4, 3, dtype=F64)}, [0.0, 2.0], rtol=1e-10)
+    torch.testing.assert_close(path["u"][-1].detach(), torch.full((4, 3), math.exp(-1), dtype=F64), rtol=1e-8, atol=0)
+    torch.testing.assert_close(path["w"][-1].detach(), torch.full((4,), math.exp(-4), dtype=F64), rtol=1e-7, atol=0)
+    back = nc.odeint(decay, {"u": path["u"][-1], "w": path["w"][-1]}, [2.0, 0.0], rtol=1e-10)
+    torch.testing.assert_close(back["u"][-1].detach(), torch.ones(4, 3, dtype=F64), rtol=1e-8, atol=0)
+
+
+def test_types_follow_the_initial_values() -> None:
+    for dtype in (torch.float32, F64):
+        assert nc.odeint(nc.compile_scheme(SPRING), START.to(dtype), TIMES)[-1].dtype == dtype
+
+
+def test_what_cannot_be_solved_says_so() -> None:
+    burst = nc.compile_scheme("(state x 1) (derive x (* x x))")
+    with pytest.raises(RuntimeError, match="at 1: it may be stiff, or its solution may not exist"):
+        nc.odeint(burst, None, torch.tensor([0.0, 2.0], dtype=F64))
+    stiff = nc.compile_scheme("(state x 0) (derive x (* 1e9 (- (cos t) x)))")
+    with pytest.raises(RuntimeError, match="more than 1000 steps"):
+        nc.odeint(stiff, None, [0.0, 1.0], max_steps=1000)
+
+
+def test_mistakes() -> None:
+    spring = nc.compile_scheme(SPRING)
+    forced = nc.compile_scheme("(state x 1) (derive x (* f x))")
+    mistakes = [
+        (ValueError, "method is one of dopri5", lambda: nc.odeint(spring, START, TIMES, method="rk5")),
+        (ValueError, "no state `z`; there are x, v", lambda: nc.odeint(spring, {"z": 1.0}, TIMES)),
+        (ValueError, "runs over the states x, v", lambda: nc.odeint(spring, torch.ones(3), TIMES)),
+        (ValueError, "without repeating", lambda: nc.odeint(spring, START, [0.0, 1.0, 1.0])),
+        (ValueError, "finite", lambda: nc.odeint(spring, START, [0.0, math.nan])),
+        (TypeError, "the input `f` of the module must be given in `inputs`", lambda: nc.odeint(forced, None, TIMES)),
+        (TypeError, "initial value is a tensor", lambda: nc.odeint(hunt, None, TIMES)),
+        (ValueError, r"shape of the state, \[2\], not \[3\]", lambda: nc.odeint(lambda t, y: torch.ones(3), START, TIMES)),
+        (ValueError, "vector of 2 derivatives", lambda: nc.odeint(nc.compile_scheme("[x v 1]"), {"x": 1.0, "v": 0.0}, TIMES)),
+        (ValueError, "positive", lambda: nc.odeint(spring, START, TIMES, step=0.0)),
+    ]
+    for kind, words, act in mistakes:
+        with pytest.raises(kind, match=words):
+            act()

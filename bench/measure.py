@@ -1,13 +1,16 @@
 """Times contenders side by side. In: a case and the contenders; out: seconds per call of each, or why it has none.
 
 All contenders of a case are made ready and verified first; then they take turns, round after round, so that whatever else the
-machine does hits all alike. The best round counts: noise only ever adds. One thread is timed by the processor time of the whole
+machine does hits all alike. Their order is drawn anew for each round and a call that is not timed comes before each sample, because
+helper threads of one library, still spinning, and its columns in the caches would be charged to whoever always follows it. The best
+round counts: noise only ever adds. One thread is timed by the processor time of the whole
 process (helper threads of a library included), which does not run while others have the core; several by the wall clock.
 """
 
 from __future__ import annotations
 
 import gc
+import random
 import statistics
 import time
 from collections.abc import Callable
@@ -93,13 +96,14 @@ def measure(case: Case, modules: dict[str, ModuleType], effort: Effort) -> dict[
     for contender in racing.values():
         calibrate(contender, effort)
     samples: dict[str, list[float]] = {name: [] for name in racing}
+    shuffled = random.Random(0)
     gc.collect()
     gc.disable()
     try:
         for turn in range(effort.rounds):
-            order = list(racing)
-            for name in order[turn % len(order) :] + order[: turn % len(order)] if order else []:
+            for name in shuffled.sample(list(racing), len(racing)):
                 if turn < racing[name].rounds:
+                    racing[name].repeat(1)
                     samples[name].append(seconds(racing[name], racing[name].times))
     finally:
         gc.enable()

@@ -20,6 +20,12 @@ pub(crate) const COS: [f64; 6] =
 pub(crate) const SIN_F32: [f64; 4] = [-0.16666666641637154, 0.008333329386943585, -0.0001983933504671181, 2.7183125478383316e-06];
 /// as COS, for f32; error 2^-43.2.
 pub(crate) const COS_F32: [f64; 4] = [0.04166666662283988, -0.0013888883754190357, 2.4799520179172554e-05, -2.7210249816359686e-07];
+/// (e^r - 1 - r)/r^2 in r, |r| <= ln(2)/2, absolute error; error 2^-28.3.
+pub(crate) const EXP_SINGLE: [f32; 5] = [0.5, 0.166665181517601, 0.04166620969772339, 0.008368884213268757, 0.0013950273860245943];
+/// as SIN, in f32; error 2^-28.1.
+pub(crate) const SIN_SINGLE: [f32; 3] = [-0.16666655242443085, 0.008332177996635437, -0.00019517273176461458];
+/// as COS, in f32; error 2^-33.3.
+pub(crate) const COS_SINGLE: [f32; 3] = [0.04166664555668831, -0.0013887366512790322, 2.4438366381218657e-05];
 /// (2 atanh(s)/s - 2)/s^2 in s^2, s = f/(2+f), 1+f in [sqrt(1/2), sqrt(2)], error relative to the logarithm; error 2^-59.5.
 pub(crate) const LOG: [f64; 7] =
     [0.6666666666666734, 0.399999999994157, 0.2857142874218702, 0.2222219859067581, 0.18183563575331, 0.15314066057047512, 0.14795827319728821];
@@ -178,6 +184,18 @@ pub(crate) const LN2_REST: f64 = 5.497923018708371e-14;
 pub(crate) const LOG10_2_SHORT: f64 = 0.30102999566383914;
 /// log10 2 - LOG10_2_SHORT.
 pub(crate) const LOG10_2_REST: f64 = 1.42050232272661e-13;
+/// 1/ln 2 in f32.
+pub(crate) const LOG2E_SINGLE: f32 = 1.4426950216293335;
+/// ln 2, first 15 bits: its product with any exponent of an f32 is exact.
+pub(crate) const LN2_SHORT_SINGLE: f32 = 0.693145751953125;
+/// ln 2 - LN2_SHORT_SINGLE.
+pub(crate) const LN2_REST_SINGLE: f32 = 1.428606765330187e-06;
+/// 2/pi in f32.
+pub(crate) const TWO_OVER_PI_SINGLE: f32 = 0.6366197466850281;
+/// pi/2 in f32, the next 10 bits, and the rest.
+pub(crate) const PIO2_HI_SINGLE: f32 = 1.5707963705062866;
+pub(crate) const PIO2_MID_SINGLE: f32 = -4.371395334601402e-08;
+pub(crate) const PIO2_LO_SINGLE: f32 = 2.5633440682570896e-12;
 /// The first 1280 bits of 2/pi after the binary point, most significant word first.
 pub(crate) const TWO_OVER_PI: [u64; 20] = [
     0xa2f9836e4e441529,

@@ -1,29 +1,39 @@
-//! Double-double helpers: error-free sums and products of f64.
+//! Double-double helpers: error-free sums and products.
 //!
-//! In: f64 values. Out: pairs `(hi, lo)` whose unevaluated sum is the exact result (or, where the text says
+//! In: f64 values, or any `Num`. Out: pairs `(hi, lo)` whose unevaluated sum is the exact result (or, where the text says
 //! so, the result within 2^-104 relative). Everything is branch-free and vectorises; products use `mul_add`,
 //! whose single rounding is the same at every SIMD level.
 
+use crate::num::Num;
+
 /// `a + b` exactly: `hi` is the rounded sum, `lo` what the rounding dropped (Knuth; any order of magnitudes).
 #[inline(always)]
-pub fn two_sum(a: f64, b: f64) -> (f64, f64) {
+pub fn two_sum<V: Num>(a: V, b: V) -> (V, V) {
     let s = a + b;
     let t = s - a;
     (s, (a - (s - t)) + (b - t))
 }
 
+/// `a - b` exactly, likewise.
+#[inline(always)]
+pub fn two_difference<V: Num>(a: V, b: V) -> (V, V) {
+    let s = a - b;
+    let t = s - a;
+    (s, (a - (s - t)) - (b + t))
+}
+
 /// `a + b` exactly when `|a| >= |b|` or `a == 0` (Dekker): two operations fewer than [`two_sum`].
 #[inline(always)]
-pub fn fast_two_sum(a: f64, b: f64) -> (f64, f64) {
+pub fn fast_two_sum<V: Num>(a: V, b: V) -> (V, V) {
     let s = a + b;
     (s, b - (s - a))
 }
 
 /// `a * b` exactly, barring underflow.
 #[inline(always)]
-pub fn two_prod(a: f64, b: f64) -> (f64, f64) {
+pub fn two_prod<V: Num>(a: V, b: V) -> (V, V) {
     let p = a * b;
-    (p, a.mul_add(b, -p))
+    (p, a.mul_sub(b, p))
 }
 
 /// `a * a` exactly, barring underflow.

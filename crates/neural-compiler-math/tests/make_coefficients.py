@@ -69,6 +69,11 @@ def remez(g, w, a, b, n, rounds=12):
     return best
 
 
+def single(x):
+    """x rounded to single precision."""
+    return struct.unpack("<f", struct.pack("<f", float(x)))[0]
+
+
 def d(x):
     """x rounded to double (round to nearest even)."""
     return float(mpf(x))
@@ -88,14 +93,14 @@ out = ["//! Polynomials and constants of the kernels, written by tests/make_coef
        "#![allow(clippy::excessive_precision, clippy::approx_constant, clippy::unreadable_literal)]", ""]
 
 
-def poly(name, what, g, w, a, b, n, low_name=None):
+def poly(name, what, g, w, a, b, n, low_name=None, type="f64"):
     top, c = remez(g, w, a, b, n)
     e = float(log(top, 2))
     print(f"{name}: {n} terms, error 2^{e:.2f}", flush=True)
     out.append(f"/// {what}; error 2^{e:.1f}.")
-    out.append(f"pub(crate) const {name}: [f64; {n}] = [")
+    out.append(f"pub(crate) const {name}: [{type}; {n}] = [")
     for k in c:
-        out.append(f"    {lit(d(k))},")
+        out.append(f"    {lit(single(k) if type == 'f32' else d(k))},")
     out.append("];")
     if low_name:
         out.append(f"/// What the rounding of {name}[0] dropped.")
@@ -124,6 +129,9 @@ poly("SIN", "(sin r - r)/r^3 in r^2, |r| <= pi/4, error relative to sin", lambda
 poly("COS", "(cos r - 1 + r^2/2)/r^4 in r^2, |r| <= pi/4, absolute error", lambda z: (cos(sqrt(z)) - 1 + z / 2) / z ** 2, lambda z: z * z, 0, T, 6)
 poly("SIN_F32", "as SIN, for f32", lambda z: (sin(sqrt(z)) / sqrt(z) - 1) / z, lambda z: z, 0, T, 4)
 poly("COS_F32", "as COS, for f32", lambda z: (cos(sqrt(z)) - 1 + z / 2) / z ** 2, lambda z: z * z, 0, T, 4)
+poly("EXP_SINGLE", "(e^r - 1 - r)/r^2 in r, |r| <= ln(2)/2, absolute error", lambda r: (exp(r) - 1 - r) / r ** 2 if r else mpf("0.5"), lambda r: r * r, -R, R, 5, type="f32")
+poly("SIN_SINGLE", "as SIN, in f32", lambda z: (sin(sqrt(z)) / sqrt(z) - 1) / z, lambda z: z, 0, T, 3, type="f32")
+poly("COS_SINGLE", "as COS, in f32", lambda z: (cos(sqrt(z)) - 1 + z / 2) / z ** 2, lambda z: z * z, 0, T, 3, type="f32")
 S = ((sqrt(2) - 1) / (sqrt(2) + 1)) ** 2 * (1 + mpf(2) ** -20)
 poly("LOG", "(2 atanh(s)/s - 2)/s^2 in s^2, s = f/(2+f), 1+f in [sqrt(1/2), sqrt(2)], error relative to the logarithm", lambda z: (2 * atanh(sqrt(z)) / sqrt(z) - 2) / z, lambda z: z / 2, 0, S, 7)
 poly("LOG_F32", "as LOG, for f32", lambda z: (2 * atanh(sqrt(z)) / sqrt(z) - 2) / z, lambda z: z / 2, 0, S, 5)
@@ -165,6 +173,22 @@ out.append("/// log10 2, first 42 bits.")
 out.append(f"pub(crate) const LOG10_2_SHORT: f64 = {lit(d(h))};")
 out.append("/// log10 2 - LOG10_2_SHORT.")
 out.append(f"pub(crate) const LOG10_2_REST: f64 = {lit(d(log(2, 10) - h))};")
+# the same in single precision: products with an exponent below 2^8, or with a quadrant below 2^12, are exact
+out.append("/// 1/ln 2 in f32.")
+out.append(f"pub(crate) const LOG2E_SINGLE: f32 = {lit(single(1 / log(2)))};")
+h = mpf(floor(log(2) * mpf(2) ** 15)) / mpf(2) ** 15
+out.append("/// ln 2, first 15 bits: its product with any exponent of an f32 is exact.")
+out.append(f"pub(crate) const LN2_SHORT_SINGLE: f32 = {lit(single(h))};")
+out.append("/// ln 2 - LN2_SHORT_SINGLE.")
+out.append(f"pub(crate) const LN2_REST_SINGLE: f32 = {lit(single(log(2) - h))};")
+out.append("/// 2/pi in f32.")
+out.append(f"pub(crate) const TWO_OVER_PI_SINGLE: f32 = {lit(single(2 / pi))};")
+r = pi / 2 - mpf(single(pi / 2))
+h = mpf(floor(r * mpf(2) ** 34 + mpf(1) / 2)) / mpf(2) ** 34
+out.append("/// pi/2 in f32, the next 10 bits, and the rest.")
+out.append(f"pub(crate) const PIO2_HI_SINGLE: f32 = {lit(single(pi / 2))};")
+out.append(f"pub(crate) const PIO2_MID_SINGLE: f32 = {lit(single(h))};")
+out.append(f"pub(crate) const PIO2_LO_SINGLE: f32 = {lit(single(r - h))};")
 # 2/pi, first 64*20 bits after the point
 mp.prec = 1500
 v = int(floor(2 / pi * mpf(2) ** (64 * 20)))

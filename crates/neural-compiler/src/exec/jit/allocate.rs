@@ -10,13 +10,18 @@
 use super::Declined;
 use super::assemble::{Address, Assembler, Label, Note, Operand, memory_argument};
 use super::homes::{Home, Homes};
-use super::ir::{Class, Code, Def, Item, Prim, Value};
+use super::ir::{Class, Code, Def, Function, Item, Prim, Value};
+use super::mend::{self, Detour};
+use super::pace;
 use super::schedule::{Task, body};
 use iced_x86::{Code as Op, Register};
 use rustc_hash::FxHashMap;
 
 /// Vectors side by side at most.
-pub(super) const MOST_COPIES: usize = 4;
+pub(super) const MOST_COPIES: usize = 8;
+
+/// Vectors side by side where the machine finds enough to do among them anyway.
+const USUAL_COPIES: usize = 4;
 
 const NEVER: u32 = u32::MAX;
 const NONE: u8 = u8::MAX;
@@ -121,9 +126,12 @@ pub(super) fn fuse(shape: &Shape<'_>, tables: &mut Tables, asm: &mut Assembler, 
     let mut touched: Vec<Value> = Vec::new();
     let (next, pressure) = survey(shape, tables, &flat, &mut touched);
     let registers = asm.registers(Class::Number).len() as u32;
-    let mut copies = if once { 1 } else { MOST_COPIES };
+    let mut copies = if once { 1 } else { USUAL_COPIES };
     while copies > 1 && (pressure * copies as u32 + 3 > registers || flat.len() * copies > 320) {
         copies /= 2;
+    }
+    if !once {
+        copies = copies.max(pace::copies(shape.code, tasks));
     }
     let before = asm.mark();
     let mut pins = true;
@@ -309,6 +317,8 @@ struct Fuse<'a, 'b> {
     read: i32,
     /// Loops being emitted: start, the pinned registers, what they hold.
     loops: Vec<OpenLoop>,
+    /// Calls for rare lanes, to be emitted behind the loop.
+    detours: Vec<(Label, Detour)>,
     bail: Label,
 }
 
@@ -342,6 +352,7 @@ impl<'a, 'b> Fuse<'a, 'b> {
             pending: Vec::new(),
             read: 0,
             loops: Vec::new(),
+            detours: Vec::new(),
             bail,
         }
     }
@@ -384,7 +395,25 @@ impl<'a, 'b> Fuse<'a, 'b> {
             self.asm.set(Register::EAX, 0);
             self.asm.jump(Op::Jmp_rel32_64, leave);
         }
+        self.mend();
         Ok(Fused { entry, spills: self.spills, copies: self.copies })
+    }
+
+    /// Where functions are called for rare lanes, out of the way.
+    fn mend(&mut self) {
+        if self.detours.is_empty() {
+            return;
+        }
+        self.asm.note(Note::Frame("functions of rare arguments"));
+        let save = self.behind_pool(self.spills);
+        self.spills += mend::SAVED_VECTORS;
+        let routine = self.asm.label();
+        for (label, detour) in std::mem::take(&mut self.detours) {
+            self.asm.bind(label);
+            mend::detour(self.asm, &detour, save, routine);
+        }
+        self.asm.bind(routine);
+        mend::routine(self.asm, POOL, save);
     }
 
     /// Gives a register to the address of each column, as far as they last.
@@ -589,13 +618,18 @@ impl<'a, 'b> Fuse<'a, 'b> {
         Ok(r)
     }
 
-    /// Lets go of a value's register when nothing reads it any more.
-    fn done_with(&mut self, v: Value, copy: usize) {
+    /// Whether nothing reads a value behind the task at hand, so that its register may be overwritten.
+    fn dies(&self, v: Value, copy: usize) -> bool {
         let i = v.0 as usize;
         let r = self.t.register[i][copy];
-        let class = self.shape.code.class(v);
-        if r != NONE && self.t.upcoming[i] == NEVER && !self.is_pinned(class, r) {
-            self.release(self.asm.held_in(class), r, v);
+        r != NONE && self.t.upcoming[i] == NEVER && !self.is_pinned(self.shape.code.class(v), r)
+    }
+
+    /// Lets go of a value's register when nothing reads it any more.
+    fn done_with(&mut self, v: Value, copy: usize) {
+        if self.dies(v, copy) {
+            let r = self.t.register[v.0 as usize][copy];
+            self.release(self.asm.held_in(self.shape.code.class(v)), r, v);
         }
     }
 
@@ -665,7 +699,8 @@ impl<'a, 'b> Fuse<'a, 'b> {
         self.read = copy as i32;
         let class = self.shape.code.class(v);
         // Several instructions read the arguments of these, so that the result needs a register of its own.
-        let apart = matches!(prim, Prim::Max | Prim::MulSub | Prim::NegMulAdd);
+        let fused = matches!(prim, Prim::MulAdd | Prim::MulSub | Prim::NegMulAdd);
+        let apart = matches!(prim, Prim::Max | Prim::Mend(_)) || fused;
         if !apart {
             self.unlock();
             for a in args {
@@ -680,8 +715,24 @@ impl<'a, 'b> Fuse<'a, 'b> {
                 }
             }
         }
-        let out = self.free_register(class)?;
+        // A fused instruction overwrites its first factor: in place, if nobody reads it any more.
+        let first = args.first().map(|_| args[order[0]]);
+        let in_place = fused && first.is_some_and(|a| self.dies(a, copy) && args.iter().filter(|&&b| b == a).count() == 1);
+        let out = match (operands[0], first) {
+            (Operand::Register(r), Some(a)) if in_place => {
+                self.release(self.asm.held_in(class), r, a);
+                r
+            }
+            _ => self.free_register(class)?,
+        };
         self.asm.operation(prim, out, &operands[..args.len()]);
+        if let (Prim::Mend(Function(f)), [Operand::Register(mask), _, Operand::Register(x)]) = (prim, operands) {
+            let (detour, back) = (self.asm.label(), self.asm.label());
+            self.asm.test_any(&[mask]);
+            self.asm.jump(Op::Jne_rel32_64, detour);
+            self.asm.bind(back);
+            self.detours.push((detour, Detour { f, mask, x, out, back }));
+        }
         self.unlock();
         self.hold(class, out, v, copy);
         if apart {

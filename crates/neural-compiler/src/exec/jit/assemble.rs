@@ -237,6 +237,20 @@ impl Assembler {
         if self.failed { Err(Declined::Encoding) } else { Ok((bytes, self.notes)) }
     }
 
+    pub(super) fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    /// The bits of a mask, a lane each, in a general register.
+    pub(super) fn mask_bits(&mut self, to: Register, mask: u8) {
+        let i = if self.wide {
+            Instruction::with2(Code::VEX_Kmovq_r64_kr, to, self.mask(mask))
+        } else {
+            Instruction::with2(typed!(self, VEX_Vmovmskps_r64_ymm, VEX_Vmovmskpd_r64_ymm), to, self.vector(mask))
+        };
+        self.emit(i);
+    }
+
     // Vectors and masks.
 
     pub(super) fn load(&mut self, class: Class, to: u8, from: Address) {
@@ -304,6 +318,8 @@ impl Assembler {
             Prim::Lower => Some(typed!(self, EVEX_Vminps_zmm_k1z_zmm_zmmm512b32_sae, EVEX_Vminpd_zmm_k1z_zmm_zmmm512b64_sae)),
             Prim::Upper => Some(typed!(self, EVEX_Vmaxps_zmm_k1z_zmm_zmmm512b32_sae, EVEX_Vmaxpd_zmm_k1z_zmm_zmmm512b64_sae)),
             Prim::And => Some(typed!(self, EVEX_Vandps_zmm_k1z_zmm_zmmm512b32, EVEX_Vandpd_zmm_k1z_zmm_zmmm512b64)),
+            Prim::Scale => Some(typed!(self, EVEX_Vscalefps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vscalefpd_zmm_k1z_zmm_zmmm512b64_er)),
+            Prim::AddBits => Some(typed!(self, EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32, EVEX_Vpaddq_zmm_k1z_zmm_zmmm512b64)),
             Prim::Or => Some(typed!(self, EVEX_Vorps_zmm_k1z_zmm_zmmm512b32, EVEX_Vorpd_zmm_k1z_zmm_zmmm512b64)),
             Prim::Xor => Some(typed!(self, EVEX_Vxorps_zmm_k1z_zmm_zmmm512b32, EVEX_Vxorpd_zmm_k1z_zmm_zmmm512b64)),
             _ => None,
@@ -322,6 +338,17 @@ impl Assembler {
         };
         let spare = Register::K7;
         let i = match prim {
+            Prim::MulAdd => self.fused(typed!(self, EVEX_Vfmadd213ps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vfmadd213pd_zmm_k1z_zmm_zmmm512b64_er), to, args),
+            Prim::ShiftLeft(by) => {
+                let code = typed!(self, EVEX_Vpslld_zmm_k1z_zmmm512b32_imm8, EVEX_Vpsllq_zmm_k1z_zmmm512b64_imm8);
+                self.with_immediate(code, out, args[0], u32::from(by))
+            }
+            Prim::ShiftRight(by) => {
+                let code = typed!(self, EVEX_Vpsrld_zmm_k1z_zmmm512b32_imm8, EVEX_Vpsrlq_zmm_k1z_zmmm512b64_imm8);
+                self.with_immediate(code, out, args[0], u32::from(by))
+            }
+            Prim::HighBit => Instruction::with2(typed!(self, EVEX_Vpmovd2m_kr_zmm, EVEX_Vpmovq2m_kr_zmm), self.mask(to), self.vector(register(0))),
+            Prim::Mend(_) => return self.copied(to, args[1]),
             Prim::MulSub => self.fused(typed!(self, EVEX_Vfmsub213ps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vfmsub213pd_zmm_k1z_zmm_zmmm512b64_er), to, args),
             Prim::NegMulAdd => self.fused(typed!(self, EVEX_Vfnmadd213ps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vfnmadd213pd_zmm_k1z_zmm_zmmm512b64_er), to, args),
             Prim::Sqrt => {
@@ -333,7 +360,7 @@ impl Assembler {
             }
             Prim::Round(mode) => {
                 let code = typed!(self, EVEX_Vrndscaleps_zmm_k1z_zmmm512b32_imm8_sae, EVEX_Vrndscalepd_zmm_k1z_zmmm512b64_imm8_sae);
-                self.rounding(code, out, args[0], mode)
+                self.with_immediate(code, out, args[0], rounding(mode))
             }
             Prim::Max => {
                 // The instruction prefers a number to NaN; where there is a NaN, the sum is one.
@@ -377,17 +404,24 @@ impl Assembler {
                 Instruction::with3(typed!(self, VEX_Kandnw_kr_kr_kr, VEX_Kandnb_kr_kr_kr), self.mask(to), self.mask(register(1)), self.mask(register(0)))
             }
             Prim::Always => Instruction::with3(typed!(self, VEX_Kxnorw_kr_kr_kr, VEX_Kxnorb_kr_kr_kr), self.mask(to), self.mask(to), self.mask(to)),
-            Prim::Add | Prim::Sub | Prim::Mul | Prim::Div | Prim::Lower | Prim::Upper | Prim::And | Prim::Or | Prim::Xor => return,
+            Prim::Add | Prim::Sub | Prim::Mul | Prim::Div | Prim::Lower | Prim::Upper => return,
+            Prim::And | Prim::Or | Prim::Xor | Prim::Scale | Prim::AddBits => return,
         };
         self.emit(i);
     }
 
-    fn rounding(&mut self, code: Code, out: Register, x: Operand, mode: u8) -> Result<Instruction, iced_x86::IcedError> {
-        // Bit 3: no exception flags.
-        let immediate = u32::from(mode | 8);
+    fn with_immediate(&mut self, code: Code, out: Register, x: Operand, immediate: u32) -> Result<Instruction, iced_x86::IcedError> {
         match x {
             Operand::Register(r) => Instruction::with3(code, out, self.vector(r), immediate),
             Operand::Memory(m) => Instruction::with3(code, out, m.operand(), immediate),
+        }
+    }
+
+    fn copied(&mut self, to: u8, from: Operand) {
+        match from {
+            Operand::Register(r) if r == to => {}
+            Operand::Register(r) => self.copy(Class::Number, to, r),
+            Operand::Memory(m) => self.load(Class::Number, to, m),
         }
     }
 
@@ -410,6 +444,7 @@ impl Assembler {
             Prim::Lower => two(typed!(self, VEX_Vminps_ymm_ymm_ymmm256, VEX_Vminpd_ymm_ymm_ymmm256)),
             Prim::Upper => two(typed!(self, VEX_Vmaxps_ymm_ymm_ymmm256, VEX_Vmaxpd_ymm_ymm_ymmm256)),
             Prim::And | Prim::Keep | Prim::Both => two(and),
+            Prim::AddBits => two(typed!(self, VEX_Vpaddd_ymm_ymm_ymmm256, VEX_Vpaddq_ymm_ymm_ymmm256)),
             Prim::Or | Prim::Either => two(or),
             Prim::Xor => two(xor),
             // The instruction negates its first operand.
@@ -422,6 +457,19 @@ impl Assembler {
         }
         let scratch = self.scratch();
         let i = match prim {
+            Prim::MulAdd => self.fused(typed!(self, VEX_Vfmadd213ps_ymm_ymm_ymmm256, VEX_Vfmadd213pd_ymm_ymm_ymmm256), to, args),
+            Prim::ShiftLeft(by) => {
+                Instruction::with3(typed!(self, VEX_Vpslld_ymm_ymm_imm8, VEX_Vpsllq_ymm_ymm_imm8), out, self.vector(register(0)), u32::from(by))
+            }
+            Prim::ShiftRight(by) => {
+                Instruction::with3(typed!(self, VEX_Vpsrld_ymm_ymm_imm8, VEX_Vpsrlq_ymm_ymm_imm8), out, self.vector(register(0)), u32::from(by))
+            }
+            // Whether zero is above, as whole numbers.
+            Prim::HighBit => {
+                self.emit(Instruction::with3(xor, scratch, scratch, scratch));
+                Instruction::with3(typed!(self, VEX_Vpcmpgtd_ymm_ymm_ymmm256, VEX_Vpcmpgtq_ymm_ymm_ymmm256), out, scratch, self.vector(register(0)))
+            }
+            Prim::Mend(_) => return self.copied(to, args[1]),
             Prim::MulSub => self.fused(typed!(self, VEX_Vfmsub213ps_ymm_ymm_ymmm256, VEX_Vfmsub213pd_ymm_ymm_ymmm256), to, args),
             Prim::NegMulAdd => self.fused(typed!(self, VEX_Vfnmadd213ps_ymm_ymm_ymmm256, VEX_Vfnmadd213pd_ymm_ymm_ymmm256), to, args),
             Prim::Sqrt => {
@@ -433,7 +481,7 @@ impl Assembler {
             }
             Prim::Round(mode) => {
                 let code = typed!(self, VEX_Vroundps_ymm_ymmm256_imm8, VEX_Vroundpd_ymm_ymmm256_imm8);
-                self.rounding(code, out, args[0], mode)
+                self.with_immediate(code, out, args[0], rounding(mode))
             }
             Prim::Quiet => {
                 let x = register(0);
@@ -449,6 +497,8 @@ impl Assembler {
             }
             Prim::Always => Instruction::with4(compare, out, out, out, TRUE),
             Prim::Max
+            | Prim::Scale
+            | Prim::AddBits
             | Prim::Add
             | Prim::Sub
             | Prim::Mul
@@ -475,7 +525,7 @@ impl Assembler {
             self.failed = true;
             return Ok(Instruction::with(Code::Nopd));
         };
-        self.copy(Class::Number, to, a);
+        self.copied(to, Operand::Register(a));
         self.three(code, self.vector(to), self.vector(b), args[2])
     }
 
@@ -515,9 +565,16 @@ impl Assembler {
 pub(super) fn memory_argument(prim: Prim) -> Option<usize> {
     match prim {
         Prim::Add | Prim::Sub | Prim::Mul | Prim::Div | Prim::Lower | Prim::Upper | Prim::And | Prim::Or | Prim::Xor => Some(1),
-        Prim::Quiet | Prim::Compare(_) | Prim::Blend | Prim::Keep => Some(1),
-        Prim::MulSub | Prim::NegMulAdd => Some(2),
+        Prim::Quiet | Prim::Compare(_) | Prim::Blend | Prim::Keep | Prim::Mend(_) | Prim::Scale | Prim::AddBits => Some(1),
+        Prim::MulAdd | Prim::MulSub | Prim::NegMulAdd => Some(2),
         Prim::Sqrt | Prim::Round(_) => Some(0),
+        // Not in AVX2.
+        Prim::ShiftLeft(_) | Prim::ShiftRight(_) | Prim::HighBit => None,
         Prim::Max | Prim::Not | Prim::Both | Prim::Either | Prim::Without | Prim::Always => None,
     }
+}
+
+/// The operand of a rounding instruction; bit 3: no exception flags.
+fn rounding(mode: u8) -> u32 {
+    u32::from(mode | 8)
 }

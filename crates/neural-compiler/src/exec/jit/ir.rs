@@ -67,16 +67,29 @@ pub(super) enum Prim {
     And,
     Or,
     Xor,
-    /// `a b - c`, rounded once, for kernels that are written so.
+    /// `a b + c`, rounded once, for kernels that are written so.
+    MulAdd,
+    /// `a b - c`, rounded once.
     MulSub,
     /// `c - a b`, rounded once.
     NegMulAdd,
+    /// `a 2^b`, rounded once.
+    Scale,
+    /// The sum of the bits, as whole numbers.
+    AddBits,
+    ShiftLeft(u8),
+    ShiftRight(u8),
     Sqrt,
     /// To a whole number: 0 nearest, 1 down, 2 up, 3 towards zero.
     Round(u8),
     /// Every NaN of the first becomes the second.
     Quiet,
+    /// The number, computed by the function itself where the mask holds, which is rare. Arguments: mask, number, the function's
+    /// argument.
+    Mend(Function<math::Unary>),
     Compare(Test),
+    /// Whether the highest bit is set.
+    HighBit,
     /// The first where the mask holds, else the second. Arguments: mask, yes, no.
     Blend,
     /// The number where the mask holds, else +0. Arguments: mask, number.
@@ -93,7 +106,7 @@ pub(super) enum Prim {
 impl Prim {
     pub(super) fn class(self) -> Class {
         match self {
-            Prim::Compare(_) | Prim::Not | Prim::Both | Prim::Either | Prim::Without | Prim::Always => Class::Mask,
+            Prim::Compare(_) | Prim::HighBit | Prim::Not | Prim::Both | Prim::Either | Prim::Without | Prim::Always => Class::Mask,
             Prim::Add
             | Prim::Sub
             | Prim::Mul
@@ -104,8 +117,14 @@ impl Prim {
             | Prim::And
             | Prim::Or
             | Prim::Xor
+            | Prim::MulAdd
             | Prim::MulSub
             | Prim::NegMulAdd
+            | Prim::Scale
+            | Prim::AddBits
+            | Prim::ShiftLeft(_)
+            | Prim::ShiftRight(_)
+            | Prim::Mend(_)
             | Prim::Sqrt
             | Prim::Round(_)
             | Prim::Quiet
@@ -115,7 +134,7 @@ impl Prim {
     }
 
     pub(super) fn commutes(self) -> bool {
-        matches!(self, Prim::Add | Prim::Mul | Prim::And | Prim::Or | Prim::Xor | Prim::Both | Prim::Either)
+        matches!(self, Prim::Add | Prim::Mul | Prim::AddBits | Prim::And | Prim::Or | Prim::Xor | Prim::Both | Prim::Either)
     }
 }
 
@@ -267,6 +286,12 @@ impl Code {
             self.loops[block as usize - 1].body.push(Item::Value(v));
         }
         v
+    }
+
+    pub(super) fn op(&mut self, prim: Prim, args: &[Value]) -> Value {
+        let mut list = [Value(0); 3];
+        list[..args.len()].copy_from_slice(args);
+        self.make(Def::Op(prim, list, args.len() as u8), prim.class())
     }
 
     /// Begins a loop; its carried values can be used until `close`.

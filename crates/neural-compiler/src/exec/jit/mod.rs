@@ -10,10 +10,13 @@
 mod allocate;
 mod arithmetic;
 mod assemble;
+mod expand;
 mod homes;
 mod ir;
 mod listing;
 mod memory;
+mod mend;
+mod pace;
 mod run;
 mod schedule;
 mod tensor;

@@ -137,10 +137,13 @@ impl Jit {
             }
         }
         if !self.shared.is_empty() {
-            let numbers: Vec<T> =
-                inputs.iter().zip(&self.inputs).filter(|(_, i)| i.1).flat_map(|(c, &(n, _))| (0..n).map(move |k| c.data[k * c.element_stride])).collect();
+            // Shared numbers are counted through all inputs, and listed in that order.
+            let mut numbers =
+                inputs.iter().zip(&self.inputs).filter(|(_, i)| i.1).flat_map(|(c, &(n, _))| (0..n).map(move |k| c.data[k * c.element_stride])).enumerate();
             for &(at, k) in &self.shared {
-                vector(at).fill(numbers[k as usize]);
+                if let Some((_, x)) = numbers.find(|(i, _)| *i == k as usize) {
+                    vector(at).fill(x);
+                }
             }
         }
         areas

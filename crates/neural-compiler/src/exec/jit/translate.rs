@@ -209,9 +209,7 @@ impl<'a> Translator<'a> {
     }
 
     pub(super) fn op(&mut self, prim: Prim, args: &[Value]) -> Value {
-        let mut list = [Value(0); 3];
-        list[..args.len()].copy_from_slice(args);
-        self.code.make(Def::Op(prim, list, args.len() as u8), prim.class())
+        self.code.op(prim, args)
     }
 
     /// The number with just the interpreter's bits.
@@ -369,7 +367,7 @@ impl<'a> Translator<'a> {
                 }
                 Kind::Op(op, attr) => {
                     let operands: Vec<(Range<usize>, Shape)> = region.args(n).iter().map(|a| (at[a.0 as usize].clone(), region.shape(*a))).collect();
-                    self.operation(op, attr, &operands, node.ty.shape())?
+                    self.operation(op, attr, &operands, node.ty.shape(), place)?
                 }
                 // A node with several results stands for the number of its list.
                 Kind::Proj(i) => many[of(0).start][i as usize].clone(),
@@ -671,7 +669,7 @@ impl<'a> Translator<'a> {
 
     // Operations.
 
-    fn operation(&mut self, op: Op, attr: u32, operands: &[(Range<usize>, Shape)], shape: Shape) -> Result<Range<usize>, Declined> {
+    fn operation(&mut self, op: Op, attr: u32, operands: &[(Range<usize>, Shape)], shape: Shape, place: Place) -> Result<Range<usize>, Declined> {
         let row = op.row();
         if let Kernel::Tensor(_) = row.kernel {
             let args: Vec<(Vec<Number>, Shape)> = operands.iter().map(|(r, s)| (self.arena[r.clone()].to_vec(), *s)).collect();
@@ -705,7 +703,7 @@ impl<'a> Translator<'a> {
             let x = match &row.kernel {
                 Kernel::Unary(f) => {
                     let x = self.arena[arg(0)];
-                    self.unary(op, f, x)
+                    self.unary(op, f, x, place)
                 }
                 Kernel::Binary(f) => {
                     let (x, y) = (self.arena[arg(0)], self.arena[arg(1)]);
@@ -723,9 +721,22 @@ impl<'a> Translator<'a> {
         Ok(from..from + count)
     }
 
-    fn unary(&mut self, op: Op, f: &'static math::Unary, x: Number) -> Number {
-        super::arithmetic::unary(self, op, x)
-            .unwrap_or_else(|| Number { value: self.code.make(Def::Unary(Function(f), x.value), Class::Number), nan: Nan::Quiet })
+    fn unary(&mut self, op: Op, f: &'static math::Unary, x: Number, place: Place) -> Number {
+        if let Some(number) = super::arithmetic::unary(self, op, x) {
+            return number;
+        }
+        let Some((value, rare)) = super::expand::expand(&mut self.code, self.dtype, self.level, f, x.value) else {
+            return Number { value: self.code.make(Def::Unary(Function(f), x.value), Class::Number), nan: Nan::Quiet };
+        };
+        // Lanes that do not count may hold anything.
+        let rare = match (rare, place.mask) {
+            (Some(rare), Some(counts)) => Some(self.op(Prim::Both, &[rare, counts])),
+            (rare, _) => rare,
+        };
+        Number::loose(match rare {
+            Some(rare) => self.op(Prim::Mend(Function(f)), &[rare, value, x.value]),
+            None => value,
+        })
     }
 
     fn binary(&mut self, op: Op, f: &'static math::Binary, x: Number, y: Number) -> Number {

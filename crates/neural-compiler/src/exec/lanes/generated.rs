@@ -6,6 +6,7 @@ use super::reduce::BLOCK;
 use super::{BatchOptions, Column, Engine, Share};
 use crate::exec::jit::{self, Jit};
 use crate::ops::real::{Dtype, Real};
+use crate::tape::RegionTape;
 use neural_compiler_math::Level;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,8 +14,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Generating code costs about as much as running this many lanes tile by tile, whatever the program: both grow with its length.
 const WORTH_IT: u64 = 16 * 1024;
 
-/// Batches of fewer lanes fill no vector and stay with the tiles.
+/// Batches of fewer lanes fill no vector and stay with the tiles, unless the program is long or has loops: a step of a tile costs about as much as
+/// ten instructions, however few its lanes.
 const FEWEST_LANES: usize = 32;
+const LONG: usize = 12;
+
+/// What a call costs tile by tile at least, in lanes.
+const CALL: u64 = 64;
 
 /// The code of an engine, for each number type and level.
 #[derive(Default)]
@@ -26,9 +32,11 @@ pub(super) struct Generated {
 impl Generated {
     /// Code for a batch of so many lanes, if it is worth it and can be had.
     pub(super) fn get<T: Real>(&self, engine: &Engine, lanes: usize, options: &BatchOptions) -> Option<&Jit> {
-        if !options.jit || lanes < FEWEST_LANES {
+        let short = |regions: &[RegionTape]| matches!(regions, [only] if only.code.len() < LONG);
+        if !options.jit || (lanes < FEWEST_LANES && short(&engine.tape.regions)) {
             return None;
         }
+        let worth = CALL.max(lanes as u64);
         let level = match options.level.min(Level::best()) {
             Level::Baseline => return None,
             Level::Avx2 => 0,
@@ -39,7 +47,7 @@ impl Generated {
             Dtype::F64 => 1,
         };
         let place = &self.code[dtype][level];
-        if place.get().is_none() && self.ran.fetch_add(lanes as u64, Ordering::Relaxed) + (lanes as u64) < WORTH_IT {
+        if place.get().is_none() && self.ran.fetch_add(worth, Ordering::Relaxed) + worth < WORTH_IT {
             return None;
         }
         place.get_or_init(|| Jit::new(&engine.original, &engine.uniform, T::DTYPE, options.level.min(Level::best())).ok()).as_ref()

@@ -11,6 +11,7 @@ pub mod generate;
 pub mod mutate;
 pub mod operations;
 pub mod oracle;
+pub mod probe;
 
 pub use case::{Case, CaseInput, Compiled};
 pub use exercise::{Reached, exercise};

@@ -6,11 +6,11 @@ use neural_compiler::exec::interp::{self, RunOptions};
 use neural_compiler::exec::jit::{Declined, Jit, Memory};
 use neural_compiler::exec::lanes::Column;
 use neural_compiler::graph::Graph;
-use neural_compiler::ops::Op;
 use neural_compiler::ops::real::Real;
 use neural_compiler::{Limits, Options, Shape, Tensor, compile, diff};
 use neural_compiler_math::Level;
 use neural_compiler_testing::generate::{differentiable, everything};
+use neural_compiler_testing::probe::probes;
 use neural_compiler_testing::{Case, oracle};
 
 /// Small enough that a program that runs away ends soon.
@@ -196,26 +196,16 @@ fn every_lane_equals_the_interpreter() {
 /// Each row of the table at its probes, for every instruction set, in batches that are no multiple of anything.
 #[test]
 fn every_operation_equals_the_interpreter() {
-    for &op in Op::ALL {
-        let row = op.row();
-        if row.probes.is_empty() || !row.has_surface() {
-            continue;
-        }
-        let arity = row.probes[0].len();
-        let names = ["x", "y", "z"];
-        let source = format!("({} {})", row.name, names[..arity].join(" "));
-        let graph = compile(&source, &Options::default()).and_then(|p| p.graph()).unwrap_or_else(|e| panic!("{source}: {e}"));
-        let lanes = 333;
-        let numbers = |k: usize| (0..lanes).map(|l| row.probes[l % row.probes.len()][k]).collect::<Vec<f64>>();
-        let mut wide: Vec<Vec<f64>> = (0..arity).map(numbers).collect();
-        let mut narrow: Vec<Vec<f32>> = wide.iter().map(|c| c.iter().map(|&x| x as f32).collect()).collect();
+    let lanes = 333;
+    for probe in probes(lanes) {
+        let (mut wide, mut narrow) = (probe.columns.clone(), probe.narrow());
         for (k, (w, n)) in wide.iter_mut().zip(&mut narrow).enumerate() {
             (w[200 + k], n[200 + k]) = (f64::odd_nan(7), f32::odd_nan(7));
         }
         for level in levels() {
-            let uniform = vec![false; arity];
-            assert_eq!(compare(&graph, &wide, lanes, &uniform, level, 0, &source), lanes, "{source}");
-            assert_eq!(compare(&graph, &narrow, lanes, &uniform, level, 0, &source), lanes, "{source}");
+            let uniform = vec![false; wide.len()];
+            assert_eq!(compare(&probe.graph, &wide, lanes, &uniform, level, 0, &probe.source), lanes, "{}", probe.source);
+            assert_eq!(compare(&probe.graph, &narrow, lanes, &uniform, level, 0, &probe.source), lanes, "{}", probe.source);
         }
     }
 }

@@ -4,11 +4,11 @@
 use neural_compiler::exec::interp::{self, RunOptions};
 use neural_compiler::exec::lanes::{BatchOptions, Column, Engine, Workspace};
 use neural_compiler::graph::Graph;
-use neural_compiler::ops::Op;
 use neural_compiler::ops::real::Real;
 use neural_compiler::{Limits, Options, Shape, Tensor, compile, diff};
 use neural_compiler_math::Level;
 use neural_compiler_testing::generate::{differentiable, everything};
+use neural_compiler_testing::probe::probes;
 use neural_compiler_testing::{Case, oracle};
 
 /// Small enough that a program that runs away ends soon.
@@ -146,25 +146,13 @@ fn every_lane_equals_the_interpreter() {
 /// Each row of the table at its probes, at every level, in batches that are no multiple of anything.
 #[test]
 fn every_operation_equals_the_interpreter() {
-    for &op in Op::ALL {
-        let row = op.row();
-        if row.probes.is_empty() || !row.has_surface() {
-            continue;
-        }
-        let arity = row.probes[0].len();
-        let names = ["x", "y", "z"];
-        let source = format!("({} {})", row.name, names[..arity].join(" "));
-        let graph = compile(&source, &Options::default()).and_then(|p| p.graph()).unwrap_or_else(|e| panic!("{source}: {e}"));
-        // Inputs stand in the order of the names.
-        let lanes = 333;
-        let numbers = |k: usize| (0..lanes).map(|l| row.probes[l % row.probes.len()][k]).collect::<Vec<f64>>();
-        let wide: Vec<Vec<f64>> = (0..arity).map(numbers).collect();
-        let narrow: Vec<Vec<f32>> = wide.iter().map(|c| c.iter().map(|&x| x as f32).collect()).collect();
+    let lanes = 333;
+    for probe in probes(lanes) {
         for &level in Level::available() {
             let options = BatchOptions { level, ..BatchOptions::default() };
-            let uniform = vec![false; arity];
-            assert_eq!(compare(&graph, &wide, lanes, &uniform, &options, &mut Workspace::new(), &source), lanes);
-            assert_eq!(compare(&graph, &narrow, lanes, &uniform, &options, &mut Workspace::new(), &source), lanes);
+            let uniform = vec![false; probe.columns.len()];
+            assert_eq!(compare(&probe.graph, &probe.columns, lanes, &uniform, &options, &mut Workspace::new(), &probe.source), lanes);
+            assert_eq!(compare(&probe.graph, &probe.narrow(), lanes, &uniform, &options, &mut Workspace::new(), &probe.source), lanes);
         }
     }
 }

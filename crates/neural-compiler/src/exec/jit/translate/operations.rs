@@ -1,0 +1,90 @@
+//! Operations. In: an operation of the graph and its numbers; out: numbers, element by element: constants where all arguments are,
+//! else instructions, a function written out, or a call.
+
+use super::super::Declined;
+use super::super::ir::{Class, Def, Function, Prim};
+use super::super::{arithmetic, expand, tensor};
+use super::{Nan, Number, Place, Translator};
+use crate::ops::real::Dtype;
+use crate::ops::row::apply_scalar;
+use crate::ops::{Kernel, Op};
+use crate::shape::Shape;
+use neural_compiler_math as math;
+use std::ops::Range;
+
+impl Translator<'_> {
+    pub(super) fn operation(&mut self, op: Op, attr: u32, operands: &[(Range<usize>, Shape)], shape: Shape, place: Place) -> Result<Range<usize>, Declined> {
+        let row = op.row();
+        if let Kernel::Tensor(_) = row.kernel {
+            let args: Vec<(Vec<Number>, Shape)> = operands.iter().map(|(r, s)| (self.arena[r.clone()].to_vec(), *s)).collect();
+            let out = tensor::apply(self, op, attr, &args, shape)?;
+            let from = self.arena.len();
+            // The interpreter makes every NaN of a tensor quiet.
+            self.arena.extend(out.into_iter().map(|x| Number { nan: if x.nan == Nan::Exact { Nan::Loose } else { x.nan }, ..x }));
+            return Ok(from..self.arena.len());
+        }
+        if let Kernel::Composite(_) = row.kernel {
+            return Err(Declined::Operation(row.name));
+        }
+        let from = self.arena.len();
+        let count = shape.len();
+        for k in 0..count {
+            // A scalar combines with every element.
+            let arg = |i: usize| {
+                let r = &operands[i].0;
+                r.start + if r.len() == 1 { 0 } else { k }
+            };
+            let folded = (0..operands.len()).map(|i| self.constant_of(self.arena[arg(i)].value)).collect::<Option<Vec<f64>>>();
+            if let Some(numbers) = folded {
+                let result = match self.dtype {
+                    Dtype::F32 => f64::from(apply_scalar(&row.kernel, &numbers.iter().map(|&x| x as f32).collect::<Vec<_>>())),
+                    Dtype::F64 => apply_scalar(&row.kernel, &numbers),
+                };
+                let value = self.constant(result);
+                self.arena.push(Number { value, nan: Nan::Quiet });
+                continue;
+            }
+            let x = match &row.kernel {
+                Kernel::Unary(f) => {
+                    let x = self.arena[arg(0)];
+                    self.unary(op, f, x, place)
+                }
+                Kernel::Binary(f) => {
+                    let (x, y) = (self.arena[arg(0)], self.arena[arg(1)]);
+                    self.binary(op, f, x, y)
+                }
+                Kernel::Select => {
+                    let (t, x, y) = (self.arena[arg(0)], self.arena[arg(1)], self.arena[arg(2)]);
+                    let mask = self.mask(t.value);
+                    self.select(mask, x, y)
+                }
+                Kernel::Tensor(_) | Kernel::Composite(_) => return Err(Declined::Operation(row.name)),
+            };
+            self.arena.push(x);
+        }
+        Ok(from..from + count)
+    }
+
+    pub(super) fn unary(&mut self, op: Op, f: &'static math::Unary, x: Number, place: Place) -> Number {
+        if let Some(number) = arithmetic::unary(self, op, x) {
+            return number;
+        }
+        let Some((value, rare)) = expand::expand(&mut self.code, self.dtype, self.level, f, x.value) else {
+            return Number { value: self.code.make(Def::Unary(Function(f), x.value), Class::Number), nan: Nan::Quiet };
+        };
+        // Lanes that do not count may hold anything.
+        let rare = match (rare, place.mask) {
+            (Some(rare), Some(counts)) => Some(self.op(Prim::Both, &[rare, counts])),
+            (rare, _) => rare,
+        };
+        Number::loose(match rare {
+            Some(rare) => self.op(Prim::Mend(Function(f)), &[rare, value, x.value]),
+            None => value,
+        })
+    }
+
+    pub(super) fn binary(&mut self, op: Op, f: &'static math::Binary, x: Number, y: Number) -> Number {
+        arithmetic::binary(self, op, x, y)
+            .unwrap_or_else(|| Number { value: self.code.make(Def::Binary(Function(f), x.value, y.value), Class::Number), nan: Nan::Quiet })
+    }
+}

@@ -79,12 +79,12 @@ def seconds(contender: Contender, times: int) -> float:
 
 
 def calibrate(contender: Contender, effort: Effort) -> None:
-    """How often to call for one sample, and how many samples fit the budget. Warms up on the way."""
-    one = seconds(contender, 1)
+    """How often to call for one sample, and how many samples fit the budget. Warms up on the way: a first call may compile."""
+    one = min(seconds(contender, 1) for _ in range(3))
     times = 1
     while one * times < effort.sample / 2 and times < 10**7:
         times = min(times * 10, max(times + 1, int(effort.sample / max(one, 1e-9))))
-        one = seconds(contender, times)
+        one = min(one, seconds(contender, times))
     contender.times = max(1, round(effort.sample / max(one, 1e-9)))
     contender.rounds = max(2, min(effort.rounds, int(effort.budget / max(one * contender.times, 1e-9))))
 

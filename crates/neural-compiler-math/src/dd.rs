@@ -4,7 +4,7 @@
 //! so, the result within 2^-104 relative). Everything is branch-free and vectorises; products use `mul_add`,
 //! whose single rounding is the same at every SIMD level.
 
-use crate::num::Num;
+use crate::num::{Num, one};
 
 /// `a + b` exactly: `hi` is the rounded sum, `lo` what the rounding dropped (Knuth; any order of magnitudes).
 #[inline(always)]
@@ -58,14 +58,19 @@ pub fn mul(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
     fast_two_sum(p, e + a.0.mul_add(b.1, a.1 * b.0))
 }
 
-/// Quotient of two double-doubles rounded to one f64 within 0.5 ULP + 2^-50; the divisor must be finite,
-/// not zero, and its reciprocal must not overflow.
+/// Quotient of two pairs rounded to one number, in f64 within 0.5 ULP + 2^-50; the divisor must be finite, not zero, and its reciprocal
+/// must not overflow.
 #[inline(always)]
-pub fn div_to_f64(n: (f64, f64), d: (f64, f64)) -> f64 {
-    let inv = 1.0 / d.0;
-    let q = n.0 * inv;
-    let rem = (-q).mul_add(d.0, n.0) + (-q).mul_add(d.1, n.1);
-    rem.mul_add(inv, q)
+pub fn divided<V: Num>(n: (V, V), d: (V, V)) -> V {
+    divided_by(n, d, one(d.0) / d.0)
+}
+
+/// The same, the reciprocal of the divisor's first word being known.
+#[inline(always)]
+pub fn divided_by<V: Num>(n: (V, V), d: (V, V), inverse: V) -> V {
+    let q = n.0 * inverse;
+    let rem = q.neg_mul_add(d.0, n.0) + q.neg_mul_add(d.1, n.1);
+    rem.mul_add(inverse, q)
 }
 
 /// Square root of a double-double `a >= 0`, rounded to one f64 (0 for 0, inf for inf).

@@ -527,9 +527,12 @@ macro_rules! f32_by_f64_2 {
 }
 pub(crate) use f32_by_f64_2;
 
-/// Implements a one-argument kernel: the f64 body, and the f32 body in f64 arithmetic with one rounding.
-macro_rules! kernel1 {
-    ($kernel:ident, f64: $wide:path, f32: $narrow:path) => {
+/// Implements a one-argument kernel by functions over [`crate::num::Num`]: one for both types, or one for each.
+macro_rules! kernel_of_num {
+    ($kernel:ident, $function:path) => {
+        kernel_of_num!($kernel, f64: $function, f32: $function);
+    };
+    ($kernel:ident, f64: $wide:expr, f32: $narrow:expr) => {
         pub(crate) struct $kernel;
         impl $crate::dispatch::Map1<f64> for $kernel {
             #[inline(always)]
@@ -540,9 +543,17 @@ macro_rules! kernel1 {
         impl $crate::dispatch::Map1<f32> for $kernel {
             #[inline(always)]
             fn fast(x: f32) -> f32 {
-                $narrow(x as f64) as f32
+                $narrow(x)
             }
         }
+    };
+}
+pub(crate) use kernel_of_num;
+
+/// Implements a one-argument kernel: the f64 body, and the f32 body in f64 arithmetic with one rounding.
+macro_rules! kernel1 {
+    ($kernel:ident, f64: $wide:path, f32: $narrow:path) => {
+        $crate::dispatch::kernel_of_num!($kernel, f64: $wide, f32: (|x: f32| $narrow(x as f64) as f32));
     };
 }
 pub(crate) use kernel1;

@@ -6,22 +6,24 @@
 //! from polynomials that together leave 2^-61. They are at most 0.07, so their roundings cost 0.18 ULP, and
 //! 1 + r is summed without error: 0.68 ULP before the scaling by 2^n, which is exact, or rounds once more when
 //! the result is subnormal (where the first error counts at most half): 0.84 ULP.
-//! f32 does the same in f64 with shorter polynomials (2^-38): 0.5001 ULP; only exp itself, the most used of all, stays in f32, where a
-//! vector holds twice as many lanes: r as one word costs 0.25 ULP more.
+//! f32 does the same in f64 with shorter polynomials (2^-38): 0.5001 ULP; exp and sigmoid, the most used of all, stay in f32, where a
+//! vector holds twice as many lanes: for exp, r as one word costs 0.25 ULP more.
 
 use crate::bits::{MAGIC, poly, pow2, scale2, sel};
 use crate::coefficients::*;
 use crate::dd::{fast_two_sum, two_sum};
-use crate::dispatch::{Map1, kernel1};
+use crate::dispatch::{kernel_of_num, kernel1};
 use crate::log::{ln_1p, ln_f32_parts};
-use crate::num::{Layout, Num};
+use crate::num::{Layout, Num, half, one, zero};
 
-/// x = n ln 2 + hi + lo; |x| < 2000.
+/// x = n ln 2 + hi + lo, wherever e^x is neither 0 nor infinite.
 #[inline(always)]
-pub(crate) fn reduce<V: Num<Scalar = f64>>(x: V) -> (V, V, V) {
-    let n = x.mul_add(x.lit(LOG2E_HI), x.lit(MAGIC)) - x.lit(MAGIC);
-    let h = n.neg_mul_add(x.lit(LN2_SHORT), x);
-    let w = n * x.lit(LN2_REST);
+pub(crate) fn reduce<V: Num>(x: V) -> (V, V, V) {
+    let [log2e, short, rest] = V::Scalar::LN2.map(|c| x.lit(c));
+    let magic = x.lit(V::Scalar::MAGIC);
+    let n = x.mul_add(log2e, magic) - magic;
+    let h = n.neg_mul_add(short, x);
+    let w = n * rest;
     let hi = h - w;
     (n, hi, (h - hi) - w)
 }
@@ -29,16 +31,16 @@ pub(crate) fn reduce<V: Num<Scalar = f64>>(x: V) -> (V, V, V) {
 /// (cosh r - 1, sinh r - r) for |r| <= ln(2)/2, lo being the second word of r (its first-order effect goes
 /// into the second part).
 #[inline(always)]
-pub(crate) fn even_odd<V: Num<Scalar = f64>>(r: V, lo: V) -> (V, V) {
+pub(crate) fn even_odd<V: Num>(r: V, lo: V) -> (V, V) {
     let z = r * r;
-    (z * z.mul_add(poly(z, &EXP_EVEN), z.lit(0.5)), (z * r).mul_add(poly(z, &EXP_ODD), lo))
+    (z * z.mul_add(poly(z, V::Scalar::EXP_EVEN), half(z)), (z * r).mul_add(poly(z, V::Scalar::EXP_ODD), lo))
 }
 
-/// e^(r + lo) as two words, relative error 2^-58; |r| <= ln(2)/2, |lo| <= ulp(r).
+/// e^(r + lo) as two words, relative error 2^-58 in f64; |r| <= ln(2)/2, |lo| <= ulp(r).
 #[inline(always)]
-pub(crate) fn exp_small<V: Num<Scalar = f64>>(r: V, lo: V) -> (V, V) {
+pub(crate) fn exp_small<V: Num>(r: V, lo: V) -> (V, V) {
     let (even, odd) = even_odd(r, lo.mul_add(r, lo));
-    let (s, e) = fast_two_sum(r.lit(1.0), r);
+    let (s, e) = fast_two_sum(one(r), r);
     fast_two_sum(s, e + (even + odd))
 }
 
@@ -83,22 +85,7 @@ pub(crate) fn exp_single<V: Num<Scalar = f32>>(x: V) -> V {
     (s + (r * r).mul_add(poly(r, &EXP_SINGLE), e)).scale2(n)
 }
 
-/// e^x.
-pub(crate) struct Exp;
-
-impl Map1<f64> for Exp {
-    #[inline(always)]
-    fn fast(x: f64) -> f64 {
-        exp_wide(x)
-    }
-}
-
-impl Map1<f32> for Exp {
-    #[inline(always)]
-    fn fast(x: f32) -> f32 {
-        exp_single(x)
-    }
-}
+kernel_of_num!(Exp, f64: exp_wide, f32: exp_single);
 
 #[inline(always)]
 fn exp2_wide(x: f64) -> f64 {
@@ -154,25 +141,18 @@ kernel1!(Expm1, f64: expm1_wide, f32: expm1_narrow);
 
 /// e^-|x| / (1 + e^-|x|) or 1 / (1 + e^-|x|), the exponential as two words and its power of two apart.
 #[inline(always)]
-fn sigmoid_wide(x: f64) -> f64 {
-    let (n, r, lo) = reduce(clamp(-x.abs(), -750.0, 0.0));
+pub(crate) fn sigmoid<V: Num>(x: V) -> V {
+    let below = zero(x) - x.abs();
+    let (n, r, lo) = reduce(below.at_least(x.lit(V::Scalar::EXP_LEAST)));
     let (h, l) = exp_small(r, lo);
-    let p = pow2(sel(n < -200.0, -200.0, n));
-    let (d, e) = fast_two_sum(1.0, h * p);
-    let negative = x < 0.0;
-    let q = crate::dd::div_to_f64((sel(negative, h, 1.0), sel(negative, l, 0.0)), (d, l.mul_add(p, e)));
-    let y = scale2(q, sel(negative, n, 0.0));
-    sel(x.is_nan(), x, y)
+    let p = pow2(n.at_least(x.lit(V::Scalar::EXPONENT_LEAST)));
+    let (d, e) = fast_two_sum(one(x), h * p);
+    let negative = x.less(zero(x));
+    let q = crate::dd::divided((V::select(negative, h, one(x)), V::select(negative, l, zero(x))), (d, l.mul_add(p, e)));
+    q.scale2(V::select(negative, n, zero(x)))
 }
 
-#[inline(always)]
-fn sigmoid_narrow(x: f64) -> f64 {
-    let e = exp_narrow_inner(clamp(-x.abs(), -200.0, 0.0));
-    let y = sel(x < 0.0, e, 1.0) / (1.0 + e);
-    sel(x.is_nan(), x, y)
-}
-
-kernel1!(Sigmoid, f64: sigmoid_wide, f32: sigmoid_narrow);
+kernel_of_num!(Sigmoid, sigmoid);
 
 /// max(x, 0) + log(1 + e^-|x|); below -40 it is e^x to the last bit.
 #[inline(always)]

@@ -10,7 +10,7 @@
 
 use crate::bits::{poly, sel};
 use crate::coefficients::*;
-use crate::dd::{div_to_f64, fast_two_sum, two_sum};
+use crate::dd::{divided, fast_two_sum, two_sum};
 use crate::dispatch::{Map2, kernel1};
 
 const SQRT_HALF_BITS: u64 = 0x3fe6_a09e_667f_3bcd;
@@ -175,7 +175,7 @@ fn log_base_wide(x: f64, b: f64) -> f64 {
     let (bh, bl) = fast_two_sum(bh, bl);
     let plain = edges(x, xh) / edges(b, bh);
     let usual = x > 0.0 && x < f64::INFINITY && b > 0.0 && b < f64::INFINITY && b != 1.0;
-    sel(usual, div_to_f64((xh, xl), (bh, bl)), plain)
+    sel(usual, divided((xh, xl), (bh, bl)), plain)
 }
 
 impl Map2<f64> for LogBase {

@@ -4,12 +4,13 @@
 //! own type it writes down the instructions it consists of. So both give the same bits by construction.
 //! Invariant: every operation is one IEEE 754 operation or one on bits; none depends on the level.
 
+use crate::coefficients::*;
 use std::ops::{Add, Div, Mul, Sub};
 
 /// A number, or something that stands for one per lane.
 pub trait Num: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> {
     /// The type of constants: f32 or f64.
-    type Scalar: Copy;
+    type Scalar: Layout;
     /// What a comparison gives.
     type Mask: Copy;
 
@@ -53,27 +54,34 @@ pub trait Num: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Sel
     fn scale2(self, n: Self) -> Self;
 }
 
-/// The bits of a number, and the number that rounds to a whole one when it is added.
-pub trait Layout {
-    /// 1.5 times two to the number of mantissa bits.
+/// A number type: its bits, and the constants of kernels that are written once for both types.
+pub trait Layout: Copy + Add<Output = Self> + 'static {
+    /// 1.5 times two to the number of mantissa bits: adding it rounds to a whole number that sits in the low bits.
     const MAGIC: Self;
     /// The largest exponent.
     const BIAS: Self;
     /// Bits of the mantissa.
     const MANTISSA: u32;
-    /// A half.
-    const HALF: Self;
+    /// All bits.
+    const BITS: u32;
+    /// 0, 1/2, 1 and 2.
+    const SMALL: [Self; 4];
+    /// Below this, e^x is 0.
+    const EXP_LEAST: Self;
+    /// A whole power of two whose square is still a normal number.
+    const EXPONENT_LEAST: Self;
+    /// 1/ln 2, and ln 2 in two parts, the first of which is exact times any exponent.
+    const LN2: [Self; 3];
+    /// (cosh r - 1 - r^2/2)/r^4 and (sinh r - r)/r^3 in r^2, |r| <= ln(2)/2.
+    const EXP_EVEN: &'static [Self];
+    /// See `EXP_EVEN`.
+    const EXP_ODD: &'static [Self];
+    /// Where tanh is 1, and where its far side begins.
+    const TANH: [Self; 2];
 }
 
 macro_rules! number {
-    ($type:ident, $bits:ident, $signed:ident, $magic:literal, $bias:literal, $mantissa:literal) => {
-        impl Layout for $type {
-            const MAGIC: $type = $magic;
-            const BIAS: $type = $bias;
-            const MANTISSA: u32 = $mantissa;
-            const HALF: $type = 0.5;
-        }
-
+    ($type:ident, $bits:ident, $signed:ident) => {
         impl Num for $type {
             type Scalar = $type;
             type Mask = bool;
@@ -158,34 +166,86 @@ macro_rules! number {
     };
 }
 
-number!(f32, u32, i32, 12582912.0, 127.0, 23);
-number!(f64, u64, i64, 6755399441055744.0, 1023.0, 52);
+number!(f32, u32, i32);
+number!(f64, u64, i64);
+
+impl Layout for f32 {
+    const MAGIC: f32 = 12582912.0;
+    const BIAS: f32 = 127.0;
+    const MANTISSA: u32 = 23;
+    const BITS: u32 = 32;
+    const SMALL: [f32; 4] = [0.0, 0.5, 1.0, 2.0];
+    const EXP_LEAST: f32 = -104.0;
+    const EXPONENT_LEAST: f32 = -60.0;
+    const LN2: [f32; 3] = [LOG2E_SINGLE, LN2_SHORT_SINGLE, LN2_REST_SINGLE];
+    const EXP_EVEN: &'static [f32] = &EXP_EVEN_SINGLE;
+    const EXP_ODD: &'static [f32] = &EXP_ODD_SINGLE;
+    const TANH: [f32; 2] = [10.0, 5.0];
+}
+
+impl Layout for f64 {
+    const MAGIC: f64 = 6755399441055744.0;
+    const BIAS: f64 = 1023.0;
+    const MANTISSA: u32 = 52;
+    const BITS: u32 = 64;
+    const SMALL: [f64; 4] = [0.0, 0.5, 1.0, 2.0];
+    const EXP_LEAST: f64 = -750.0;
+    const EXPONENT_LEAST: f64 = -200.0;
+    const LN2: [f64; 3] = [LOG2E_HI, LN2_SHORT, LN2_REST];
+    const EXP_EVEN: &'static [f64] = &EXP_EVEN;
+    const EXP_ODD: &'static [f64] = &EXP_ODD;
+    const TANH: [f64; 2] = [22.0, 5.0];
+}
+
+/// 0 of the type of another number.
+#[inline(always)]
+pub(crate) fn zero<V: Num>(x: V) -> V {
+    x.lit(V::Scalar::SMALL[0])
+}
+
+/// 1/2, likewise.
+#[inline(always)]
+pub(crate) fn half<V: Num>(x: V) -> V {
+    x.lit(V::Scalar::SMALL[1])
+}
+
+/// 1, likewise.
+#[inline(always)]
+pub(crate) fn one<V: Num>(x: V) -> V {
+    x.lit(V::Scalar::SMALL[2])
+}
+
+/// 2, likewise.
+#[inline(always)]
+pub(crate) fn two<V: Num>(x: V) -> V {
+    x.lit(V::Scalar::SMALL[3])
+}
 
 /// `2^n` for a whole `n` among the exponents of normal numbers.
 #[inline(always)]
-pub(crate) fn pow2<V: Num>(n: V) -> V
-where
-    V::Scalar: Layout + Add<Output = V::Scalar>,
-{
+pub(crate) fn pow2<V: Num>(n: V) -> V {
     (n + n.lit(V::Scalar::MAGIC + V::Scalar::BIAS)).shift_left(V::Scalar::MANTISSA)
 }
 
 /// [`Num::scale2`] in operations every machine has: two factors, of which the first changes nothing but the exponent.
 #[inline(always)]
-pub fn scaled<V: Num>(y: V, n: V) -> V
-where
-    V::Scalar: Layout + Add<Output = V::Scalar>,
-{
+pub fn scaled<V: Num>(y: V, n: V) -> V {
     let magic = n.lit(V::Scalar::MAGIC);
-    let h = n.mul_add(n.lit(V::Scalar::HALF), magic) - magic;
+    let h = n.mul_add(half(n), magic) - magic;
     y * pow2(h) * pow2(n - h)
+}
+
+/// The sign bit of a number, as a number.
+#[inline(always)]
+pub(crate) fn sign_of<V: Num>(x: V) -> V {
+    x.and_bits(x.lit_bits(1 << (V::Scalar::BITS - 1)))
 }
 
 /// Polynomial by Horner's rule with fused steps, lowest coefficient first.
 #[inline(always)]
-pub(crate) fn poly<V: Num, const N: usize>(z: V, c: &[V::Scalar; N]) -> V {
-    let mut p = z.lit(c[N - 1]);
-    let mut i = N - 1;
+pub(crate) fn poly<V: Num>(z: V, c: &[V::Scalar]) -> V {
+    let mut i = c.len() - 1;
+    let mut p = z.lit(c[i]);
     while i > 0 {
         i -= 1;
         p = p.mul_add(z, z.lit(c[i]));

@@ -11,9 +11,9 @@
 
 use crate::bits::{MAGIC, poly, sel, sign_bit, xor_sign};
 use crate::coefficients::*;
-use crate::dd::{div_to_f64, fast_two_sum, two_difference, two_prod};
+use crate::dd::{divided, fast_two_sum, two_difference, two_prod};
 use crate::dispatch::Map1;
-use crate::num::{Layout, Num};
+use crate::num::{Layout, Num, sign_of};
 
 /// Arguments above this take the slow path.
 pub(crate) const LIMIT: f64 = 1073741824.0;
@@ -144,16 +144,12 @@ fn cos_parts_single<V: Num<Scalar = f32>>(r: V, lo: V) -> (V, V) {
 
 /// The sine of n pi/2 + r where the low bits of q say n, with another sign where `sign` has one.
 #[inline(always)]
-fn in_quadrant<V: Num>(q: V, sine: (V, V), cosine: (V, V), bits: u32, sign: V) -> V {
+fn in_quadrant<V: Num>(q: V, sine: (V, V), cosine: (V, V), sign: V) -> V {
+    let bits = V::Scalar::BITS;
     let odd = q.shift_left(bits - 1).high_bit();
     let y = V::select(odd, cosine.0, sine.0) + V::select(odd, cosine.1, sine.1);
     let flip = q.shift_left(bits - 2).and_bits(q.lit_bits(1 << (bits - 1)));
     y.xor_bits(flip.xor_bits(sign))
-}
-
-#[inline(always)]
-fn sign_of<V: Num>(x: V, bits: u32) -> V {
-    x.and_bits(x.lit_bits(1 << (bits - 1)))
 }
 
 /// q + 1: the cosine is the sine a quarter further.
@@ -164,35 +160,35 @@ fn next_quadrant<V: Num>(q: V) -> V {
 
 #[inline(always)]
 fn sin_from(q: f64, r: f64, lo: f64, sign: f64) -> f64 {
-    in_quadrant(q, sin_parts(r, lo), cos_parts(r, lo), 64, sign)
+    in_quadrant(q, sin_parts(r, lo), cos_parts(r, lo), sign)
 }
 
 /// Sine for |x| <= [`LIMIT`].
 #[inline(always)]
 pub(crate) fn sin_wide<V: Num<Scalar = f64>>(x: V) -> V {
     let (q, r, lo) = reduce(x.abs());
-    in_quadrant(q, sin_parts(r, lo), cos_parts(r, lo), 64, sign_of(x, 64))
+    in_quadrant(q, sin_parts(r, lo), cos_parts(r, lo), sign_of(x))
 }
 
 /// Cosine for |x| <= [`LIMIT`].
 #[inline(always)]
 pub(crate) fn cos_wide<V: Num<Scalar = f64>>(x: V) -> V {
     let (q, r, lo) = reduce(x.abs());
-    in_quadrant(next_quadrant(q), sin_parts(r, lo), cos_parts(r, lo), 64, x.lit(0.0))
+    in_quadrant(next_quadrant(q), sin_parts(r, lo), cos_parts(r, lo), x.lit(0.0))
 }
 
 /// Sine for |x| <= [`LIMIT_SINGLE`].
 #[inline(always)]
 pub(crate) fn sin_single<V: Num<Scalar = f32>>(x: V) -> V {
     let (q, r, lo) = reduce_single(x.abs());
-    in_quadrant(q, sin_parts_single(r, lo), cos_parts_single(r, lo), 32, sign_of(x, 32))
+    in_quadrant(q, sin_parts_single(r, lo), cos_parts_single(r, lo), sign_of(x))
 }
 
 /// Cosine for |x| <= [`LIMIT_SINGLE`].
 #[inline(always)]
 pub(crate) fn cos_single<V: Num<Scalar = f32>>(x: V) -> V {
     let (q, r, lo) = reduce_single(x.abs());
-    in_quadrant(next_quadrant(q), sin_parts_single(r, lo), cos_parts_single(r, lo), 32, x.lit(0.0))
+    in_quadrant(next_quadrant(q), sin_parts_single(r, lo), cos_parts_single(r, lo), x.lit(0.0))
 }
 
 #[inline(always)]
@@ -204,7 +200,7 @@ fn tan_from(q: f64, r: f64, lo: f64, sign: f64) -> f64 {
     let odd = q.to_bits() & 1 != 0;
     let n = (sel(odd, ca, sa), sel(odd, cb, sb));
     let d = (sel(odd, sa, ca), sel(odd, sb, cb));
-    xor_sign(div_to_f64(n, d), sign.to_bits() ^ (q.to_bits() << 63))
+    xor_sign(divided(n, d), sign.to_bits() ^ (q.to_bits() << 63))
 }
 
 /// Reduction for f32 arguments up to 2^30: r to 2^-53 relative.
@@ -244,7 +240,7 @@ macro_rules! periodic {
                     return f64::NAN;
                 }
                 let ($q, $r, $lo) = reduce_large(x.abs());
-                let $sign = sign_of(x, 64);
+                let $sign = sign_of(x);
                 $slow
             }
         }
@@ -275,7 +271,7 @@ periodic!(Tan, f64: tan_wide, f32: tan_narrow, limit of f32: LIMIT as f32, slow:
 #[inline(always)]
 fn tan_wide(x: f64) -> f64 {
     let (q, r, lo) = reduce(x.abs());
-    tan_from(q, r, lo, sign_of(x, 64))
+    tan_from(q, r, lo, sign_of(x))
 }
 
 #[inline(always)]

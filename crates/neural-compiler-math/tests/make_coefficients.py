@@ -130,6 +130,8 @@ poly("COS", "(cos r - 1 + r^2/2)/r^4 in r^2, |r| <= pi/4, absolute error", lambd
 poly("SIN_F32", "as SIN, for f32", lambda z: (sin(sqrt(z)) / sqrt(z) - 1) / z, lambda z: z, 0, T, 4)
 poly("COS_F32", "as COS, for f32", lambda z: (cos(sqrt(z)) - 1 + z / 2) / z ** 2, lambda z: z * z, 0, T, 4)
 poly("EXP_SINGLE", "(e^r - 1 - r)/r^2 in r, |r| <= ln(2)/2, absolute error", lambda r: (exp(r) - 1 - r) / r ** 2 if r else mpf("0.5"), lambda r: r * r, -R, R, 5, type="f32")
+poly("EXP_EVEN_SINGLE", "as EXP_EVEN, in f32", lambda z: (cosh(sqrt(z)) - 1 - z / 2) / z ** 2, lambda z: z * z, 0, Z, 2, type="f32")
+poly("EXP_ODD_SINGLE", "as EXP_ODD, in f32", lambda z: (sinh(sqrt(z)) / sqrt(z) - 1) / z, lambda z: z, 0, Z, 3, type="f32")
 poly("SIN_SINGLE", "as SIN, in f32", lambda z: (sin(sqrt(z)) / sqrt(z) - 1) / z, lambda z: z, 0, T, 3, type="f32")
 poly("COS_SINGLE", "as COS, in f32", lambda z: (cos(sqrt(z)) - 1 + z / 2) / z ** 2, lambda z: z * z, 0, T, 3, type="f32")
 S = ((sqrt(2) - 1) / (sqrt(2) + 1)) ** 2 * (1 + mpf(2) ** -20)

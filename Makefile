@@ -64,9 +64,10 @@ $(BENCH_VENV)/.ready: bench/requirements.txt
 	$(BENCH_VENV)/bin/uv pip install --quiet --python $(BENCH_VENV)/bin/python --requirement bench/requirements.txt
 	touch $@
 
-bench: bench-env ## our engine beside its alternatives (about half an hour), then docs/benchmarks.md
-	$(BENCH_VENV)/bin/python bench/run.py --out $(OUT)/bench
+bench: bench-env ## our engine beside its alternatives (about an hour), then docs/benchmarks.md
+	$(BENCH_VENV)/bin/python bench/run.py --out $(OUT)/bench --dtypes float32,float64
 	$(BENCH_VENV)/bin/python bench/run.py --out $(OUT)/bench --suite scaling --threads 1
+	$(BENCH_VENV)/bin/python bench/run.py --out $(OUT)/bench --suite module --threads 1
 	$(MAKE) bench-memory
 	$(BENCH_VENV)/bin/python bench/report.py $(OUT)/bench
 

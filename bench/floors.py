@@ -1,7 +1,7 @@
 """What the engine promised. In: records of a suite; out: for each promise and program, the ratio seen and whether it holds.
 
-All promises are for one thread and f32. Each is judged twice: for the engine called from Rust, and through the Python package,
-which pays for the call as every peer in Python does.
+Most promises are for one thread and f32; those of the code generator are for both number types, one of them for two threads. The
+engine's own are judged twice: called from Rust, and through the Python package, which pays for the call as every peer in Python does.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ class Floor:
     ratio: Callable[[Times, str], float | None]
     """Of the times of a case and the name of our contender; None where it cannot be formed."""
     ours: tuple[str, ...] = OURS
+    dtypes: tuple[str, ...] = ("float32",)
 
 
 def times_as_fast_as(*peers: str) -> Callable[[Times, str], float | None]:
@@ -55,6 +56,20 @@ FLOORS = (
 )
 
 
+BOTH = ("float32", "float64")
+RUST = ("ours_rust",)
+COMPUTE_BOUND = ("chain_250", "gaussian", "pendulum", "soft_clamp", "newton20")
+"""Programs that compute longer than they wait for memory."""
+
+CODE_FLOORS = (
+    Floor("generated code, values at 10^4: 2x as fast as heyoka", 10**4, False, 2.0, times_as_fast_as("heyoka_cfunc"), RUST, BOTH),
+    Floor("generated code, gradients at 10^4: 2x as fast as heyoka", 10**4, True, 2.0, times_as_fast_as("heyoka_cfunc"), RUST, BOTH),
+    Floor("generated code at 10^4: never slower than jax or torch.compile", 10**4, None, 1.0, times_as_fast_as("jax_jit", "compile"), RUST, BOTH),
+    Floor("generated code at 10^4: within 1.3x of the native loop", 10**4, None, 1 / 1.3, times_as_fast_as("native"), RUST, BOTH),
+    Floor("generated code at 10^6: no slower than the best peer, within 5 %", 10**6, None, 0.95, times_as_fast_as("jax_jit", "compile", "heyoka_cfunc", "numexpr_evaluate", "eager", "casadi_map"), RUST, BOTH),
+)
+"""What generated code promised beyond the engine."""
+
 MODULE_FLOORS = (
     Floor("module, values at 1: at most 0.6x the time of eager", 1, False, 1 / 0.6, times_as_fast_as("eager"), ("module",)),
     Floor("module, values at 10^4: at most 0.4x the time of eager", 10**4, False, 1 / 0.4, times_as_fast_as("eager"), ("module",)),
@@ -63,7 +78,7 @@ MODULE_FLOORS = (
 )
 """Of programs of five operations or more. A program without a gradient (comparisons alone) has no backward pass to compare."""
 
-BY_SUITE = {"batches": FLOORS, "module": MODULE_FLOORS, "scaling": ()}
+BY_SUITE = {"batches": FLOORS + CODE_FLOORS, "module": MODULE_FLOORS, "scaling": ()}
 
 
 @dataclass(frozen=True)
@@ -76,6 +91,7 @@ class Verdict:
     ours: str
     ratio: float
     needed: float
+    dtype: str = "float32"
 
     @property
     def met(self) -> bool:
@@ -97,11 +113,23 @@ def judge(records: list[dict[str, Any]], suite: str) -> list[Verdict]:
     verdicts = []
     for floor in BY_SUITE[suite]:
         for record in records:
-            wanted = record["threads"] == 1 and record["dtype"] == "float32" and record["lanes"] == floor.lanes
+            wanted = record["threads"] == 1 and record["dtype"] in floor.dtypes and record["lanes"] == floor.lanes
             if not wanted or floor.gradient not in (None, record["gradient"]):
                 continue
             for ours in floor.ours:
                 ratio = floor.ratio(times_of(record), ours)
                 if ratio is not None:
-                    verdicts.append(Verdict(floor.text, record["program"], record["gradient"], ours, ratio, floor.needed))
-    return verdicts
+                    verdicts.append(Verdict(floor.text, record["program"], record["gradient"], ours, ratio, floor.needed, record["dtype"]))
+    return verdicts + (two_threads(records) if suite == "batches" else [])
+
+
+def two_threads(records: list[dict[str, Any]]) -> list[Verdict]:
+    """Whether a second thread pays where the work is computing."""
+    key = lambda r: (r["program"], r["gradient"], r["dtype"], r["lanes"])
+    one = {key(r): times_of(r) for r in records if r["threads"] == 1}
+    found = []
+    for record in records:
+        alone, both = one.get(key(record), {}).get("ours_rust"), times_of(record).get("ours_rust")
+        if record["threads"] == 2 and record["lanes"] == 10**6 and record["program"] in COMPUTE_BOUND and alone and both:
+            found.append(Verdict("two threads at 10^6: 1.7x one where the work is computing", record["program"], record["gradient"], "ours_rust", alone / both, 1.7, record["dtype"]))
+    return found

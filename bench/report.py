@@ -1,4 +1,4 @@
-"""The page of results. In: the folder with bench.json, scaling.json and memory.json; out: docs/benchmarks.md and its picture.
+"""The page of results. In: the folder with bench.json and, where they were measured, scaling.json, module.json and memory.json; out: docs/benchmarks.md and its picture.
 
 Everything on the page comes from those files: nothing is typed in by hand, misses included.
 """
@@ -21,7 +21,7 @@ def read(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
 
-def page(bench: dict[str, Any], scaling: dict[str, Any] | None, memory: list[dict[str, Any]] | None) -> str:
+def page(bench: dict[str, Any], scaling: dict[str, Any] | None, module: dict[str, Any] | None, memory: list[dict[str, Any]] | None) -> str:
     """The whole page."""
     section = bench["batches"]
     missed = [v for v in bench["floors"] if not v["met"] and v["ours"] == "ours_rust"]
@@ -57,6 +57,8 @@ def page(bench: dict[str, Any], scaling: dict[str, Any] | None, memory: list[dic
         parts += ["Empty cells:", notes]
     if scaling:
         parts += ["## Cost per lane", *(without_title(tables.markdown(t)) for t in tables.scaling(scaling["scaling"])), f"Measured at commit {scaling['machine']['commit']}."]
+    if module:
+        parts += ["## The PyTorch module", without_title(tables.markdown(tables.floors(module["floors"]))), *(tables.markdown(t) for t in tables.batches(module["module"])), f"Measured at commit {module['machine']['commit']}, load {module['machine']['load']}."]
     if memory:
         lines = ["| rows | file | peak memory | time |", "| ---: | ---: | ---: | ---: |"]
         lines += [f"| {m['rows']:,} | {m['file_bytes'] / 1e6:.1f} MB | {m['peak_bytes'] / 1e6:.1f} MB | {m['seconds']:.2f} s |" for m in memory]
@@ -92,7 +94,7 @@ def main() -> None:
     bench = read(folder / "bench.json")
     if bench is None:
         raise SystemExit(f"{folder} has no bench.json: run bench/run.py first")
-    (DOCS / "benchmarks.md").write_text(page(bench, read(folder / "scaling.json"), read(folder / "memory.json")), encoding="utf-8")
+    (DOCS / "benchmarks.md").write_text(page(bench, read(folder / "scaling.json"), read(folder / "module.json"), read(folder / "memory.json")), encoding="utf-8")
     shutil.copyfile(folder / "bench.svg", DOCS / "benchmarks.svg")
     print(f"written to {DOCS / 'benchmarks.md'}")
 

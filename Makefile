@@ -65,7 +65,8 @@ $(BENCH_VENV)/.ready: bench/requirements.txt
 	touch $@
 
 bench: bench-env ## our engine beside its alternatives (about an hour), then docs/benchmarks.md
-	$(BENCH_VENV)/bin/python bench/run.py --out $(OUT)/bench --dtypes float32,float64
+	$(BENCH_VENV)/bin/python bench/run.py --out $(OUT)/bench --dtypes float32,float64 --threads 1
+	$(BENCH_VENV)/bin/python bench/run.py --out $(OUT)/bench/threads --threads all
 	$(BENCH_VENV)/bin/python bench/run.py --out $(OUT)/bench --suite scaling --threads 1
 	$(BENCH_VENV)/bin/python bench/run.py --out $(OUT)/bench --suite module --threads 1
 	$(MAKE) bench-memory

@@ -1,4 +1,4 @@
-"""The page of results. In: the folder with bench.json and, where they were measured, scaling.json, module.json and memory.json; out: docs/benchmarks.md and its picture.
+"""The page of results. In: the folder with bench.json and, where they were measured, threads/bench.json, scaling.json, module.json and memory.json; out: docs/benchmarks.md and its picture.
 
 Everything on the page comes from those files: nothing is typed in by hand, misses included.
 """
@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import floors
 import tables
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -19,6 +20,17 @@ DOCS = Path(__file__).parent.parent / "docs"
 def read(path: Path) -> Any:
     """JSON, or None where it was not measured."""
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def merged(bench: dict[str, Any], threads: dict[str, Any] | None) -> dict[str, Any]:
+    """A run with one thread and one with all of them, as one; the promises are judged anew."""
+    if threads is None:
+        return bench
+    key = lambda r: (r["program"], r["dtype"], r["gradient"], r["lanes"], r["threads"])
+    records = {key(r): r for r in bench["batches"]["records"]} | {key(r): r for r in threads["batches"]["records"]}
+    section = bench["batches"] | {"records": list(records.values())}
+    about = bench["machine"] | {"command, all threads": threads["machine"]["command"], "load, all threads": threads["machine"]["load"]}
+    return bench | {"machine": about, "batches": section, "floors": [v.record() for v in floors.judge(section["records"], "batches")]}
 
 
 def page(bench: dict[str, Any], scaling: dict[str, Any] | None, module: dict[str, Any] | None, memory: list[dict[str, Any]] | None) -> str:
@@ -92,9 +104,10 @@ def main() -> None:
     """Writes the page."""
     folder = Path(sys.argv[1])
     bench = read(folder / "bench.json")
+    threads = read(folder / "threads" / "bench.json")
     if bench is None:
         raise SystemExit(f"{folder} has no bench.json: run bench/run.py first")
-    (DOCS / "benchmarks.md").write_text(page(bench, read(folder / "scaling.json"), read(folder / "module.json"), read(folder / "memory.json")), encoding="utf-8")
+    (DOCS / "benchmarks.md").write_text(page(merged(bench, threads), read(folder / "scaling.json"), read(folder / "module.json"), read(folder / "memory.json")), encoding="utf-8")
     shutil.copyfile(folder / "bench.svg", DOCS / "benchmarks.svg")
     print(f"written to {DOCS / 'benchmarks.md'}")
 

@@ -1,4 +1,4 @@
-"""Single equations: the lowering is to the bit what one would write in eager torch, values and gradients."""
+"""Single equations: `backend="torch"` is to the bit what one would write in eager torch, values and gradients."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ def test_identical_to_the_bit(source: str, names: str, hand: Hand, dtype: torch.
     generator = torch.Generator().manual_seed(len(source))
     count = len(names.split())
     values = [torch.rand(1000, dtype=dtype, generator=generator) * 0.9 + 0.05 for _ in range(count)]
-    module = lower(nc.compile(source, inputs=names.split()).graph_json())
+    module = nc.compile_scheme(source, inputs=names.split(), backend="torch")
     ours, theirs = ([v.clone().requires_grad_() for v in values] for _ in range(2))
-    found, expected = module(*ours)[0], hand(*theirs)
+    found, expected = module(*ours), hand(*theirs)
     assert same_bits(found, expected)
     for name, a, b in zip(names.split(), gradient(found, ours), gradient(expected, theirs)):
         assert same_bits(a, b), f"the derivative with respect to {name}"

@@ -51,7 +51,7 @@ class CompiledModule(nn.Module):
         self._told = None if inputs is None else [(name, size) for name, size in inputs]
         self._steps = steps
         self.bounds: dict[str, tuple[float | None, float | None]] = dict(bounds)
-        """Least and greatest value of each parameter that has such; `project_` holds them."""
+        """Least and greatest value of each parameter that has such; `keep_bounds` and `project_` hold them."""
         self._fields = {name: name.replace(".", "_") for name in values}
         for name, value in values.items():
             field = self._fields[name]
@@ -104,7 +104,8 @@ class CompiledModule(nn.Module):
         values = list(args)
         for k, field in self._own:
             own = self._parameters.get(field)
-            values.insert(k, self._buffers[field] if own is None else own)
+            # Neither, when a parametrization stands in for it.
+            values.insert(k, getattr(self, field) if own is None else own)
         return tuple(values)
 
     def _own_values(self) -> dict[str, Tensor]:
@@ -199,6 +200,24 @@ class CompiledModule(nn.Module):
         for name, (low, high) in self.bounds.items():
             getattr(self, self._fields[name]).clamp_(low, high)
         return self
+
+    def keep_bounds(self, optimiser: torch.optim.Optimizer) -> Any:
+        """Calls `project_` after every step of an optimiser; gives a handle whose `remove()` ends that.
+
+        >>> from neural_compiler import compile_scheme
+        >>> module = compile_scheme("(param k 0.5 :min 0) (* k x)")
+        >>> optimiser = torch.optim.SGD(module.parameters(), lr=1.0)
+        >>> handle = module.keep_bounds(optimiser)
+        >>> module(x=torch.tensor(3.0)).backward()
+        >>> optimiser.step()  # to 0.5 - 3, which is below 0
+        >>> module.k.item()
+        0.0
+        """
+
+        def project(*_: Any) -> None:
+            self.project_()
+
+        return optimiser.register_step_post_hook(project)
 
     # What it is.
 

@@ -1,0 +1,95 @@
+"""Fitting as a scikit-learn estimator: `EquationRegressor`. Needs scikit-learn; nothing else in the package does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from . import _native
+from .fitting import FitResult, fit
+from .signature import read_inputs
+
+_TARGET, _WEIGHT = "target of the regression", "weight of the row"
+"""No program has inputs of these names."""
+
+
+class EquationRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """An equation with unknown constants as a regressor.
+
+    `model`: the text; its `(param …)` declarations are fitted. `inputs`: the names of the columns of X, in order; left out, they are the
+    names of a data frame's columns, or the model's inputs in the order they appear. A model with a single vector as input gets each row
+    of X as that vector. Without a model it is linear regression. The other arguments are those of `neural_compiler.fit`.
+
+    >>> t = np.linspace(0, 4, 30)[:, None]
+    >>> decay = EquationRegressor("(param a 1) (param k 1) (* a (exp (- (* k t))))").fit(t, 3 * np.exp(-0.7 * t[:, 0]))
+    >>> round(decay.result_.params["k"], 9)
+    0.7
+    >>> decay.score(t, 3 * np.exp(-0.7 * t[:, 0]))
+    1.0
+    """
+
+    def __init__(
+        self,
+        model: str | None = None,
+        *,
+        inputs: list[str] | None = None,
+        loss: str = "squares",
+        loss_scale: float | None = None,
+        starts: int | None = None,
+        seed: int = 0,
+        threads: int | None = None,
+    ) -> None:
+        self.model = model
+        self.inputs = inputs
+        self.loss = loss
+        self.loss_scale = loss_scale
+        self.starts = starts
+        self.seed = seed
+        self.threads = threads
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> EquationRegressor:
+        """Fits the constants to rows of inputs `X` and values `y`."""
+        rows, values = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        text = _linear(rows.shape[1]) if self.model is None else self.model
+        self._names = self._bound(text, rows.shape[1])
+        columns = self._columns(rows)
+        columns[_TARGET] = np.asarray(values, np.float64)
+        if sample_weight is not None:
+            columns[_WEIGHT] = _check_sample_weight(sample_weight, rows, dtype=np.float64)
+        needed = sum(i.kind == "param" and int(np.prod(i.shape or ())) for i in read_inputs(_native.Core(text, None, [])))
+        if len(rows) < needed:
+            raise ValueError(f"n_samples={len(rows)} rows cannot determine {needed} parameters")
+        self.result_: FitResult = fit(
+            text, columns, target=_TARGET, weights=None if sample_weight is None else _WEIGHT, loss=self.loss, loss_scale=self.loss_scale,
+            starts=self.starts, seed=self.seed, threads=self.threads,
+        )  # fmt: skip
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
+        """The model at the fitted constants."""
+        check_is_fitted(self)
+        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        found: NDArray[np.float64] = self.result_.predict(self._columns(rows))
+        return found
+
+    def _bound(self, text: str, count: int) -> list[str] | str:
+        """The names of the columns, or the one vector they make."""
+        open_inputs = [i for i in read_inputs(_native.Core(text, None, [])) if i.kind in ("free", "declared")]
+        if len(open_inputs) == 1 and open_inputs[0].rank == 1:
+            return open_inputs[0].name
+        given = self.inputs if self.inputs is not None else getattr(self, "feature_names_in_", [i.name for i in open_inputs])
+        names = [str(n) for n in given]
+        if len(names) != count:
+            raise ValueError(f"X has {count} columns, the model has {len(names)} inputs: {', '.join(names) or 'none'}")
+        return names
+
+    def _columns(self, rows: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        return {self._names: rows} if isinstance(self._names, str) else dict(zip(self._names, rows.T))
+
+
+def _linear(count: int) -> str:
+    return f"(param intercept 0) (param coefficients [{' '.join(['0'] * count)}]) (input x :size {count}) (+ intercept (dot coefficients x))"

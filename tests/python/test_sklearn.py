@@ -1,0 +1,55 @@
+"""`EquationRegressor` under scikit-learn's own checks, and at work in its tools."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from neural_compiler.sklearn import EquationRegressor
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+EXCEPTIONS = {
+    "check_sample_weight_equivalence_on_dense_data": "it fits 31 constants to 15 rows; more constants than rows have no one answer, and fit says so",
+}
+
+
+@parametrize_with_checks([EquationRegressor()], expected_failed_checks=lambda _: EXCEPTIONS)
+def test_scikit_learn_s_own_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+DECAY = "(param a 1) (param k 1 :min 0) (* a (exp (- (* k t))))"
+T = np.linspace(0, 4, 60)
+Y = 3 * np.exp(-0.7 * T) + 0.01 * np.random.default_rng(0).normal(size=60)
+
+
+def test_weights_are_repetitions() -> None:
+    weights = np.arange(60) % 4
+    weighted = EquationRegressor(DECAY).fit(T[:, None], Y, sample_weight=weights)
+    repeated = EquationRegressor(DECAY).fit(np.repeat(T, weights)[:, None], np.repeat(Y, weights))
+    np.testing.assert_allclose(list(weighted.result_.params.values()), list(repeated.result_.params.values()), rtol=1e-7)
+
+
+def test_columns_bind_by_name_by_position_or_as_a_vector() -> None:
+    x, y = np.random.default_rng(1).normal(size=(2, 40))
+    z = 2 * x + np.sin(3 * y)
+    text = "(param a 1) (param b 1 :min 0 :max 5) (+ (* a x) (sin (* b y)))"
+    frame = EquationRegressor(text).fit(pd.DataFrame({"y": y, "x": x}), z)
+    order = EquationRegressor(text).fit(np.stack([x, y], 1), z)
+    named = EquationRegressor(text, inputs=["y", "x"]).fit(np.stack([y, x], 1), z)
+    whole = EquationRegressor("(param a 1) (param b 1 :min 0 :max 5) (+ (* a (ref v 0)) (sin (* b (ref v 1)))) ".replace("(param a", "(input v :size 2) (param a")).fit(np.stack([x, y], 1), z)
+    for model in (frame, order, named, whole):
+        np.testing.assert_allclose([model.result_.params["a"], model.result_.params["b"]], [2, 3], rtol=1e-9)
+    with pytest.raises(ValueError, match="X has 3 columns, the model has 2 inputs: x, y"):
+        EquationRegressor(text).fit(np.ones((5, 3)), np.ones(5))
+
+
+def test_inside_a_pipeline_and_cross_validation() -> None:
+    pipeline = make_pipeline(FunctionTransformer(lambda t: t / 2), EquationRegressor(DECAY))
+    assert cross_val_score(pipeline, T[:, None], Y, cv=5).mean() > 0.9
+    assert pipeline.fit(T[:, None], Y).named_steps["equationregressor"].result_.params["k"] == pytest.approx(1.4, abs=0.02)

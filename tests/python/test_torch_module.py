@@ -276,3 +276,40 @@ def test_a_branch_not_taken_does_not_exist() -> None:
     x = torch.tensor([-1.0, 0.0, 1.0], dtype=F64, requires_grad=True)
     m(x).sum().backward()
     assert torch.equal(x.grad, torch.tensor([2.0, 2.0, 1.0], dtype=F64))
+
+
+def test_hooks_parametrizations_and_tracers_see_the_call(module: nc.CompiledModule) -> None:
+    seen = []
+    handle = module.register_forward_hook(lambda m, args, out: seen.append(len(args)))
+    assert torch.equal(module(X, Y), module.forward(X, Y)) and seen == [2]
+    handle.remove()
+    traced = torch.jit.trace(module, (X, Y), check_trace=False)
+    assert torch.equal(traced(Y, X), module(Y, X))
+    flowing = torch.fx.experimental.proxy_tensor.make_fx(lambda x: module(x, Y))(X)
+    assert torch.equal(flowing(2 * X), module(2 * X, Y))
+
+    class Exponential(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x.exp()
+
+    expected = nc.compile_scheme(SOURCE, params={"k": torch.exp(torch.tensor(2.0, dtype=F64))})(X, Y)
+    nn.utils.parametrize.register_parametrization(module, "k", Exponential(), unsafe=True)
+    assert torch.equal(module(X, Y), expected)
+    module(X, Y).sum().backward()
+    assert module.parametrizations.k.original.grad is not None
+
+
+def test_parameters_in_float64_follow_inputs_in_float32() -> None:
+    module = nc.compile_scheme("(+ (* k x) (dot w [x x y]))", params={"k": 0.1, "w": [0.3, 0.7, 1.1]})
+    single = nc.compile_scheme(module.source, inputs=["x", "y", "k", "w"])
+    x, y = X.float().requires_grad_(), Y.float()
+    rounded = [module.k.detach().float().requires_grad_(), module.w.detach().float().requires_grad_()]
+    out, expected = module(x, y), single(x, y, *rounded)
+    assert out.dtype == torch.float32 and torch.equal(out, expected)
+    weights = torch.linspace(1, 2, 6)
+    found = torch.autograd.grad((out * weights).sum(), [x, module.k, module.w])
+    for f, e in zip(found, torch.autograd.grad((expected * weights).sum(), [x, *rounded])):
+        assert torch.equal(f, e.to(f.dtype))
+    assert [f.dtype for f in found] == [torch.float32, F64, F64]
+    double = nc.compile_scheme("(* k x)", params={"k": torch.tensor(0.1)})
+    assert double(X).dtype == F64 and torch.equal(double(X), torch.tensor(0.1).double() * X)

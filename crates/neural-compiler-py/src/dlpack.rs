@@ -4,7 +4,7 @@
 //! apart before anything is read, and left to the slower path.
 
 use crate::function::{Function, How, Number};
-use crate::views::View;
+use crate::views::{View, gather};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
@@ -80,16 +80,30 @@ struct Torch {
     to_object: unsafe extern "C" fn(*mut Managed, *mut *mut c_void) -> c_int,
     peek: unsafe extern "C" fn(*mut c_void, *mut DlTensor) -> c_int,
     classes: [usize; 2],
-    /// The name of the method that tells whether a tensor stands for the negative of its memory.
-    is_neg: Py<PyString>,
+    /// The method that tells whether a tensor stands for the negative of its memory.
+    is_neg: Py<PyAny>,
+    /// What tells whether something looks on (a tracer, a mode, a transform): nothing does when all give nothing, 0 or False.
+    watchers: Vec<Py<PyAny>>,
+    /// Whether gradients are asked for.
+    grad_enabled: Py<PyAny>,
+    /// How many threads may be used.
+    threads: Py<PyAny>,
+    requires_grad: Py<PyString>,
 }
 
 static TORCH: OnceLock<Torch> = OnceLock::new();
 
-/// Makes the exchange known: the capsule of the tensor class, the class itself and that of parameters. False when the protocol is
-/// not one we know.
+/// Makes the exchange known: the capsule of the tensor class, the class itself and that of parameters; and the functions that tell what
+/// PyTorch is doing. False when the protocol is not one we know.
 #[pyfunction]
-pub(crate) fn use_exchange(capsule: &Bound<'_, PyCapsule>, tensor: &Bound<'_, PyAny>, parameter: &Bound<'_, PyAny>) -> PyResult<bool> {
+pub(crate) fn use_exchange(
+    capsule: &Bound<'_, PyCapsule>,
+    tensor: &Bound<'_, PyAny>,
+    parameter: &Bound<'_, PyAny>,
+    watchers: Vec<Py<PyAny>>,
+    grad_enabled: Py<PyAny>,
+    threads: Py<PyAny>,
+) -> PyResult<bool> {
     let pointer: NonNull<c_void> = capsule.pointer_checked(Some(NAME))?;
     // SAFETY: a capsule of this name holds the table, which lives as long as the process.
     let table = unsafe { pointer.cast::<Exchange>().as_ref() };
@@ -97,12 +111,17 @@ pub(crate) fn use_exchange(capsule: &Bound<'_, PyCapsule>, tensor: &Bound<'_, Py
         return Ok(false);
     }
     let (Some(allocate), Some(to_object), Some(peek)) = (table.allocate, table.to_object, table.peek) else { return Ok(false) };
+    let is_neg = tensor.getattr("is_neg")?.unbind();
     TORCH.get_or_init(|| Torch {
         allocate,
         to_object,
         peek,
         classes: [tensor.as_ptr() as usize, parameter.as_ptr() as usize],
-        is_neg: PyString::intern(tensor.py(), "is_neg").unbind(),
+        is_neg,
+        watchers,
+        grad_enabled,
+        threads,
+        requires_grad: PyString::intern(tensor.py(), "requires_grad").unbind(),
     });
     Ok(true)
 }
@@ -137,7 +156,7 @@ fn peek(torch: &Torch, object: *mut PyObject) -> Option<DlTensor> {
     }
     // SAFETY: the object is a tensor; a new reference comes back, or an exception.
     unsafe {
-        let answer = pyo3::ffi::PyObject_CallMethodObjArgs(object, torch.is_neg.as_ptr(), std::ptr::null_mut::<PyObject>());
+        let answer = pyo3::ffi::PyObject_CallFunctionObjArgs(torch.is_neg.as_ptr(), object, std::ptr::null_mut::<PyObject>());
         if answer.is_null() {
             pyo3::ffi::PyErr_Clear();
             return None;
@@ -154,9 +173,59 @@ fn view(tensor: &DlTensor) -> View<'_> {
     View { data: tensor.data.cast_const().cast(), shape: list(tensor.shape), strides: list(tensor.strides) }
 }
 
-/// Calls a function on tensors. `None`: the tensors are not of one type on the CPU, or there is no exchange, or (with `fitting`) a
-/// cotangent would not have the shape of its input without a sum over some axes.
-pub(crate) fn call<'py>(py: Python<'py>, function: &Function, inputs: &Bound<'py, PyTuple>, fitting: bool, how: How) -> PyResult<Option<Vec<Py<PyAny>>>> {
+/// Whether a function without arguments gives something that counts as true.
+fn says_so(py: Python<'_>, function: &Py<PyAny>) -> PyResult<bool> {
+    // SAFETY: a live callable; a new reference comes back, or an exception.
+    unsafe { Bound::from_owned_ptr_or_err(py, pyo3::ffi::PyObject_CallNoArgs(function.as_ptr()))?.is_truthy() }
+}
+
+/// A call as a module makes it, when nothing but the caller looks on.
+pub(crate) enum Plain {
+    /// The results.
+    Done(Vec<Py<PyAny>>),
+    /// Gradients are asked for.
+    NeedsGradient,
+    /// The tensors or the circumstances are not plain.
+    No,
+}
+
+/// Calls a function on tensors, unless gradients are needed or something looks on.
+pub(crate) fn plain<'py>(py: Python<'py>, function: &Function, inputs: &Bound<'py, PyTuple>, follow: u64) -> PyResult<Plain> {
+    let Some(torch) = TORCH.get() else { return Ok(Plain::No) };
+    for watcher in &torch.watchers {
+        if says_so(py, watcher)? {
+            return Ok(Plain::No);
+        }
+    }
+    if says_so(py, &torch.grad_enabled)? {
+        for object in inputs.iter_borrowed() {
+            if !torch.classes.contains(&(object.get_type_ptr() as usize)) {
+                return Ok(Plain::No);
+            }
+            if object.getattr(&torch.requires_grad)?.is_truthy()? {
+                return Ok(Plain::NeedsGradient);
+            }
+        }
+    }
+    let threads = torch.threads.call0(py)?.extract(py)?;
+    Ok(call(py, function, inputs, Reading { follow, fitting: false }, How { threads, trap: false })?.map_or(Plain::No, Plain::Done))
+}
+
+/// How tensors are to be read.
+#[derive(Clone, Copy)]
+pub(crate) struct Reading {
+    /// Inputs that follow the others in their type, as bits.
+    pub(crate) follow: u64,
+    /// Every cotangent must have the shape of its input without a sum over some axes.
+    pub(crate) fitting: bool,
+}
+
+/// Numbers a tensor that follows may have to be converted on the quick path.
+const MOST_CONVERTED: i64 = 4096;
+
+/// Calls a function on tensors. `None`: the tensors are not of one type on the CPU (but for those that follow), or there is no exchange, or
+/// cotangents do not fit.
+pub(crate) fn call<'py>(py: Python<'py>, function: &Function, inputs: &Bound<'py, PyTuple>, reading: Reading, how: How) -> PyResult<Option<Vec<Py<PyAny>>>> {
     let Some(torch) = TORCH.get() else { return Ok(None) };
     let count = inputs.len();
     if count == 0 || count > MOST_INPUTS {
@@ -171,18 +240,82 @@ pub(crate) fn call<'py>(py: Python<'py>, function: &Function, inputs: &Bound<'py
     }
     // SAFETY: the first `count` have just been written.
     let tensors = unsafe { std::slice::from_raw_parts(tensors.as_ptr().cast::<DlTensor>(), count) };
-    let dtype = tensors[0].dtype;
-    if tensors.iter().any(|t| t.dtype != dtype) {
-        return Ok(None);
+    let follows = |k: usize| reading.follow >> k & 1 == 1;
+    let first = (0..count).find(|&k| !follows(k)).unwrap_or(0);
+    let dtype = tensors[first].dtype;
+    let mut converted = false;
+    for (k, t) in tensors.iter().enumerate().filter(|(_, t)| t.dtype != dtype) {
+        let small = view(t).shape.iter().product::<i64>() <= MOST_CONVERTED;
+        if !(follows(k) && small && matches!(t.dtype.bits, 32 | 64)) {
+            return Ok(None);
+        }
+        converted = true;
     }
     let mut views = [View { data: std::ptr::null(), shape: &[], strides: &[] }; MOST_INPUTS];
     views.iter_mut().zip(tensors).for_each(|(v, t)| *v = view(t));
     let views = &views[..count];
-    match dtype.bits {
-        32 => run::<f32>(py, torch, function, views, dtype, fitting, how),
-        64 => run::<f64>(py, torch, function, views, dtype, fitting, how),
+    match (dtype.bits, converted) {
+        (32, false) => run::<f32>(py, torch, function, views, dtype, reading.fitting, how),
+        (64, false) => run::<f64>(py, torch, function, views, dtype, reading.fitting, how),
+        (32, true) => following::<f64, f32>(py, torch, function, (views, tensors), dtype, reading.fitting, how),
+        (64, true) => following::<f32, f64>(py, torch, function, (views, tensors), dtype, reading.fitting, how),
         _ => Ok(None),
     }
+}
+
+/// Numbers of another type, and their strides.
+struct Converted<T> {
+    numbers: Vec<T>,
+    strides: Vec<i64>,
+}
+
+/// Runs in the type `T` after tensors of type `S` have been converted; their cotangents are converted back.
+fn following<S: Number, T: Number>(
+    py: Python<'_>,
+    torch: &Torch,
+    function: &Function,
+    (views, tensors): (&[View<'_>], &[DlTensor]),
+    dtype: DataType,
+    fitting: bool,
+    how: How,
+) -> PyResult<Option<Vec<Py<PyAny>>>> {
+    let convert = |t: &DlTensor| {
+        let from = view(t);
+        // SAFETY: the tensor is held by the caller's tuple and has this type.
+        let numbers = unsafe { gather::<S>(&from, 0, from.shape) }.into_iter().map(|x| T::from_f64(x.to_f64())).collect();
+        let mut strides = vec![1; from.shape.len()];
+        (1..strides.len()).rev().for_each(|d| strides[d - 1] = strides[d] * from.shape[d]);
+        Converted { numbers, strides }
+    };
+    let made: Vec<Option<Converted<T>>> = tensors.iter().map(|t| (t.dtype != dtype).then(|| convert(t))).collect();
+    let mut now = [View { data: std::ptr::null(), shape: &[], strides: &[] }; MOST_INPUTS];
+    for ((slot, old), new) in now.iter_mut().zip(views).zip(&made) {
+        *slot = match new {
+            Some(c) => View { data: c.numbers.as_ptr().cast(), shape: old.shape, strides: &c.strides },
+            None => *old,
+        };
+    }
+    let views = &now[..views.len()];
+    let plan = function.plan(py, views)?;
+    if fitting && !plan.fits(views) {
+        return Ok(None);
+    }
+    let mut results: Vec<(Fresh, Vec<T>)> = Vec::with_capacity(plan.variant.results.len());
+    for k in 0..plan.variant.results.len() {
+        let sizes = plan.sizes(k, views);
+        let other = plan.like(k).map(|i| tensors[i].dtype).filter(|d| fitting && *d != dtype);
+        let room = if other.is_some() { sizes.iter().product::<i64>() as usize } else { 0 };
+        results.push((Fresh::new(torch, sizes, other.unwrap_or(dtype))?, vec![T::ZERO; room]));
+    }
+    let pointers: Vec<*mut T> = results.iter_mut().map(|(r, own)| if own.is_empty() { r.data().cast() } else { own.as_mut_ptr() }).collect();
+    // SAFETY: the tensors are held by the caller's tuple, converted ones here; results are fresh memory of the right size.
+    unsafe { function.run(py, &plan, views, &pointers, how)? };
+    for (r, own) in results.iter().filter(|(_, own)| !own.is_empty()) {
+        // SAFETY: the tensor has as many numbers, of the other type, and nobody else knows it yet.
+        let to = unsafe { std::slice::from_raw_parts_mut(r.data().cast::<S>(), own.len()) };
+        to.iter_mut().zip(own).for_each(|(to, x)| *to = S::from_f64(x.to_f64()));
+    }
+    results.into_iter().map(|(r, _)| r.into_object(py, torch)).collect::<PyResult<_>>().map(Some)
 }
 
 fn run<T: Number>(

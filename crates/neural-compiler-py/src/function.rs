@@ -110,6 +110,11 @@ impl Plan {
         }
     }
 
+    /// The input whose cotangent result `k` is.
+    pub(crate) fn like(&self, k: usize) -> Option<usize> {
+        self.variant.likes[k]
+    }
+
     /// Whether every cotangent has the shape of its input.
     pub(crate) fn fits(&self, views: &[View<'_>]) -> bool {
         let Plan { variant, batch, summed, .. } = self;

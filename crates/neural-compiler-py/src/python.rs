@@ -3,9 +3,10 @@
 use crate::chain::Link;
 use crate::core::{Core, Named};
 use crate::derive::Step;
+use crate::dlpack::{self, Plain, Reading};
 use crate::errors::{compile_error, findings};
 use crate::function::{Function, How, Variant};
-use crate::{arrays, dlpack, json, quick};
+use crate::{arrays, json, quick};
 use neural_compiler::graph::{print, svg};
 use neural_compiler::ops::real::Dtype;
 use neural_compiler::syntax::ast::{InputKind, ModelKind, StateStart};
@@ -205,19 +206,40 @@ impl PyFunction {
         if double { arrays::call::<f64>(py, &self.0, &inputs, out, how) } else { arrays::call::<f32>(py, &self.0, &inputs, out, how) }
     }
 
-    /// Calls on PyTorch tensors of one type on the CPU, in the order of the inputs. None for anything else.
-    fn torch<'py>(&self, py: Python<'py>, inputs: &Bound<'py, PyTuple>, threads: usize, trap: bool) -> PyResult<Option<Py<PyAny>>> {
-        let Some(mut results) = dlpack::call(py, &self.0, inputs, false, How { threads, trap })? else { return Ok(None) };
+    /// Calls on PyTorch tensors on the CPU, in the order of the inputs; those in the bits `follow` may be of another type than the others.
+    /// None for anything else.
+    #[pyo3(signature = (inputs, threads, trap, follow=0))]
+    fn torch<'py>(&self, py: Python<'py>, inputs: &Bound<'py, PyTuple>, threads: usize, trap: bool, follow: u64) -> PyResult<Option<Py<PyAny>>> {
+        let Some(mut results) = dlpack::call(py, &self.0, inputs, Reading { follow, fitting: false }, How { threads, trap })? else { return Ok(None) };
         match results.len() {
             1 => Ok(results.pop()),
             _ => Ok(Some(PyTuple::new(py, results)?.into_any().unbind())),
         }
     }
 
+    /// As `torch`, when nothing but the caller looks on: a tracer, a mode, a transform. False when gradients are asked for, None for
+    /// anything else that is not plain.
+    fn plain<'py>(&self, py: Python<'py>, inputs: &Bound<'py, PyTuple>, follow: u64) -> PyResult<Option<Py<PyAny>>> {
+        match dlpack::plain(py, &self.0, inputs, follow)? {
+            Plain::No => Ok(None),
+            Plain::NeedsGradient => Ok(Some(false.into_pyobject(py)?.to_owned().into_any().unbind())),
+            Plain::Done(mut results) if results.len() == 1 => Ok(results.pop()),
+            Plain::Done(results) => Ok(Some(PyTuple::new(py, results)?.into_any().unbind())),
+        }
+    }
+
     /// A backward pass as the autograd engine wants it: nothing for `pad` places, then for each of `count` inputs its cotangent or
     /// nothing. None when `torch` would give None, or when a cotangent has to be summed over some axes.
-    fn pull<'py>(&self, py: Python<'py>, inputs: &Bound<'py, PyTuple>, pad: usize, count: usize, threads: usize) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        let Some(results) = dlpack::call(py, &self.0, inputs, true, How { threads, trap: false })? else { return Ok(None) };
+    fn pull<'py>(
+        &self,
+        py: Python<'py>,
+        inputs: &Bound<'py, PyTuple>,
+        pad: usize,
+        count: usize,
+        threads: usize,
+        follow: u64,
+    ) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let Some(results) = dlpack::call(py, &self.0, inputs, Reading { follow, fitting: true }, How { threads, trap: false })? else { return Ok(None) };
         let mut places: Vec<Py<PyAny>> = (0..pad + count).map(|_| py.None()).collect();
         for (like, result) in self.0.likes().into_iter().zip(results) {
             if let Some(place) = like.and_then(|i| places.get_mut(pad + i)) {

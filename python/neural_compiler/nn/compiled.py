@@ -23,7 +23,13 @@ Shapes: TypeAlias = "tuple[tuple[int, ...], ...]"
 
 _exchange = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)
 if _exchange is not None:
-    _native.use_exchange(_exchange, torch.Tensor, torch.nn.Parameter)
+    watchers = [
+        torch._C._functorch.peek_interpreter_stack,
+        torch._C._len_torch_dispatch_stack,
+        torch._C._len_torch_function_stack,
+        torch._C._is_tracing,
+    ]
+    _native.use_exchange(_exchange, torch.Tensor, torch.nn.Parameter, watchers, torch.is_grad_enabled, torch.get_num_threads)
 
 
 def describe(source: str, inputs: Any, params: Sequence[tuple[str, list[int]]], steps: Steps, backend: str) -> str:

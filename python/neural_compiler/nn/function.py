@@ -31,29 +31,36 @@ def _pull(chain: Chain, needs: Sequence[bool], grads: Sequence[Tensor | None]) -
     return (*chain, ("vjp", tuple(wrt), tuple(seeds))), wrt, [g for g in grads if g is not None]
 
 
+class NotPlain(Exception):
+    """The tensors are not those of the quick path; nothing has been computed."""
+
+
 class QuickRun(torch.autograd.Function):
-    """For plain eager autograd, where nothing but the engine looks on. Tensors may differ in type: `dtype` is computed in."""
+    """For plain eager autograd on the CPU, where nothing but the engine looks on. Tensors in the bits `follow` take the type of the others."""
 
     @staticmethod
-    def forward(ctx: Any, compiled: Compiled, dtype: torch.dtype, *tensors: Tensor) -> Any:
-        ctx.compiled = compiled
-        ctx.dtype = dtype
+    def forward(ctx: Any, compiled: Compiled, follow: int, *tensors: Tensor) -> Any:
+        found = compiled.value.torch(tensors, _get_num_threads(), False, follow)
+        if found is None:
+            raise NotPlain
+        ctx.how = compiled, follow
         ctx.save_for_backward(*tensors)
-        ctx.set_materialize_grads(False)
-        found = compiled.value.torch(tensors, _get_num_threads(), False)
-        return run(compiled, (), _converted(tensors, dtype)) if found is None else found
+        if type(found) is tuple:
+            ctx.set_materialize_grads(False)
+        return found
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> Any:
-        compiled, tensors, needs = ctx.compiled, ctx.saved_tensors, ctx.needs_input_grad
-        if not _is_grad_enabled() and all([g is not None for g in grads]):
-            found = compiled.backward(needs, len(grads)).pull((*tensors, *grads), 2, len(tensors), _get_num_threads())
+        (compiled, follow), tensors, needs = ctx.how, ctx.saved_tensors, ctx.needs_input_grad
+        if not _is_grad_enabled() and (len(grads) == 1 or all([g is not None for g in grads])):
+            found = compiled.backward(needs, len(grads)).pull((*tensors, *grads), 2, len(tensors), _get_num_threads(), follow)
             if found is not None:
                 return found
         chain, wrt, cotangents = _pull((), needs[2:], grads)
         results: list[Tensor | None] = [None] * (2 + len(tensors))
         if cotangents:
-            inputs = _converted((*tensors, *cotangents), ctx.dtype)
+            dtype = cotangents[0].dtype
+            inputs = tuple([t if t.dtype is dtype else t.to(dtype) for t in (*tensors, *cotangents)])
             found = apply(compiled, chain, inputs) if _is_grad_enabled() else run(compiled, chain, inputs)
             for k, g in zip(wrt, _listed(found)):
                 results[2 + k] = _fit(g, tensors[k])
@@ -62,10 +69,6 @@ class QuickRun(torch.autograd.Function):
 
 # The class's own `apply` first looks for transforms; whoever calls this has looked already.
 quick_apply = super(torch.autograd.Function, QuickRun).apply
-
-
-def _converted(tensors: Sequence[Tensor], dtype: torch.dtype) -> tuple[Tensor, ...]:
-    return tuple([t if t.dtype is dtype else t.to(dtype) for t in tensors])
 
 
 class Run(torch.autograd.Function):

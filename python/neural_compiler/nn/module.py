@@ -7,22 +7,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
+import torch.nn.modules.module as _all
 from torch import Tensor, nn
 from torch.autograd import forward_ad
 
 from ..errors import Diagnostic, _diagnostic
 from ..signature import Input, Size, bind, positions, sizes
 from .compiled import Compiled, Shapes, Steps, describe, find
-from .function import QuickRun, apply, quick_apply
+from .function import NotPlain, apply, quick_apply
 from .run import call, run
-from .tensors import as_tensor, common_device, common_type
+from .tensors import _FLOATS, as_tensor, common_device, common_type
 
 _is_compiling = torch.compiler.is_compiling
 _is_grad_enabled = torch.is_grad_enabled
+_is_tracing = torch._C._is_tracing
 _transforms = torch._C._functorch.peek_interpreter_stack
 _dispatch_modes = torch._C._len_torch_dispatch_stack
-_function_modes = torch._C._len_torch_function_stack
-_get_num_threads = torch.get_num_threads
 _is_hidden = torch._C._functorch.is_legacy_batchedtensor
 
 BACKENDS = ("auto", "native", "torch")
@@ -71,24 +71,70 @@ class CompiledModule(nn.Module):
         self._open = tuple(n for n in compiled.names if n not in self._fields)
         self._count = len(self._open)
         # Where the values of a call go: positions of the open inputs, and of the module's own tensors.
+        # The module's own tensors follow the inputs in their type, unless there are no inputs.
+        self._follow = sum(1 << k for k, n in enumerate(compiled.names[:64]) if n in self._fields) if self._open else 0
+        self._plain_count = self._count if len(self._open) == len(compiled.names) else -1
         self._own = tuple((k, self._fields[n]) for k, n in enumerate(compiled.names) if n in self._fields)
 
     # Calls.
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        # The usual call, without what `nn.Module` does for hooks that are not there.
+        if not _is_compiling() and "check" not in kwargs and forward_ad._current_level < 0 and not self._hooked():
+            tensors = args if len(args) == self._plain_count and not kwargs else self._quick(args, kwargs)
+            if tensors is not None:
+                found = self._quick_torch(tensors) if self.backend == "torch" else self._quick_native(tensors)
+                if found is not None:
+                    return found
+        return super().__call__(*args, **kwargs)
+
+    def _quick_native(self, tensors: tuple[Any, ...]) -> Any:
+        """The results of plain tensors on the CPU when nothing but autograd looks on; else None."""
+        found = self._function.plain(tensors, self._follow)
+        if found is not False:
+            return found
+        try:
+            return quick_apply(self._compiled, self._follow, *tensors)
+        except NotPlain:
+            return None
+
+    def _quick_torch(self, tensors: tuple[Any, ...]) -> Any:
+        """The results of plain tensors of one type as plain torch operations; None for anything else, mistakes included."""
+        shapes, given = [], []
+        dtype = next((getattr(t, "dtype", None) for k, t in enumerate(tensors) if not self._follow >> k & 1), None)
+        for k, (i, t) in enumerate(zip(self._compiled.inputs, tensors)):
+            if type(t) not in _PLAIN or t.dim() < i.rank:
+                return None
+            if t.dtype is not dtype:
+                if not self._follow >> k & 1 or dtype not in _FLOATS:
+                    return None
+                t = t.to(dtype)
+            given.append(t)
+            shapes.append(tuple(t.shape[t.dim() - i.rank :]) if i.rank else ())
+        if dtype not in _FLOATS:
+            return None
+        lowered = self._compiled._lowered.get(((), tuple(shapes)))
+        if lowered is None or lowered.may_fail or _is_tracing() or _dispatch_modes():
+            return None
+        try:
+            results = lowered.code.forward(*given)
+        except RuntimeError:
+            # Devices or batch sizes that do not fit: the longer way says so in our words.
+            return None
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _hooked(self) -> bool:
+        return bool(
+            self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks
+            or _all._global_forward_hooks or _all._global_forward_pre_hooks or _all._global_backward_hooks or _all._global_backward_pre_hooks
+            or self._compiled_call_impl is not None
+        )  # fmt: skip
 
     def forward(self, *args: Any, check: bool = False, **kwargs: Any) -> Any:
         """The value: inputs by position, by name or in one dict, any leading batch sizes.
 
         With `check`, the first operation that leaves its domain raises `EvaluationError`, which names the lane.
         """
-        if not _is_compiling() and not check and self.backend != "torch":
-            tensors = self._quick(args, kwargs)
-            if tensors is not None and _transforms() is None and not _dispatch_modes() and not _function_modes() and forward_ad._current_level < 0:
-                if not (_is_grad_enabled() and _any_needs_grad(tensors)):
-                    found = self._function.torch(tensors, _get_num_threads(), False)
-                    if found is not None:
-                        return found
-                elif (dtype := _one_type(tensors)) is not None:
-                    return quick_apply(self._compiled, dtype, *tensors)
         return self._general(bind(self._names, self._own_values(), args, kwargs), check)
 
     def _quick(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
@@ -125,13 +171,14 @@ class CompiledModule(nn.Module):
             if self.backend == "native":
                 raise RuntimeError(f"the native backend runs on the CPU, the inputs are on {device}; leave `backend` out or say 'torch'")
             return self._on_torch([t.to(device, dtype) for t in tensors])
-        if _is_compiling() or _dispatch_modes() or any(type(t) not in _PLAIN for t in tensors):
+        if _is_compiling() or _dispatch_modes() or _is_tracing() or any(type(t) not in _PLAIN for t in tensors):
             return _as_operation(compiled, [t.to(dtype) for t in tensors])
         if _transforms() is not None or forward_ad._current_level >= 0:
             return apply(compiled, (), [t.to(dtype) for t in tensors])
+        converted = [t if t.dtype is dtype else t.to(dtype) for t in tensors]
         if _is_grad_enabled() and _any_needs_grad(tensors):
-            return QuickRun.apply(compiled, dtype, *tensors)
-        return run(compiled, (), tuple([t if t.dtype is dtype else t.to(dtype) for t in tensors]))
+            return apply(compiled, (), converted)
+        return run(compiled, (), tuple(converted))
 
     def _on_torch(self, tensors: list[Tensor]) -> Any:
         """Runs as torch operations. Where Python would have to look at numbers that a tracer or `vmap` hides, the program is one
@@ -335,17 +382,6 @@ def _mapped() -> bool:
     """Whether a `vmap` is active."""
     stack = torch._C._functorch.get_interpreter_stack()
     return stack is not None and any(i.key() == torch._C._functorch.TransformType.Vmap for i in stack)
-
-
-def _one_type(tensors: Sequence[Any]) -> torch.dtype | None:
-    """The type of plain floating-point tensors on the CPU that all have the same; None for anything else."""
-    dtype: torch.dtype | None = getattr(tensors[0], "dtype", None) if tensors else None
-    if dtype is not torch.float32 and dtype is not torch.float64:
-        return None
-    for t in tensors:
-        if type(t) not in _PLAIN or t.dtype is not dtype or not t.is_cpu:
-            return None
-    return dtype
 
 
 def _any_needs_grad(values: Sequence[Any]) -> bool:

@@ -3,8 +3,21 @@
 //! Invariants: one scratch register of each class belongs to this file, so that nobody else may hold a value there; no instruction
 //! contracts a product and a sum, or rounds otherwise than the interpreter.
 
+/// A pair of codes: f32, f64.
+macro_rules! typed {
+    ($self:ident, $single:ident, $double:ident) => {
+        match $self.dtype {
+            Dtype::F32 => Code::$single,
+            Dtype::F64 => Code::$double,
+        }
+    };
+}
+
+mod narrow;
+mod wide;
+
 use super::Declined;
-use super::ir::{Class, Prim, Test};
+use super::ir::{Class, Prim};
 use crate::ops::real::Dtype;
 use crate::source::Span;
 use iced_x86::{Code, Encoder, Instruction, MemoryOperand, Register};
@@ -71,16 +84,6 @@ pub(super) struct Assembler {
     pub(super) notes: Vec<(usize, Note)>,
     /// The first thing that went wrong.
     failed: bool,
-}
-
-/// A pair of codes: f32, f64.
-macro_rules! typed {
-    ($self:ident, $single:ident, $double:ident) => {
-        match $self.dtype {
-            Dtype::F32 => Code::$single,
-            Dtype::F64 => Code::$double,
-        }
-    };
 }
 
 impl Assembler {
@@ -308,108 +311,6 @@ impl Assembler {
         }
     }
 
-    fn wide_operation(&mut self, prim: Prim, to: u8, args: &[Operand], register: impl Fn(usize) -> u8) {
-        let out = self.vector(to);
-        let arithmetic = match prim {
-            Prim::Add => Some(typed!(self, EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vaddpd_zmm_k1z_zmm_zmmm512b64_er)),
-            Prim::Sub => Some(typed!(self, EVEX_Vsubps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vsubpd_zmm_k1z_zmm_zmmm512b64_er)),
-            Prim::Mul => Some(typed!(self, EVEX_Vmulps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vmulpd_zmm_k1z_zmm_zmmm512b64_er)),
-            Prim::Div => Some(typed!(self, EVEX_Vdivps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vdivpd_zmm_k1z_zmm_zmmm512b64_er)),
-            Prim::Lower => Some(typed!(self, EVEX_Vminps_zmm_k1z_zmm_zmmm512b32_sae, EVEX_Vminpd_zmm_k1z_zmm_zmmm512b64_sae)),
-            Prim::Upper => Some(typed!(self, EVEX_Vmaxps_zmm_k1z_zmm_zmmm512b32_sae, EVEX_Vmaxpd_zmm_k1z_zmm_zmmm512b64_sae)),
-            Prim::And => Some(typed!(self, EVEX_Vandps_zmm_k1z_zmm_zmmm512b32, EVEX_Vandpd_zmm_k1z_zmm_zmmm512b64)),
-            Prim::Scale => Some(typed!(self, EVEX_Vscalefps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vscalefpd_zmm_k1z_zmm_zmmm512b64_er)),
-            Prim::AddBits => Some(typed!(self, EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32, EVEX_Vpaddq_zmm_k1z_zmm_zmmm512b64)),
-            Prim::Or => Some(typed!(self, EVEX_Vorps_zmm_k1z_zmm_zmmm512b32, EVEX_Vorpd_zmm_k1z_zmm_zmmm512b64)),
-            Prim::Xor => Some(typed!(self, EVEX_Vxorps_zmm_k1z_zmm_zmmm512b32, EVEX_Vxorpd_zmm_k1z_zmm_zmmm512b64)),
-            _ => None,
-        };
-        if let Some(code) = arithmetic {
-            let i = self.three(code, out, self.vector(register(0)), args[1]);
-            return self.emit(i);
-        }
-        let compare = typed!(self, EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae, EVEX_Vcmppd_kr_k1_zmm_zmmm512b64_imm8_sae);
-        let blend = typed!(self, EVEX_Vblendmps_zmm_k1z_zmm_zmmm512b32, EVEX_Vblendmpd_zmm_k1z_zmm_zmmm512b64);
-        let masked = |i: Result<Instruction, iced_x86::IcedError>, k: Register| {
-            i.map(|mut i| {
-                i.set_op_mask(k);
-                i
-            })
-        };
-        let spare = Register::K7;
-        let i = match prim {
-            Prim::MulAdd => self.fused(typed!(self, EVEX_Vfmadd213ps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vfmadd213pd_zmm_k1z_zmm_zmmm512b64_er), to, args),
-            Prim::ShiftLeft(by) => {
-                let code = typed!(self, EVEX_Vpslld_zmm_k1z_zmmm512b32_imm8, EVEX_Vpsllq_zmm_k1z_zmmm512b64_imm8);
-                self.with_immediate(code, out, args[0], u32::from(by))
-            }
-            Prim::ShiftRight(by) => {
-                let code = typed!(self, EVEX_Vpsrld_zmm_k1z_zmmm512b32_imm8, EVEX_Vpsrlq_zmm_k1z_zmmm512b64_imm8);
-                self.with_immediate(code, out, args[0], u32::from(by))
-            }
-            Prim::HighBit => Instruction::with2(typed!(self, EVEX_Vpmovd2m_kr_zmm, EVEX_Vpmovq2m_kr_zmm), self.mask(to), self.vector(register(0))),
-            Prim::Mend(_) => return self.copied(to, args[1]),
-            Prim::MulSub => self.fused(typed!(self, EVEX_Vfmsub213ps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vfmsub213pd_zmm_k1z_zmm_zmmm512b64_er), to, args),
-            Prim::NegMulAdd => self.fused(typed!(self, EVEX_Vfnmadd213ps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vfnmadd213pd_zmm_k1z_zmm_zmmm512b64_er), to, args),
-            Prim::Sqrt => {
-                let code = typed!(self, EVEX_Vsqrtps_zmm_k1z_zmmm512b32_er, EVEX_Vsqrtpd_zmm_k1z_zmmm512b64_er);
-                match args[0] {
-                    Operand::Register(r) => Instruction::with2(code, out, self.vector(r)),
-                    Operand::Memory(m) => Instruction::with2(code, out, m.operand()),
-                }
-            }
-            Prim::Round(mode) => {
-                let code = typed!(self, EVEX_Vrndscaleps_zmm_k1z_zmmm512b32_imm8_sae, EVEX_Vrndscalepd_zmm_k1z_zmmm512b64_imm8_sae);
-                self.with_immediate(code, out, args[0], rounding(mode))
-            }
-            Prim::Max => {
-                // The instruction prefers a number to NaN; where there is a NaN, the sum is one.
-                let range = typed!(self, EVEX_Vrangeps_zmm_k1z_zmm_zmmm512b32_imm8_sae, EVEX_Vrangepd_zmm_k1z_zmm_zmmm512b64_imm8_sae);
-                let a = self.vector(register(0));
-                let i = self.four(range, out, a, args[1], 0b0101);
-                self.emit(i);
-                let i = self.four(compare, spare, a, args[1], Test::Unordered as u32);
-                self.emit(i);
-                let add = typed!(self, EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vaddpd_zmm_k1z_zmm_zmmm512b64_er);
-                masked(self.three(add, out, a, args[1]), spare)
-            }
-            Prim::Quiet => {
-                let x = register(0);
-                let i = self.four(compare, spare, self.vector(x), Operand::Register(x), Test::Unordered as u32);
-                self.emit(i);
-                masked(self.three(blend, out, self.vector(x), args[1]), spare)
-            }
-            Prim::Compare(test) => self.four(compare, self.mask(to), self.vector(register(0)), args[1], test as u32),
-            Prim::Blend => masked(self.three(blend, out, self.vector(register(2)), args[1]), self.mask(register(0))),
-            Prim::Keep => {
-                let code = typed!(self, EVEX_Vmovups_zmm_k1z_zmmm512, EVEX_Vmovupd_zmm_k1z_zmmm512);
-                let i = match args[1] {
-                    Operand::Register(r) => Instruction::with2(code, out, self.vector(r)),
-                    Operand::Memory(m) => Instruction::with2(code, out, m.operand()),
-                };
-                masked(i, self.mask(register(0))).map(|mut i| {
-                    i.set_zeroing_masking(true);
-                    i
-                })
-            }
-            Prim::Not => Instruction::with2(typed!(self, VEX_Knotw_kr_kr, VEX_Knotb_kr_kr), self.mask(to), self.mask(register(0))),
-            Prim::Both => {
-                Instruction::with3(typed!(self, VEX_Kandw_kr_kr_kr, VEX_Kandb_kr_kr_kr), self.mask(to), self.mask(register(0)), self.mask(register(1)))
-            }
-            Prim::Either => {
-                Instruction::with3(typed!(self, VEX_Korw_kr_kr_kr, VEX_Korb_kr_kr_kr), self.mask(to), self.mask(register(0)), self.mask(register(1)))
-            }
-            // The instruction negates its first operand.
-            Prim::Without => {
-                Instruction::with3(typed!(self, VEX_Kandnw_kr_kr_kr, VEX_Kandnb_kr_kr_kr), self.mask(to), self.mask(register(1)), self.mask(register(0)))
-            }
-            Prim::Always => Instruction::with3(typed!(self, VEX_Kxnorw_kr_kr_kr, VEX_Kxnorb_kr_kr_kr), self.mask(to), self.mask(to), self.mask(to)),
-            Prim::Add | Prim::Sub | Prim::Mul | Prim::Div | Prim::Lower | Prim::Upper => return,
-            Prim::And | Prim::Or | Prim::Xor | Prim::Scale | Prim::AddBits => return,
-        };
-        self.emit(i);
-    }
-
     fn with_immediate(&mut self, code: Code, out: Register, x: Operand, immediate: u32) -> Result<Instruction, iced_x86::IcedError> {
         match x {
             Operand::Register(r) => Instruction::with3(code, out, self.vector(r), immediate),
@@ -423,100 +324,6 @@ impl Assembler {
             Operand::Register(r) => self.copy(Class::Number, to, r),
             Operand::Memory(m) => self.load(Class::Number, to, m),
         }
-    }
-
-    fn narrow_operation(&mut self, prim: Prim, to: u8, args: &[Operand], register: impl Fn(usize) -> u8) {
-        let out = self.vector(to);
-        let and = typed!(self, VEX_Vandps_ymm_ymm_ymmm256, VEX_Vandpd_ymm_ymm_ymmm256);
-        let or = typed!(self, VEX_Vorps_ymm_ymm_ymmm256, VEX_Vorpd_ymm_ymm_ymmm256);
-        let xor = typed!(self, VEX_Vxorps_ymm_ymm_ymmm256, VEX_Vxorpd_ymm_ymm_ymmm256);
-        let andn = typed!(self, VEX_Vandnps_ymm_ymm_ymmm256, VEX_Vandnpd_ymm_ymm_ymmm256);
-        let compare = typed!(self, VEX_Vcmpps_ymm_ymm_ymmm256_imm8, VEX_Vcmppd_ymm_ymm_ymmm256_imm8);
-        let blend = typed!(self, VEX_Vblendvps_ymm_ymm_ymmm256_ymm, VEX_Vblendvpd_ymm_ymm_ymmm256_ymm);
-        /// The comparison that always holds.
-        const TRUE: u32 = 0x0f;
-        let two = |code| Some((code, 0usize, 1usize));
-        let plain = match prim {
-            Prim::Add => two(typed!(self, VEX_Vaddps_ymm_ymm_ymmm256, VEX_Vaddpd_ymm_ymm_ymmm256)),
-            Prim::Sub => two(typed!(self, VEX_Vsubps_ymm_ymm_ymmm256, VEX_Vsubpd_ymm_ymm_ymmm256)),
-            Prim::Mul => two(typed!(self, VEX_Vmulps_ymm_ymm_ymmm256, VEX_Vmulpd_ymm_ymm_ymmm256)),
-            Prim::Div => two(typed!(self, VEX_Vdivps_ymm_ymm_ymmm256, VEX_Vdivpd_ymm_ymm_ymmm256)),
-            Prim::Lower => two(typed!(self, VEX_Vminps_ymm_ymm_ymmm256, VEX_Vminpd_ymm_ymm_ymmm256)),
-            Prim::Upper => two(typed!(self, VEX_Vmaxps_ymm_ymm_ymmm256, VEX_Vmaxpd_ymm_ymm_ymmm256)),
-            Prim::And | Prim::Keep | Prim::Both => two(and),
-            Prim::AddBits => two(typed!(self, VEX_Vpaddd_ymm_ymm_ymmm256, VEX_Vpaddq_ymm_ymm_ymmm256)),
-            Prim::Or | Prim::Either => two(or),
-            Prim::Xor => two(xor),
-            // The instruction negates its first operand.
-            Prim::Without => Some((andn, 1, 0)),
-            _ => None,
-        };
-        if let Some((code, a, b)) = plain {
-            let i = self.three(code, out, self.vector(register(a)), args[b]);
-            return self.emit(i);
-        }
-        let scratch = self.scratch();
-        let i = match prim {
-            Prim::MulAdd => self.fused(typed!(self, VEX_Vfmadd213ps_ymm_ymm_ymmm256, VEX_Vfmadd213pd_ymm_ymm_ymmm256), to, args),
-            Prim::ShiftLeft(by) => {
-                Instruction::with3(typed!(self, VEX_Vpslld_ymm_ymm_imm8, VEX_Vpsllq_ymm_ymm_imm8), out, self.vector(register(0)), u32::from(by))
-            }
-            Prim::ShiftRight(by) => {
-                Instruction::with3(typed!(self, VEX_Vpsrld_ymm_ymm_imm8, VEX_Vpsrlq_ymm_ymm_imm8), out, self.vector(register(0)), u32::from(by))
-            }
-            // Whether zero is above, as whole numbers.
-            Prim::HighBit => {
-                self.emit(Instruction::with3(xor, scratch, scratch, scratch));
-                Instruction::with3(typed!(self, VEX_Vpcmpgtd_ymm_ymm_ymmm256, VEX_Vpcmpgtq_ymm_ymm_ymmm256), out, scratch, self.vector(register(0)))
-            }
-            Prim::Mend(_) => return self.copied(to, args[1]),
-            Prim::MulSub => self.fused(typed!(self, VEX_Vfmsub213ps_ymm_ymm_ymmm256, VEX_Vfmsub213pd_ymm_ymm_ymmm256), to, args),
-            Prim::NegMulAdd => self.fused(typed!(self, VEX_Vfnmadd213ps_ymm_ymm_ymmm256, VEX_Vfnmadd213pd_ymm_ymm_ymmm256), to, args),
-            Prim::Sqrt => {
-                let code = typed!(self, VEX_Vsqrtps_ymm_ymmm256, VEX_Vsqrtpd_ymm_ymmm256);
-                match args[0] {
-                    Operand::Register(r) => Instruction::with2(code, out, self.vector(r)),
-                    Operand::Memory(m) => Instruction::with2(code, out, m.operand()),
-                }
-            }
-            Prim::Round(mode) => {
-                let code = typed!(self, VEX_Vroundps_ymm_ymmm256_imm8, VEX_Vroundpd_ymm_ymmm256_imm8);
-                self.with_immediate(code, out, args[0], rounding(mode))
-            }
-            Prim::Quiet => {
-                let x = register(0);
-                let i = self.four(compare, scratch, self.vector(x), Operand::Register(x), Test::Unordered as u32);
-                self.emit(i);
-                self.blended(blend, out, self.vector(x), args[1], scratch)
-            }
-            Prim::Compare(test) => self.four(compare, out, self.vector(register(0)), args[1], test as u32),
-            Prim::Blend => self.blended(blend, out, self.vector(register(2)), args[1], self.vector(register(0))),
-            Prim::Not => {
-                self.emit(Instruction::with4(compare, scratch, scratch, scratch, TRUE));
-                Instruction::with3(xor, out, self.vector(register(0)), scratch)
-            }
-            Prim::Always => Instruction::with4(compare, out, out, out, TRUE),
-            Prim::Max
-            | Prim::Scale
-            | Prim::AddBits
-            | Prim::Add
-            | Prim::Sub
-            | Prim::Mul
-            | Prim::Div
-            | Prim::Lower
-            | Prim::Upper
-            | Prim::And
-            | Prim::Or
-            | Prim::Xor
-            | Prim::Keep
-            | Prim::Both
-            | Prim::Either
-            | Prim::Without => {
-                self.failed = true;
-                return;
-            }
-        };
-        self.emit(i);
     }
 
     /// An instruction that multiplies its first operand, which it overwrites, by the second and adds the third.

@@ -1,9 +1,10 @@
-//! Every elementwise operation as a program and a batch. In: a number of lanes; out: for each row of the table with probes, the program
-//! that applies it and columns that repeat the probes. Inputs stand in the order of the columns.
+//! Batches for executors. In: a number of lanes; out: for each row of the table with probes, the program that applies it and columns that
+//! repeat the probes, in the order of its inputs; and of any batch, the values of a lane.
 
 use neural_compiler::graph::Graph;
 use neural_compiler::ops::Op;
-use neural_compiler::{Options, compile};
+use neural_compiler::ops::real::Real;
+use neural_compiler::{Options, Tensor, compile};
 use std::sync::Arc;
 
 /// An operation to try.
@@ -35,4 +36,18 @@ pub fn probes(lanes: usize) -> impl Iterator<Item = Probe> {
         let columns = (0..arity).map(|k| (0..lanes).map(|l| row.probes[l % row.probes.len()][k]).collect()).collect();
         Probe { source, graph, columns }
     })
+}
+
+/// What a lane of a batch gives the program; of a shared input all lanes have the first row.
+///
+/// # Panics
+/// If a column has too few rows.
+pub fn values_of_lane<T: Real>(graph: &Graph, columns: &[Vec<T>], uniform: &[bool], lane: usize) -> Vec<Tensor<T>> {
+    let rows = columns.iter().zip(&graph.inputs).zip(uniform);
+    rows.map(|((column, input), &uniform)| {
+        let n = input.shape.len();
+        let at = if uniform { 0 } else { lane * n };
+        Tensor::new(input.shape, column[at..at + n].to_vec()).expect("a column has whole rows")
+    })
+    .collect()
 }

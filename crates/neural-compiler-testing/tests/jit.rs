@@ -7,10 +7,10 @@ use neural_compiler::exec::jit::{Declined, Jit, Memory};
 use neural_compiler::exec::lanes::Column;
 use neural_compiler::graph::Graph;
 use neural_compiler::ops::real::Real;
-use neural_compiler::{Limits, Options, Shape, Tensor, compile, diff};
+use neural_compiler::{Limits, Options, Shape, compile, diff};
 use neural_compiler_math::Level;
 use neural_compiler_testing::generate::{differentiable, everything};
-use neural_compiler_testing::probe::probes;
+use neural_compiler_testing::probe::{probes, values_of_lane};
 use neural_compiler_testing::{Case, oracle};
 
 /// Small enough that a program that runs away ends soon.
@@ -114,16 +114,7 @@ fn compare<T: Bits>(graph: &Graph, columns: &[Vec<T>], lanes: usize, uniform: &[
         return 0;
     }
     for lane in 0..lanes {
-        let values: Vec<Tensor<T>> = columns
-            .iter()
-            .zip(&graph.inputs)
-            .zip(uniform)
-            .map(|((c, i), &u)| {
-                let n = i.shape.len();
-                let at = if u { 0 } else { lane * n };
-                Tensor::new(i.shape, c[at..at + n].to_vec()).expect("a column has whole rows")
-            })
-            .collect();
+        let values = values_of_lane(graph, columns, uniform, lane);
         let expected = interp::run(graph, &values, &RunOptions { limits: limits(), trap: false });
         let results = expected.unwrap_or_else(|e| panic!("{what}\nlane {lane} has a result, the interpreter fails with {e}"));
         for (k, tensor) in results.iter().enumerate() {

@@ -5,10 +5,10 @@ use neural_compiler::exec::interp::{self, RunOptions};
 use neural_compiler::exec::lanes::{BatchOptions, Column, Engine, Workspace};
 use neural_compiler::graph::Graph;
 use neural_compiler::ops::real::Real;
-use neural_compiler::{Limits, Options, Shape, Tensor, compile, diff};
+use neural_compiler::{Limits, Options, Shape, compile, diff};
 use neural_compiler_math::Level;
 use neural_compiler_testing::generate::{differentiable, everything};
-use neural_compiler_testing::probe::probes;
+use neural_compiler_testing::probe::{probes, values_of_lane};
 use neural_compiler_testing::{Case, oracle};
 
 /// Small enough that a program that runs away ends soon.
@@ -70,16 +70,7 @@ fn compare<T: Real>(
     let ran = engine.run(workspace, &inputs, lanes, &mut buffers, options);
     let mut good = 0;
     for lane in 0..lanes {
-        let values: Vec<Tensor<T>> = columns
-            .iter()
-            .zip(&graph.inputs)
-            .zip(uniform)
-            .map(|((c, i), &u)| {
-                let n = i.shape.len();
-                let at = if u { 0 } else { lane * n };
-                Tensor::new(i.shape, c[at..at + n].to_vec()).expect("a column has whole rows")
-            })
-            .collect();
+        let values = values_of_lane(graph, columns, uniform, lane);
         let expected = interp::run(graph, &values, &options.run);
         match (&ran, expected) {
             (Ok(errors), Ok(results)) => {

@@ -72,7 +72,7 @@ fn generated<T: Real>(bencher: divan::Bencher<'_, '_>, graph: &Graph, level: Lev
 fn lanes<T: Real>(bencher: divan::Bencher<'_, '_>, graph: &Graph) {
     let engine = Engine::new(graph, &vec![false; graph.inputs.len()]);
     with_columns::<T>(graph, |inputs, outputs| {
-        let (mut workspace, options) = (Workspace::new(), BatchOptions::default());
+        let (mut workspace, options) = (Workspace::new(), BatchOptions { jit: false, ..BatchOptions::default() });
         bencher.counter(ItemsCount::new(LANES)).bench_local(|| engine.run(&mut workspace, inputs, LANES, outputs, &options));
     });
 }

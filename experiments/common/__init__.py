@@ -1,0 +1,1 @@
+"""What the experiments share: jobs, training loops, networks, integrators, tables, figures, checks."""

@@ -1,0 +1,1 @@
+"""Experiment 1: constants of fifteen equations from noisy samples."""

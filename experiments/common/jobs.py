@@ -90,5 +90,5 @@ def _known(job: Job, store: Path) -> Record | None:
 
 def _write(place: Path, record: Record) -> None:
     begun = place.with_suffix(".part")
-    begun.write_text(json.dumps(record))
+    begun.write_text(json.dumps(record, allow_nan=False))
     os.replace(begun, place)

@@ -1,0 +1,1 @@
+"""Experiment 2: predators and prey."""

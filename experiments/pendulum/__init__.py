@@ -1,0 +1,1 @@
+"""Experiment 3: a damped pendulum, with and without a known push."""

@@ -1,0 +1,124 @@
+"""The jobs of the pendulum: one per model and seed."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import torch
+
+from ..common import native_fit
+from ..common.cost import compare
+from ..common.dynamics import Field, WholeWindow, solved, train_neural_ode, train_windows, window_loss
+from ..common.jobs import Record
+from ..common.nets import count, learned
+from ..common.pinn import OdePinn, PinnSettings
+from ..common.training import Loop, Settings, train
+from .models import FORCED, FREQUENCY, KINDS, PUSH, S1, S2, SOURCE, START, SYSTEM, TRUE, WINDOW, off, pinn_rhs
+
+NOISE = 0.02
+
+
+def settings(epochs: int, lr: float) -> Settings:
+    return Settings(epochs, lr, cosine=True, clip=5.0)
+
+
+def _judged(values: dict[str, float], forced: bool = False) -> Record:
+    system = FORCED if forced else SYSTEM
+    rhs = S1("hand-coded", values, forced)
+    return {"constants": values, "off": off(values), **system.errors(rhs), "path": system.path(rhs)}
+
+
+def s1(kind: str, epochs: int, forced: bool, seed: int) -> Record:
+    """Two constants by gradient descent through the steps."""
+    model = S1(kind, forced=forced)
+    result = train_windows(FORCED if forced else SYSTEM, model, NOISE, settings(epochs, 1e-2), seed, model.learned)
+    return {**result.record(), **_judged(model.learned(), forced), "parameters": count(model)}
+
+
+def whole(epochs: int, seed: int) -> Record:
+    """Ours: S1 with the whole window compiled as one program."""
+    model = WholeWindow(WINDOW, {"neg_g_over_L": -START["g_L"], "neg_b": -START["b"]}, SYSTEM)
+
+    def constants() -> dict[str, float]:
+        found = learned(model)
+        return {"g_L": -found["neg_g_over_L"], "b": -found["neg_b"]}
+
+    result = train(model, window_loss(model, SYSTEM.pieces(NOISE, seed)), settings(epochs, 1e-2), follow=constants)
+    return {**result.record(), **_judged(constants()), "parameters": count(model)}
+
+
+def s2(kind: str, of_speed: bool, epochs: int, seed: int) -> Record:
+    """Gravity compiled, the rest learned."""
+    model = S2(kind, of_speed)
+    result = train_windows(SYSTEM, model, NOISE, settings(epochs, 1e-2 if of_speed else 3e-3), seed, model.learned)
+    values = model.learned()
+    return {**result.record(), "constants": values, "off": off(values), **SYSTEM.errors(model), "path": SYSTEM.path(model), "parameters": count(model)}
+
+
+def network(epochs: int, seed: int) -> Record:
+    model = Field(2, timed=True)
+    result = train_windows(SYSTEM, model, NOISE, settings(epochs, 3e-3), seed)
+    return {**result.record(), **SYSTEM.errors(model), "path": SYSTEM.path(model), "parameters": count(model)}
+
+
+def neural_ode(epochs: int, seed: int) -> Record:
+    model = Field(2, timed=True)
+    result = train_neural_ode(SYSTEM, model, NOISE, settings(epochs, 3e-3), seed)
+    states = solved(SYSTEM, model)
+    return {**result.record(), **SYSTEM.judged(states), "path": torch.nan_to_num(states[::2]).tolist(), "parameters": count(model)}
+
+
+def pinn(seed: int, epochs: int, **given: Any) -> Record:
+    problem = OdePinn(SYSTEM.times, SYSTEM.observed(NOISE, seed), START, pinn_rhs, PinnSettings(epochs, **given), seed, radians=8.0)
+
+    def states(multiple: int) -> torch.Tensor:
+        with torch.no_grad():
+            return problem.model((torch.arange(multiple * SYSTEM.steps + 1) * SYSTEM.step)[:, None])
+
+    clean = SYSTEM.clean()
+    result = problem.train(lambda: (states(1) - clean).square().mean().item())
+    values = problem.model.learned()
+    return {
+        **result.record(),
+        "constants": values,
+        "off": off(values),
+        **SYSTEM.judged(states(5)),
+        "integrated": SYSTEM.errors(S1("hand-coded", values)),
+        "path": states(5)[::2].tolist(),
+        "parameters": count(problem.model),
+    }
+
+
+def _model(forced: bool) -> str:
+    change = SOURCE.replace("neg_g_over_L", "(- g_L)").replace("neg_b", "(- b)")
+    rest = f"(+ {change} (* {PUSH} (cos (* {FREQUENCY!r} t))))" if forced else change
+    head = [f"(param {n} {v} :min 0)" for n, v in START.items()] + ["(param theta0 1.0)", "(param speed0 0.0)"]
+    return "\n".join([*head, "(state theta theta0)", "(state theta_dot speed0)", "(derive theta theta_dot)", f"(derive theta_dot {rest})"])
+
+
+def fitted(forced: bool, seed: int) -> Record:
+    """Ours: the whole trajectory at once, its start free, by the native fit."""
+    system = FORCED if forced else SYSTEM
+    observed = system.observed(NOISE, seed)
+    begun = time.perf_counter()
+    found = native_fit.fit(_model(forced), {"t": system.times, "theta": observed[:, 0], "theta_dot": observed[:, 1]}, time="t")
+    seconds = time.perf_counter() - begun
+    return {**_judged({n: found.values[n] for n in TRUE}, forced), "errors": found.errors, "training_seconds": seconds, "parameters": 4}
+
+
+def cost(rounds: int, steps: int, seed: int) -> Record:
+    loops: dict[str, Loop] = {}
+
+    def add(name: str, model: torch.nn.Module, lr: float) -> None:
+        windows = SYSTEM.pieces(NOISE, seed)
+        loops[name] = Loop(model, lambda: windows.loss(model), settings(1000, lr))
+
+    for kind in KINDS:
+        add(kind, S1(kind), 1e-2)
+    one = WholeWindow(WINDOW, {"neg_g_over_L": -START["g_L"], "neg_b": -START["b"]}, SYSTEM)
+    loops["compiled, window as one program (ours)"] = Loop(one, window_loss(one, SYSTEM.pieces(NOISE, seed)), settings(1000, 1e-2))
+    for kind in ("compiled", "compiled, native", "hand-coded"):
+        add(f"S2, {kind}", S2(kind), 3e-3)
+    add("MLP", Field(2, timed=True), 3e-3)
+    return {"cost": compare(loops, "hand-coded", rounds, steps)}

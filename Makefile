@@ -8,7 +8,7 @@ UV := 0.13.7
 OUT := out
 SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 
-.PHONY: help demo test rust-test python-test deps lint accuracy accuracy-quick fuzz bench-compile bench-env bench bench-quick bench-memory clean
+.PHONY: help demo test rust-test python-test deps lint accuracy accuracy-quick fuzz bench-compile bench-env bench bench-quick bench-memory experiments experiments-check clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -17,7 +17,7 @@ demo: ## build, then compile, run, differentiate and draw a bundled model
 	$(CARGO) build --release --locked -p neuralc
 	./examples/demo.sh "$$($(CARGO) metadata --locked --no-deps --format-version 1 | sed -E 's/.*"target_directory":"([^"]*)".*/\1/')/release/neuralc" $(OUT)
 
-test: rust-test python-test ## every test, Rust and Python
+test: rust-test python-test experiments-check ## every test, Rust and Python, and the paper's experiments in quick mode
 
 rust-test: deps ## Rust: spec examples, generated programs, fuzzing, Guile and multiprecision oracles
 	$(CARGO) test --locked --workspace --quiet
@@ -78,6 +78,15 @@ bench-quick: bench-env ## the same on one thread with fewer rounds and without t
 bench-memory: ## peak memory of `neuralc eval` for files of 10^5 to 5*10^6 rows
 	$(CARGO) build --release --locked --quiet -p neuralc
 	$(PYTHON) bench/eval_memory.py "$$($(CARGO) metadata --locked --no-deps --format-version 1 | sed -E 's/.*"target_directory":"([^"]*)".*/\1/')/release/neuralc" --json $(OUT)/bench/memory.json
+
+experiments: deps ## the paper's experiments in full (under three hours on two cores), held to expected.json, then docs/results.md
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --quiet --locked --release
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m experiments --check --silent --out $(OUT)/experiments
+	$(VENV)/bin/python -m experiments.results --out $(OUT)/experiments
+
+experiments-check: deps ## the same in minutes: every row runs, what must be exact is, what must be recovered is
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --quiet --locked
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m experiments --quick --check --silent --no-figures --out $(OUT)/experiments-quick
 
 clean: ## remove what the other targets made
 	$(CARGO) clean

@@ -77,7 +77,7 @@ def _arguments(experiment: Experiment, words: list[str] | None) -> argparse.Name
     parser.add_argument("--quick", action="store_true", help="minutes instead of hours: one seed, fewer epochs for what only has to run")
     parser.add_argument("--seed", type=int, help="run this seed only")
     parser.add_argument("--seeds", type=int, help=f"how many seeds, from 0 (default: {SEEDS}, quick: {QUICK_SEEDS})")
-    parser.add_argument("--rows", default="*", help="run only rows that match, such as 'compiled*'; several with commas")
+    parser.add_argument("--rows", default="*", help="run only rows that match, such as 'compiled*'; several with semicolons")
     parser.add_argument("--out", type=Path, default=Path("out/experiments"), help="where results go (default: %(default)s)")
     parser.add_argument("--jobs", type=int, default=min(os.cpu_count() or 1, 8), help="runs at a time, one thread each (default: %(default)s)")
     parser.add_argument("--resume", action="store_true", help="keep runs of before that had the same settings")
@@ -92,7 +92,7 @@ def _arguments(experiment: Experiment, words: list[str] | None) -> argparse.Name
 
 def _chosen(job: Job, args: argparse.Namespace, every: int) -> bool:
     seed = job.seed == args.seed if args.seed is not None else job.seed < (args.seeds or every)
-    return seed and any(fnmatch.fnmatch(job.row, pattern.strip()) for pattern in args.rows.split(","))
+    return seed and any(fnmatch.fnmatch(job.row, pattern.strip()) for pattern in args.rows.split(";"))
 
 
 def _claims(claims: list[dict[str, Any]]) -> str:

@@ -5,7 +5,6 @@ adaptive solver of torchdiffeq for the neural ODE."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -44,21 +43,21 @@ class System:
     def pieces(self, noise: float, seed: int) -> Windows:
         return Windows(self.observed(noise, seed), self.step, self.windows, self.length, seed)
 
-    def errors(self, rhs: Rhs) -> dict[str, float | None]:
-        """Mean squared errors from the clean start up to each horizon; none where the trajectory runs away."""
+    def errors(self, rhs: Rhs) -> dict[str, float]:
+        """Mean squared errors from the clean start up to each horizon."""
         with torch.no_grad():
             return self.judged(integrate(rhs, torch.tensor(self.start), HORIZONS[-1] * self.steps, self.step))
 
-    def judged(self, states: Tensor) -> dict[str, float | None]:
+    def judged(self, states: Tensor) -> dict[str, float]:
         gap = (states - self.clean(HORIZONS[-1])).double().square()
-        found = {f"x{m}": gap[: m * self.steps + 1].mean().item() for m in HORIZONS}
-        return {name: v if math.isfinite(v) else None for name, v in found.items()}
+        return {f"x{m}": gap[: m * self.steps + 1].mean().item() for m in HORIZONS}
 
     def path(self, rhs: Rhs, multiple: int = 5) -> list[list[float]]:
         """A trajectory for the figures, every second point."""
         with torch.no_grad():
             states = integrate(rhs, torch.tensor(self.start), multiple * self.steps, self.step)
-        return torch.nan_to_num(states[::2], nan=0.0, posinf=1e6, neginf=-1e6).tolist()
+        found: list[list[float]] = states[::2].tolist()
+        return found
 
 
 def train_windows(system: System, model: nn.Module, noise: float, settings: Settings, seed: int, follow: Callable[[], dict[str, float]] | None = None) -> Trained:
@@ -72,13 +71,15 @@ def train_windows(system: System, model: nn.Module, noise: float, settings: Sett
 
 
 class WholeWindow(nn.Module):
-    """A window of steps as one compiled program: no Python between the stages, forward and back."""
+    """A window of steps as one compiled program: no Python between the stages, forward and back.
 
-    def __init__(self, programs: dict[str, str], start: dict[str, float], system: System) -> None:
+    `nets` declares learned functions the programs call; their weights are float64, and so must the data be then."""
+
+    def __init__(self, programs: dict[str, str], start: dict[str, float], system: System, nets: str = "", dtype: torch.dtype = torch.float32) -> None:
         super().__init__()
         self.size = len(programs)
-        text = rk4_window_program(programs, system.length, system.step)
-        self.program = compiled(text, start, "native", list(programs))
+        text = nets + rk4_window_program(programs, system.length, system.step)
+        self.program = compiled(text, start, "native", list(programs), dtype)
 
     def forward(self, state: Tensor) -> Tensor:
         """(count, state) to (length, count, state)."""

@@ -47,15 +47,21 @@ def save(figure: Any, folder: Path, name: str) -> None:
     plt.close(figure)
 
 
+def _number(value: float | None) -> float:
+    """What overflowed is a gap."""
+    return float("nan") if value is None else value
+
+
 def curves(axis: Any, title: str, lines: Sequence[tuple[str, Sequence[tuple[float, float]]]], log: bool = True, what: str = "epoch") -> None:
     """Lines of (x, y) by name."""
     for name, points in lines:
         if points:
-            axis.plot([x for x, _ in points], [y for _, y in points], label=name, color=colour(name), lw=1.2, ls="--" if "hand" in name.lower() else "-")
+            axis.plot([x for x, _ in points], [_number(y) for _, y in points], label=name, color=colour(name), lw=1.2, ls="--" if "hand" in name.lower() else "-")
     if log:
         axis.set_yscale("log")
     axis.set(title=title, xlabel=what)
-    axis.legend(fontsize=6)
+    if axis.get_legend_handles_labels()[0]:
+        axis.legend(fontsize=6)
 
 
 def bars(axis: Any, title: str, labels: Sequence[str], groups: Sequence[tuple[str, Sequence[float | None]]], log: bool = True) -> None:
@@ -63,7 +69,7 @@ def bars(axis: Any, title: str, labels: Sequence[str], groups: Sequence[tuple[st
     width = 0.8 / len(groups)
     for g, (name, values) in enumerate(groups):
         places = [i + (g - (len(groups) - 1) / 2) * width for i in range(len(labels))]
-        heights = [v if v is not None else float("nan") for v in values]
+        heights = [_number(v) for v in values]
         axis.bar(places, heights, width, label=name, color=colour(name) if len(groups) > 1 or name else [colour(x) for x in labels])
         if log:
             for place, v in zip(places, values):

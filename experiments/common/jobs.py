@@ -7,12 +7,14 @@ depend on how many there are. With `--resume`, records of earlier runs with the 
 from __future__ import annotations
 
 import json
+import math
 import multiprocessing
 import os
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -58,17 +60,32 @@ def _completed(jobs: list[Job], workers: int) -> Iterable[tuple[Job, Record]]:
         torch.set_num_threads(1)
         yield from ((job, _one(job)) for job in jobs)
         return
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=torch.set_num_threads, initargs=(1,)) as pool:
-        waiting = {pool.submit(_one, job): job for job in jobs}
-        for done in as_completed(waiting):
-            yield waiting[done], done.result()
+    pool = _pool(workers)
+    waiting = {pool.submit(_one, job): job for job in jobs}
+    for done in as_completed(waiting):
+        yield waiting[done], done.result()
+
+
+@cache
+def _pool(workers: int) -> ProcessPoolExecutor:
+    """One for all experiments of a run: a process that imports torch takes seconds to start."""
+    return ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=torch.set_num_threads, initargs=(1,))
 
 
 def _one(job: Job) -> Record:
     begun = time.perf_counter()
     torch.manual_seed(job.seed)
-    record = job.function(seed=job.seed, **job.arguments)
+    record = _finite(job.function(seed=job.seed, **job.arguments))
     return {"table": job.table, "row": job.row, "seed": job.seed, "arguments": _described(job), **record, "seconds": time.perf_counter() - begun}
+
+
+def _finite(value: Any) -> Any:
+    """The same without infinities and NaN, which JSON does not have: they become None, and tables say so."""
+    if isinstance(value, dict):
+        return {name: _finite(v) for name, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _described(job: Job) -> dict[str, Any]:
@@ -84,7 +101,7 @@ def _known(job: Job, store: Path) -> Record | None:
     place = _place(job, store)
     if not place.exists():
         return None
-    record: Record = json.loads(place.read_text())
+    record: Record = json.loads(place.read_text(), parse_constant=lambda _: None)
     return record if record["arguments"] == _described(job) else None
 
 

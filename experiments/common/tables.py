@@ -1,6 +1,6 @@
 """Numbers as text. In: values over seeds and the paper's figure; out: Markdown.
 
-A cell reads `median [least … greatest] / paper`: what we saw over the seeds, then what the paper prints. A run without a value diverged."""
+A cell reads `median [least … greatest] / paper`: what we saw over the seeds, then what the paper prints. What overflowed has no value."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def whole(value: float) -> str:
 def cell(values: Sequence[float | None], style: Format = sci, paper: str | None = None) -> str:
     known = [v for v in values if v is not None]
     if not known:
-        ours = "diverged" if values else "–"
+        ours = "not finite" if values else "–"
     else:
         ours = style(statistics.median(known))
         if len(known) > 1 and min(known) != max(known):
             ours += f" [{style(min(known))} … {style(max(known))}]"
         if len(known) < len(values):
-            ours += f", {len(values) - len(known)} diverged"
+            ours += f", {len(values) - len(known)} not finite"
     return ours if paper is None else f"{ours} / {paper}"
 
 

@@ -57,7 +57,7 @@ def report(records: Records, quick: bool) -> Report:
     rounding = max(found[f"rounding.{r}.f64"] for found in exact["chains"].values() if found["depth"] < 100 for r in ("in", "out"))
     result.numbers = {
         "worst_exact_mse": max(zero, deepest),
-        "programs_per_chain": max(c["programs"] for c in exact["chains"].values()),
+        "regions_per_chain": max(c["regions"] for c in exact["chains"].values()),
         "native_rounding_f64": rounding,
         "bound_kept": all(b["seen"] <= b["bound"] * (1 + 1e-4) for n in neural for b in n["bounds"]),
         "neural_worst_out": statistics.median(n["chains"][name(CHAINS[2][0])]["out"]["mse"] for n in neural) if neural else None,
@@ -112,5 +112,7 @@ def draw(records: Records, out: Path) -> None:
     save(figure, out, "composition")
 
 
+EXPERIMENT = Experiment("composition", "Experiment 6: composition", jobs, report, draw)
+
 if __name__ == "__main__":
-    sys.exit(main(Experiment("composition", "Experiment 6: composition", jobs, report, draw)))
+    sys.exit(main(EXPERIMENT))

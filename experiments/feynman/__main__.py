@@ -42,5 +42,7 @@ def jobs(quick: bool, seeds: range) -> list[Job]:
     return found
 
 
+EXPERIMENT = Experiment("feynman", "Experiment 1: constants of the Feynman equations", jobs, report, draw)
+
 if __name__ == "__main__":
-    sys.exit(main(Experiment("feynman", "Experiment 1: constants of the Feynman equations", jobs, report, draw)))
+    sys.exit(main(EXPERIMENT))

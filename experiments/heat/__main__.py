@@ -153,5 +153,7 @@ def draw(records: Records, out: Path) -> None:
     save(figure, out, "heat")
 
 
+EXPERIMENT = Experiment("heat", "Experiment 4: heat equation", jobs, report, draw)
+
 if __name__ == "__main__":
-    sys.exit(main(Experiment("heat", "Experiment 4: heat equation", jobs, report, draw)))
+    sys.exit(main(EXPERIMENT))

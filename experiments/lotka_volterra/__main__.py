@@ -105,5 +105,7 @@ def _claims(result: Report, records: Records) -> None:
         result.claim("PINNs recover the constants worse than compiled models (up to 7.8 %).", min(released, tuned or 1) > (ours or 0), f"worst constant as stated {percent(stated)}, as released {percent(released)}{last}: a PINN that is set up with care recovers constants as well or better")
 
 
+EXPERIMENT = Experiment("lotka_volterra", "Experiment 2: Lotka-Volterra", jobs, report, draw)
+
 if __name__ == "__main__":
-    sys.exit(main(Experiment("lotka_volterra", "Experiment 2: Lotka-Volterra", jobs, report, draw)))
+    sys.exit(main(EXPERIMENT))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import torch
+from neural_compiler import compile_scheme
 from torch import Tensor, nn
 
 from ..common.dynamics import System
@@ -45,19 +46,16 @@ class S1(nn.Module):
 
 
 class S2(nn.Module):
-    """Gravity is compiled, a network of (angle, speed, time) is to learn the rest. As in the paper, the network may learn gravity too.
+    """Gravity is compiled, a network of (angle, speed, time) is to learn the rest. As in the paper, the network may learn gravity too."""
 
-    `of_speed` (ours): the network sees the speed only, so that gravity is the only term that can explain the angle."""
-
-    def __init__(self, kind: str, of_speed: bool = False) -> None:
+    def __init__(self, kind: str) -> None:
         super().__init__()
         self.gravity = physics(KINDS[kind], GRAVITY, lambda neg_g_over_L, theta: neg_g_over_L * torch.sin(theta), {"neg_g_over_L": -START["g_L"]}, ["theta"])
-        self.of_speed = of_speed
-        self.net = mlp((1 if of_speed else 3, 32, 32, 1), "tanh", zero_last=True)
+        self.net = mlp((3, 32, 32, 1), "tanh", zero_last=True)
 
     def forward(self, time: Tensor, state: Tensor) -> Tensor:
         theta, speed = state.unbind(-1)
-        seen = speed[..., None] if self.of_speed else torch.stack([theta, speed, time.expand(theta.shape)], dim=-1)
+        seen = torch.stack([theta, speed, time.expand(theta.shape)], dim=-1)
         return torch.stack([speed, self.gravity(theta=theta) + self.net(seen)[..., 0]], dim=-1)
 
     def learned(self) -> dict[str, float]:
@@ -77,10 +75,27 @@ SYSTEM = System(truth, (1.0, 0.0), 0.05, 200, 6)
 FORCED = System(forced_truth, (1.0, 0.0), 0.05, 200, 6)
 WINDOW = {"theta": "theta_dot", "theta_dot": SOURCE}
 
+# S2, ours: gravity and a network in one text. The network sees the speed only, so that gravity alone can explain the angle.
+REST = "(net rest (w) 16 1)\n"
+MIXED = f"(+ {GRAVITY} (rest theta_dot))"
+
 
 def pinn_rhs(state: Tensor, **constants: Tensor) -> Tensor:
     theta, speed = state.unbind(-1)
     return torch.stack([speed, acceleration(-constants["g_L"], -constants["b"], theta, speed)], dim=-1)
+
+
+class Mixed(nn.Module):
+    """The right-hand side of S2, ours, with the constants and weights of a trained window."""
+
+    def __init__(self, trained: nn.Module) -> None:
+        super().__init__()
+        self.change = compile_scheme(REST + MIXED, ["theta", "theta_dot"], {"neg_g_over_L": 0.0})
+        self.change.load_state_dict(trained.state_dict())
+
+    def forward(self, time: Tensor, state: Tensor) -> Tensor:
+        theta, speed = state.unbind(-1)
+        return torch.stack([speed, self.change(theta, speed)], dim=-1)
 
 
 def off(values: Mapping[str, float]) -> dict[str, float]:

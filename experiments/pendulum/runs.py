@@ -12,9 +12,10 @@ from ..common.cost import compare
 from ..common.dynamics import Field, WholeWindow, solved, train_neural_ode, train_windows, window_loss
 from ..common.jobs import Record
 from ..common.nets import count, learned
+from ..common.ode import Windows
 from ..common.pinn import OdePinn, PinnSettings
 from ..common.training import Loop, Settings, train
-from .models import FORCED, FREQUENCY, KINDS, PUSH, S1, S2, SOURCE, START, SYSTEM, TRUE, WINDOW, off, pinn_rhs
+from .models import FORCED, FREQUENCY, KINDS, MIXED, PUSH, REST, S1, S2, SOURCE, START, SYSTEM, TRUE, WINDOW, Mixed, off, pinn_rhs
 
 NOISE = 0.02
 
@@ -48,10 +49,24 @@ def whole(epochs: int, seed: int) -> Record:
     return {**result.record(), **_judged(constants()), "parameters": count(model)}
 
 
-def s2(kind: str, of_speed: bool, epochs: int, seed: int) -> Record:
+def s2_one_text(epochs: int, seed: int, lr: float = 1e-2) -> Record:
+    """Ours: gravity and a network of the speed as one program."""
+    programs = {"theta": "theta_dot", "theta_dot": MIXED}
+    model = WholeWindow(programs, {"neg_g_over_L": -START["g_L"]}, SYSTEM, REST, torch.float64)
+    windows = Windows(SYSTEM.observed(NOISE, seed).double(), SYSTEM.step, SYSTEM.windows, SYSTEM.length, seed)
+
+    def constants() -> dict[str, float]:
+        return {"g_L": -learned(model)["neg_g_over_L"]}
+
+    result = train(model, window_loss(model, windows), settings(epochs, lr), follow=constants)
+    rhs = Mixed(model.program)
+    return {**result.record(), "constants": constants(), "off": off(constants()), **SYSTEM.errors(rhs), "path": SYSTEM.path(rhs), "parameters": count(model)}
+
+
+def s2(kind: str, epochs: int, seed: int) -> Record:
     """Gravity compiled, the rest learned."""
-    model = S2(kind, of_speed)
-    result = train_windows(SYSTEM, model, NOISE, settings(epochs, 1e-2 if of_speed else 3e-3), seed, model.learned)
+    model = S2(kind)
+    result = train_windows(SYSTEM, model, NOISE, settings(epochs, 3e-3), seed, model.learned)
     values = model.learned()
     return {**result.record(), "constants": values, "off": off(values), **SYSTEM.errors(model), "path": SYSTEM.path(model), "parameters": count(model)}
 
@@ -66,7 +81,7 @@ def neural_ode(epochs: int, seed: int) -> Record:
     model = Field(2, timed=True)
     result = train_neural_ode(SYSTEM, model, NOISE, settings(epochs, 3e-3), seed)
     states = solved(SYSTEM, model)
-    return {**result.record(), **SYSTEM.judged(states), "path": torch.nan_to_num(states[::2]).tolist(), "parameters": count(model)}
+    return {**result.record(), **SYSTEM.judged(states), "path": states[::2].tolist(), "parameters": count(model)}
 
 
 def pinn(seed: int, epochs: int, **given: Any) -> Record:

@@ -121,5 +121,7 @@ def draw(records: Records, out: Path) -> None:
     save(figure, out, "vector_mechanics")
 
 
+EXPERIMENT = Experiment("vector_mechanics", "Experiment 5: vector mechanics", jobs, report, draw)
+
 if __name__ == "__main__":
-    sys.exit(main(Experiment("vector_mechanics", "Experiment 5: vector mechanics", jobs, report, draw)))
+    sys.exit(main(EXPERIMENT))

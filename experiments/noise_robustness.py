@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from .common import native_fit
 from .common.cli import Experiment, main
 from .common.figures import panels, save
 from .common.jobs import Job
@@ -36,8 +35,7 @@ def jobs(quick: bool, seeds: range) -> list[Job]:
         for seed in seeds:
             arguments = {"start": 0.5, "epochs": 1_500 if quick else 3_000, "noise": level}
             found.append(Job(ROWS[0], name(level), runs.whole, arguments, seed))
-            if native_fit.available():
-                found.append(Job(ROWS[1], name(level), runs.fitted, {"noise": level}, seed))
+            found.append(Job(ROWS[1], name(level), runs.fitted, {"noise": level, **({"starts": 3} if quick else {})}, seed))
     return found
 
 

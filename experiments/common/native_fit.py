@@ -17,11 +17,8 @@ class Fitted:
     result: Any
 
 
-def available() -> bool:
-    return hasattr(neural_compiler, "fit")
-
-
 def fit(model: str, columns: Mapping[str, Any], **options: Any) -> Fitted:
+    """One thread, as every run of the experiments."""
     table = {name: np.asarray(values, dtype=np.float64) for name, values in columns.items()}
-    result = neural_compiler.fit(model, table, **options)
-    return Fitted({p.name: p.value for p in result.parameters}, {p.name: p.stderr for p in result.parameters}, result)
+    result = neural_compiler.fit(model, table, threads=1, **options)
+    return Fitted({n: float(p) for n, p in result.params.items()}, {n: p.stderr for n, p in result.params.items()}, result)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from ..common import native_fit
 from ..common.cli import Experiment, main
 from ..common.jobs import Job
 from . import runs
@@ -26,8 +25,7 @@ def jobs(quick: bool, seeds: range) -> list[Job]:
                 for kind in runs.KINDS:
                     found.append(Job(setting, f"{kind}: {name}", runs.descend, {"name": name, "kind": kind, **given}, seed))
             found.append(Job("S", f"Gauss-Newton: {name}", runs.second_order, {"name": name, "batches": 100 if quick else 3_000, "samples": 10_000, "noise": 0.02}, seed))
-            if native_fit.available():
-                found.append(Job("S", f"native fit: {name}", runs.fitted, {"name": name, "samples": 100_000, "noise": 0.02}, seed))
+            found.append(Job("S", f"native fit: {name}", runs.fitted, {"name": name, "samples": 50_000 if quick else 100_000, "noise": 0.02}, seed))
             for setting, given in (("R", released), ("S", stated)):
                 found.append(Job(setting, f"MLP: {name}", runs.network, {"name": name, **given}, seed))
         for equation in PRINTED:

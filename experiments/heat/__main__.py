@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from ..common import native_fit
 from ..common.cli import Experiment, main
 from ..common.figures import bars, curves, panels, save
 from ..common.jobs import Job
@@ -55,9 +54,8 @@ def jobs(quick: bool, seeds: range) -> list[Job]:
         ours = {"kind": "compiled, native", "of_place": True, "epochs": epochs}
         found.append(Job("forced", "compiled hybrid, source of the place (ours)", runs.hybrid, ours, seed))
         found.append(Job("forced", "MLP", runs.network, {"epochs": some, "forced": True}, seed))
-        if native_fit.available():
-            found.append(Job("pure", "native fit (ours)", runs.fitted, {"forced": False}, seed))
-            found.append(Job("forced", "native fit, source of ten numbers (ours)", runs.fitted, {"forced": True}, seed))
+        found.append(Job("pure", "native fit (ours)", runs.fitted, {"forced": False}, seed))
+        found.append(Job("forced", "native fit, source of ten numbers (ours)", runs.fitted, {"forced": True}, seed))
     rounds = 10 if quick else 60
     for forced in (False, True):
         found.append(Job("cost", "with source" if forced else "pure", runs.cost, {"forced": forced, "rounds": rounds, "steps": 10}))

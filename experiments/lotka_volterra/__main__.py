@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from ..common import native_fit
 from ..common.cli import Experiment, main
 from ..common.jobs import Job
 from ..common.pinn import RELEASED, STATED, TUNED
@@ -41,8 +40,7 @@ def jobs(quick: bool, seeds: range) -> list[Job]:
             add(kind, runs.known, kind=kind, start=0.5, epochs=some, noise=runs.NOISE)
         for start, row in ((0.5, "compiled, window as one program (ours)"), (1.0, "compiled, window as one program, from 1 (ours)")):
             add(row, runs.whole, start=start, epochs=epochs, noise=runs.NOISE)
-        if native_fit.available():
-            add("native fit, whole trajectory (ours)", runs.fitted, noise=runs.NOISE)
+        add("native fit, whole trajectory (ours)", runs.fitted, noise=runs.NOISE, **({"starts": 3} if quick else {}))
         add("PINN, stated (S)", runs.pinn, epochs=some, **STATED)
         add("PINN, released (R)", runs.pinn, epochs=some, **RELEASED)
         add("PINN, tuned (ours)", runs.pinn, epochs=some, **{**TUNED, "finish": 10 if quick else 1_000})

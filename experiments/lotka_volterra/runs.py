@@ -87,11 +87,11 @@ def pinn(seed: int, epochs: int, **given: Any) -> Record:
 MODEL = "\n".join([f"(param {n} 0.5 :min 0)" for n in TRUE] + ["(param x0 4.0 :min 0)", "(param y0 1.0 :min 0)", "(state x x0)", "(state y y0)"] + [f"(derive {n} {text})" for n, text in PROGRAMS.items()])
 
 
-def fitted(noise: float, seed: int) -> Record:
-    """Ours: the whole trajectory at once, its start free, by the native fit."""
+def fitted(noise: float, seed: int, starts: int | None = None) -> Record:
+    """Ours: the whole trajectory at once, its start free, by the native fit; from as many starts as it takes, or at most `starts`."""
     observed = SYSTEM.observed(noise, seed)
     begun = time.perf_counter()
-    found = native_fit.fit(MODEL, {"t": SYSTEM.times, "x": observed[:, 0], "y": observed[:, 1]}, time="t")
+    found = native_fit.fit(MODEL, {"t": SYSTEM.times, "x": observed[:, 0], "y": observed[:, 1]}, time="t", starts=starts)
     seconds = time.perf_counter() - begun
     values = {n: found.values[n] for n in TRUE}
     return {**_judged(values), "errors": found.errors, "training_seconds": seconds, "parameters": 6}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from ..common import native_fit
 from ..common.cli import Experiment, main
 from ..common.jobs import Job
 from ..common.pinn import RELEASED, STATED, TUNED
@@ -44,9 +43,9 @@ def jobs(quick: bool, seeds: range) -> list[Job]:
         for kind in KINDS:
             add(kind, runs.s1, kind=kind, epochs=some, forced=False)
         add("compiled, window as one program (ours)", runs.whole, epochs=epochs)
-        if native_fit.available():
-            add("native fit, whole trajectory (ours)", runs.fitted, forced=False)
-            add("native fit, whole trajectory (ours)", runs.fitted, table="forced", forced=True)
+        starts = {"starts": 3} if quick else {}
+        add("native fit, whole trajectory (ours)", runs.fitted, forced=False, **starts)
+        add("native fit, whole trajectory (ours)", runs.fitted, table="forced", forced=True, **starts)
         add("PINN, stated (S)", runs.pinn, epochs=some, **STATED)
         add("PINN, released (R)", runs.pinn, epochs=some, **RELEASED)
         add("PINN, tuned (ours)", runs.pinn, epochs=some, **{**TUNED, "finish": 10 if quick else 1_000})

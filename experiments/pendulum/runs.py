@@ -112,12 +112,12 @@ def _model(forced: bool) -> str:
     return "\n".join([*head, "(state theta theta0)", "(state theta_dot speed0)", "(derive theta theta_dot)", f"(derive theta_dot {rest})"])
 
 
-def fitted(forced: bool, seed: int) -> Record:
-    """Ours: the whole trajectory at once, its start free, by the native fit."""
+def fitted(forced: bool, seed: int, starts: int | None = None) -> Record:
+    """Ours: the whole trajectory at once, its start free, by the native fit; from as many starts as it takes, or at most `starts`."""
     system = FORCED if forced else SYSTEM
     observed = system.observed(NOISE, seed)
     begun = time.perf_counter()
-    found = native_fit.fit(_model(forced), {"t": system.times, "theta": observed[:, 0], "theta_dot": observed[:, 1]}, time="t")
+    found = native_fit.fit(_model(forced), {"t": system.times, "theta": observed[:, 0], "theta_dot": observed[:, 1]}, time="t", starts=starts)
     seconds = time.perf_counter() - begun
     return {**_judged({n: found.values[n] for n in TRUE}, forced), "errors": found.errors, "training_seconds": seconds, "parameters": 4}
 

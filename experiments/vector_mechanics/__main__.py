@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from ..common import native_fit
 from ..common.cli import Experiment, main
 from ..common.figures import curves, panels, save
 from ..common.jobs import Job
@@ -37,8 +36,7 @@ def jobs(quick: bool, seeds: range) -> list[Job]:
     for seed in seeds:
         for kind in runs.KINDS:
             found.append(Job("pure", kind, runs.pure, {"kind": kind, "epochs": epochs}, seed))
-        if native_fit.available():
-            found.append(Job("pure", "native fit (ours)", runs.fitted, {}, seed))
+        found.append(Job("pure", "native fit (ours)", runs.fitted, {}, seed))
         found.append(Job("pure", "MLP", runs.network, {"epochs": some, "drag": False}, seed))
         found.append(Job("drag", "compiled hybrid", runs.hybrid, {"kind": "compiled", "epochs": some, "lr": 1e-3}, seed))
         found.append(Job("drag", "hand-coded hybrid", runs.hybrid, {"kind": "hand-coded", "epochs": some, "lr": 1e-3}, seed))

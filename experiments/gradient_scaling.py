@@ -79,7 +79,12 @@ def converge(depth: int, residual: bool, epochs: int, seed: int) -> Record:
     result = train(model, lambda: (model(x) - target).square().mean(), Settings(epochs, 3e-3))
     with torch.no_grad():
         loss = (model(x) - target).square().mean().item()
-    return {**result.record(), "loss": loss, "converged": loss < CONVERGED, "first_gradient": gradient.norm().item() if gradient is not None else None}
+    return {
+        **result.record(),
+        "loss": loss,
+        "converged": loss < CONVERGED,
+        "first_gradient": gradient.norm().item() if gradient is not None else None,
+    }
 
 
 def jobs(quick: bool, seeds: range) -> list[Job]:
@@ -94,27 +99,55 @@ def jobs(quick: bool, seeds: range) -> list[Job]:
 
 def report(records: Records, quick: bool) -> Report:
     result = Report()
-    table = Table("The derivative of k squarings against 2^k times the product of the values", ("depth", "derivative at 0.5", "at 1.0", "at 1.5", "largest relative difference, native", "torch"))
+    table = Table(
+        "The derivative of k squarings against 2^k times the product of the values",
+        ("depth", "derivative at 0.5", "at 1.0", "at 1.5", "largest relative difference, native", "torch"),
+    )
     native, torch_ = records.first("scaling", "native"), records.first("scaling", "torch")
     if native and torch_:
         for depth in map(str, DEPTHS):
             sizes = native["depths"][depth]["at"]
-            table.add(depth, sci(sizes[0]), sci(sizes[2]), sci(sizes[4]), sci(native["depths"][depth]["relative"]), sci(torch_["depths"][depth]["relative"]))
+            table.add(
+                depth,
+                sci(sizes[0]),
+                sci(sizes[2]),
+                sci(sizes[4]),
+                sci(native["depths"][depth]["relative"]),
+                sci(torch_["depths"][depth]["relative"]),
+            )
         worst = max(d["relative"] for r in (native, torch_) for d in r["depths"].values())
         result.numbers["relative"] = worst
         result.tables.append(table)
-        result.claim("The derivative of k squarings is 2^k times the product of the values.", worst < 1e-12, f"to {sci(worst)} of the exact value; rounding grows with each squaring")
-    trained = Table("Frozen stages with learned layers between them", ("chain", "converged", "final loss", "size of the first gradient", "seeds"), text=f"Target sin(3x) on [-2, 2]; converged is a mean squared error below {CONVERGED}.")
+        result.claim(
+            "The derivative of k squarings is 2^k times the product of the values.",
+            worst < 1e-12,
+            f"to {sci(worst)} of the exact value; rounding grows with each squaring",
+        )
+    trained = Table(
+        "Frozen stages with learned layers between them",
+        ("chain", "converged", "final loss", "size of the first gradient", "seeds"),
+        text=f"Target sin(3x) on [-2, 2]; converged is a mean squared error below {CONVERGED}.",
+    )
     for row in records.rows("training"):
         found = records.of("training", row)
         done = sum(r["converged"] for r in found)
-        trained.add(row, f"{done} of {len(found)}" + (" / all" if "residual" in row else ""), cell([r["loss"] for r in found]), cell([r["first_gradient"] for r in found]), str(len(found)))
+        trained.add(
+            row,
+            f"{done} of {len(found)}" + (" / all" if "residual" in row else ""),
+            cell([r["loss"] for r in found]),
+            cell([r["first_gradient"] for r in found]),
+            str(len(found)),
+        )
         result.numbers[f"converged.{row}"] = done / len(found)
     result.tables.append(trained)
     rows = [row for row in records.rows("training") if "residual" in row]
     if rows and not quick:
         shares = {row: result.numbers[f"converged.{row}"] for row in rows}
-        result.claim("Residual connections achieve 100 % convergence across seeds.", all(v == 1 for v in shares.values()), ", ".join(f"{row}: {100 * v:.0f} %" for row, v in shares.items()))
+        result.claim(
+            "Residual connections achieve 100 % convergence across seeds.",
+            all(v == 1 for v in shares.values()),
+            ", ".join(f"{row}: {100 * v:.0f} %" for row, v in shares.items()),
+        )
     return result
 
 

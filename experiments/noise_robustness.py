@@ -49,7 +49,9 @@ def report(records: Records, quick: bool) -> Report:
         table = Table(
             f"Errors of the constants: {table_name}",
             ("noise", *TRUE, "worst", "seeds"),
-            text="The training of Experiment 2 (each window compiled as one program). Cells: median over seeds [least … greatest] / paper." if table_name == ROWS[0] else "The paper's training does not change with the method; its figures are repeated for comparison.",
+            text="The training of Experiment 2 (each window compiled as one program). Cells: median over seeds [least … greatest] / paper."
+            if table_name == ROWS[0]
+            else "The paper's training does not change with the method; its figures are repeated for comparison.",
         )
         for level, paper in PAPER.items():
             found = records.of(table_name, name(level))
@@ -66,7 +68,11 @@ def report(records: Records, quick: bool) -> Report:
         if all(v is not None for _, v in seen):
             kept = [v <= float(PAPER[level][4].rstrip(" %")) / 100 + 1e-5 for level, v in seen if v is not None]
             what = ", ".join(f"{name(level)}: {percent(v)}" for level, v in seen if v is not None)
-            result.claim(f"The worst constant is off by 0, 0.66, 1.17, 3.2, 10.8 % at 0, 1, 2, 5, 10 % noise ({table_name}).", all(kept), f"median worst constant {what}")
+            result.claim(
+                f"The worst constant is off by 0, 0.66, 1.17, 3.2, 10.8 % at 0, 1, 2, 5, 10 % noise ({table_name}).",
+                all(kept),
+                f"median worst constant {what}",
+            )
     return result
 
 
@@ -74,9 +80,15 @@ def draw(records: Records, out: Path) -> None:
     figure, axes = panels(1, 2, "Lotka-Volterra: constants and noise")
     for axis, table_name in zip(axes[0], ROWS):
         for constant in TRUE:
-            points = [(level, v) for level in PAPER if (v := records.median(table_name, name(level), lambda r, c=constant: r["off"][c])) is not None]
+            points = [
+                (level, v)
+                for level in PAPER
+                if (v := records.median(table_name, name(level), lambda r, c=constant: r["off"][c])) is not None
+            ]
             axis.plot([100 * x for x, _ in points], [100 * y for _, y in points], marker="o", label=constant)
-        axis.plot([100 * x for x in PAPER], [float(p[4].rstrip(" %")) for p in PAPER.values()], color="black", ls="--", label="worst, paper")
+        axis.plot(
+            [100 * x for x in PAPER], [float(p[4].rstrip(" %")) for p in PAPER.values()], color="black", ls="--", label="worst, paper"
+        )
         axis.set(title=table_name, xlabel="noise, %", ylabel="error, %")
         axis.legend(fontsize=6)
     save(figure, out, "noise_robustness")

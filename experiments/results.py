@@ -29,9 +29,15 @@ and of the random start, not a distribution.**
 def page(found: list[dict[str, Any]], figures: dict[str, list[str]]) -> str:
     lines = [HEAD, "## The runs", "", "| experiment | settings | seeds | command of the last run | commit |", "|---|---|---|---|---|"]
     for r in found:
-        lines.append(f"| [{r['title']}](#{_anchor(r['title'])}) | {r['mode']} | {_seeds(r['seeds'])} | `{_command(r['command'])}` | {r['machine']['commit']} |")
+        lines.append(
+            f"| [{r['title']}](#{_anchor(r['title'])}) | {r['mode']} | {_seeds(r['seeds'])} | `{_command(r['command'])}` | {r['machine']['commit']} |"
+        )
     machine = found[0]["machine"]
-    lines += ["", f"Machine: {machine['processor']}, {machine['cores']} cores, {machine['system']}; Python {machine['python']}, torch {machine['torch']}; {machine['date']}. " "Times were taken while other programs ran on it; ratios were taken in turns."]
+    lines += [
+        "",
+        f"Machine: {machine['processor']}, {machine['cores']} cores, {machine['system']}; Python {machine['python']}, torch {machine['torch']}; {machine['date']}. "
+        "Times were taken while other programs ran on it; ratios were taken in turns.",
+    ]
     for title, wanted in (("Claims that these runs do not bear out", False), ("Claims that they do", True)):
         lines += ["", f"## {title}", ""]
         for r in found:

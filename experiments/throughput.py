@@ -58,8 +58,16 @@ def programs() -> dict[str, tuple[str, list[str], Hand]]:
         "abs": ("(if (> x 0) x (- 0 x))", ["x"], lambda x: torch.where(x > 0, x, 0 - x)),
         "clamp": ("(if (< x 0) 0 (if (> x 10) 10 x))", ["x"], lambda x: torch.where(x < 0, 0.0, torch.where(x > 10, 10.0, x))),
         "quadratic": ("(+ (+ (* a (* x x)) (* b x)) c)", list("axbc"), lambda a, x, b, c: a * (x * x) + b * x + c),
-        "discriminant": ("(let ((d (- (* b b) (* 4 (* a c))))) (if (>= d 0) 1 0))", list("bac"), lambda b, a, c: torch.where(b * b - 4 * (a * c) >= 0, 1.0, 0.0)),
-        "dist_sq": ("(+ (* (- x1 x2) (- x1 x2)) (* (- y1 y2) (- y1 y2)))", ["x1", "x2", "y1", "y2"], lambda x1, x2, y1, y2: (x1 - x2) * (x1 - x2) + (y1 - y2) * (y1 - y2)),
+        "discriminant": (
+            "(let ((d (- (* b b) (* 4 (* a c))))) (if (>= d 0) 1 0))",
+            list("bac"),
+            lambda b, a, c: torch.where(b * b - 4 * (a * c) >= 0, 1.0, 0.0),
+        ),
+        "dist_sq": (
+            "(+ (* (- x1 x2) (- x1 x2)) (* (- y1 y2) (- y1 y2)))",
+            ["x1", "x2", "y1", "y2"],
+            lambda x1, x2, y1, y2: (x1 - x2) * (x1 - x2) + (y1 - y2) * (y1 - y2),
+        ),
         "dot4": _tree(4),
         "chain_250": _chain(250),
         "tree_1000": _tree(1000),
@@ -136,7 +144,13 @@ def report(records: Records, quick: bool) -> Report:
     result = Report()
     table = Table(
         "Samples per second, one thread",
-        ("program", "nodes", "compile", *(f"batch {b:,}: ours / paper" for b in BATCHES), *(f"batch {b:,}: torch by hand" for b in BATCHES)),
+        (
+            "program",
+            "nodes",
+            "compile",
+            *(f"batch {b:,}: ours / paper" for b in BATCHES),
+            *(f"batch {b:,}: torch by hand" for b in BATCHES),
+        ),
         text="Native modules called through PyTorch. The paper's figures are those of an RTX 4090 (it prints the same ones as CPU figures elsewhere); ours are one core.",
     )
     names = [name for name in programs() if records.of("programs", name)]
@@ -152,17 +166,34 @@ def report(records: Records, quick: bool) -> Report:
         result.numbers["slowest_compile_seconds"] = slowest
         result.claim("Compiling takes 30 to 150 µs.", slowest < 150e-6, f"at most {1e6 * slowest:.0f} µs for the paper's nine programs")
         calls = [r["native.1"] for r in small]
-        result.claim("A single call takes 12 to 95 µs.", max(calls) < 95e-6, f"{1e6 * min(calls):.1f} to {1e6 * max(calls):.1f} µs through PyTorch")
+        result.claim(
+            "A single call takes 12 to 95 µs.", max(calls) < 95e-6, f"{1e6 * min(calls):.1f} to {1e6 * max(calls):.1f} µs through PyTorch"
+        )
     training = records.first("training", "pendulum")
     if training is not None:
         cost = training["cost"]
         mlp = cost["MLP"]["seconds"]
-        beside = Table("Training cost of the pendulum, an epoch beside that of the MLP", ("model", "time per epoch", "beside the MLP", "paper"))
-        for row, paper in (("compiled", "3.8x"), ("compiled, native", "3.8x"), ("hand-coded", "–"), ("compiled, window as one program (ours)", "–"), ("S2, compiled", "2.5x"), ("S2, compiled, native", "2.5x"), ("S2, hand-coded", "–"), ("MLP", "1x")):
+        beside = Table(
+            "Training cost of the pendulum, an epoch beside that of the MLP", ("model", "time per epoch", "beside the MLP", "paper")
+        )
+        for row, paper in (
+            ("compiled", "3.8x"),
+            ("compiled, native", "3.8x"),
+            ("hand-coded", "–"),
+            ("compiled, window as one program (ours)", "–"),
+            ("S2, compiled", "2.5x"),
+            ("S2, compiled, native", "2.5x"),
+            ("S2, hand-coded", "–"),
+            ("MLP", "1x"),
+        ):
             beside.add(row, f"{1e3 * cost[row]['seconds']:.1f} ms", f"{cost[row]['seconds'] / mlp:.2f}x", paper)
         result.tables.append(beside)
         ratio = cost["compiled"]["seconds"] / mlp
-        result.claim("Known structure costs 3.8 times the training of an MLP.", 2.5 <= ratio <= 5, f"{ratio:.2f} times through torch operations, {cost['compiled, window as one program (ours)']['seconds'] / mlp:.2f} times as one program")
+        result.claim(
+            "Known structure costs 3.8 times the training of an MLP.",
+            2.5 <= ratio <= 5,
+            f"{ratio:.2f} times through torch operations, {cost['compiled, window as one program (ours)']['seconds'] / mlp:.2f} times as one program",
+        )
     return result
 
 
@@ -170,7 +201,10 @@ def draw(records: Records, out: Path) -> None:
     names = [name for name in programs() if records.of("programs", name)]
     figure, axes = panels(1, 3, "Throughput, one thread")
     for axis, batch in zip(axes[0], BATCHES):
-        groups = [(label, [batch / records.of("programs", n)[0][f"{key}.{batch}"] for n in names]) for label, key in (("compiled, native", "native"), ("hand-coded torch", "hand"))]
+        groups = [
+            (label, [batch / records.of("programs", n)[0][f"{key}.{batch}"] for n in names])
+            for label, key in (("compiled, native", "native"), ("hand-coded torch", "hand"))
+        ]
         bars(axis, f"samples per second, batch {batch:,}", names, groups)
     save(figure, out, "throughput")
 

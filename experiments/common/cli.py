@@ -79,7 +79,9 @@ def _arguments(experiment: Experiment, words: list[str] | None) -> argparse.Name
     parser.add_argument("--seeds", type=int, help=f"how many seeds, from 0 (default: {SEEDS}, quick: {QUICK_SEEDS})")
     parser.add_argument("--rows", default="*", help="run only rows that match, such as 'compiled*'; several with semicolons")
     parser.add_argument("--out", type=Path, default=Path("out/experiments"), help="where results go (default: %(default)s)")
-    parser.add_argument("--jobs", type=int, default=min(os.cpu_count() or 1, 8), help="runs at a time, one thread each (default: %(default)s)")
+    parser.add_argument(
+        "--jobs", type=int, default=min(os.cpu_count() or 1, 8), help="runs at a time, one thread each (default: %(default)s)"
+    )
     parser.add_argument("--resume", action="store_true", help="keep runs of before that had the same settings")
     parser.add_argument("--check", action="store_true", help="hold the numbers to expected.json")
     parser.add_argument("--no-figures", action="store_true", help="draw nothing")

@@ -60,7 +60,9 @@ class System:
         return found
 
 
-def train_windows(system: System, model: nn.Module, noise: float, settings: Settings, seed: int, follow: Callable[[], dict[str, float]] | None = None) -> Trained:
+def train_windows(
+    system: System, model: nn.Module, noise: float, settings: Settings, seed: int, follow: Callable[[], dict[str, float]] | None = None
+) -> Trained:
     windows = system.pieces(noise, seed)
 
     def test() -> float:
@@ -75,7 +77,9 @@ class WholeWindow(nn.Module):
 
     `nets` declares learned functions the programs call; their weights are float64, and so must the data be then."""
 
-    def __init__(self, programs: dict[str, str], start: dict[str, float], system: System, nets: str = "", dtype: torch.dtype = torch.float32) -> None:
+    def __init__(
+        self, programs: dict[str, str], start: dict[str, float], system: System, nets: str = "", dtype: torch.dtype = torch.float32
+    ) -> None:
         super().__init__()
         self.size = len(programs)
         text = nets + rk4_window_program(programs, system.length, system.step)

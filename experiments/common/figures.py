@@ -12,7 +12,14 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
 plt.rcParams.update(
-    {"figure.dpi": 100, "font.size": 8, "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False, "svg.hashsalt": "neural-compiler"}
+    {
+        "figure.dpi": 100,
+        "font.size": 8,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "legend.frameon": False,
+        "svg.hashsalt": "neural-compiler",
+    }
 )
 
 COLOURS = (
@@ -52,11 +59,20 @@ def _number(value: float | None) -> float:
     return float("nan") if value is None else value
 
 
-def curves(axis: Any, title: str, lines: Sequence[tuple[str, Sequence[tuple[float, float]]]], log: bool = True, what: str = "epoch") -> None:
+def curves(
+    axis: Any, title: str, lines: Sequence[tuple[str, Sequence[tuple[float, float]]]], log: bool = True, what: str = "epoch"
+) -> None:
     """Lines of (x, y) by name."""
     for name, points in lines:
         if points:
-            axis.plot([x for x, _ in points], [_number(y) for _, y in points], label=name, color=colour(name), lw=1.2, ls="--" if "hand" in name.lower() else "-")
+            axis.plot(
+                [x for x, _ in points],
+                [_number(y) for _, y in points],
+                label=name,
+                color=colour(name),
+                lw=1.2,
+                ls="--" if "hand" in name.lower() else "-",
+            )
     if log:
         axis.set_yscale("log")
     axis.set(title=title, xlabel=what)

@@ -76,7 +76,14 @@ def _one(job: Job) -> Record:
     begun = time.perf_counter()
     torch.manual_seed(job.seed)
     record = _finite(job.function(seed=job.seed, **job.arguments))
-    return {"table": job.table, "row": job.row, "seed": job.seed, "arguments": _described(job), **record, "seconds": time.perf_counter() - begun}
+    return {
+        "table": job.table,
+        "row": job.row,
+        "seed": job.seed,
+        "arguments": _described(job),
+        **record,
+        "seconds": time.perf_counter() - begun,
+    }
 
 
 def _finite(value: Any) -> Any:

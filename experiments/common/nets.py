@@ -34,7 +34,9 @@ def constants(start: Mapping[str, float], dtype: torch.dtype = torch.float32) ->
     return {name: nn.Parameter(torch.tensor(value, dtype=dtype)) for name, value in start.items()}
 
 
-def compiled(source: str, start: Mapping[str, float], backend: str, inputs: Any = None, dtype: torch.dtype = torch.float32) -> neural_compiler.CompiledModule:
+def compiled(
+    source: str, start: Mapping[str, float], backend: str, inputs: Any = None, dtype: torch.dtype = torch.float32
+) -> neural_compiler.CompiledModule:
     """The program with its constants to learn, of the type of the data."""
     return neural_compiler.compile_scheme(source, inputs, constants(start, dtype), backend=backend)
 

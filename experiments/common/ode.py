@@ -71,6 +71,7 @@ def rk4_window_program(rhs: dict[str, str], steps: int, step: float, time: bool 
     clock = "t"
     half = repr(0.5 * step)
     for i in range(1, steps + 1):
+
         def stage(k: int, base: str | None, factor: str, at: str) -> None:
             arguments = []
             for n in names:

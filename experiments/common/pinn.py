@@ -73,7 +73,12 @@ class Balance:
         self.weight = first
 
     def update(self, data: Tensor, physics: Tensor) -> None:
-        size = [torch.cat([g.flatten() for g in torch.autograd.grad(x, self.parameters, retain_graph=True, allow_unused=True) if g is not None]).norm() for x in (data, physics)]
+        size = [
+            torch.cat(
+                [g.flatten() for g in torch.autograd.grad(x, self.parameters, retain_graph=True, allow_unused=True) if g is not None]
+            ).norm()
+            for x in (data, physics)
+        ]
         if size[1] > 0:
             self.weight = 0.9 * self.weight + 0.1 * min((size[0] / size[1]).item(), 1e4)
 
@@ -97,7 +102,9 @@ def train_pinn(model: Pinn, losses: Losses, settings: PinnSettings, test: Callab
 
 
 def _finish(model: Pinn, losses: Losses, weight: float, iterations: int) -> None:
-    optimiser = torch.optim.LBFGS(model.parameters(), max_iter=iterations, history_size=50, line_search_fn="strong_wolfe", tolerance_grad=1e-9, tolerance_change=1e-12)
+    optimiser = torch.optim.LBFGS(
+        model.parameters(), max_iter=iterations, history_size=50, line_search_fn="strong_wolfe", tolerance_grad=1e-9, tolerance_change=1e-12
+    )
 
     def closure() -> Tensor:
         optimiser.zero_grad()
@@ -122,7 +129,16 @@ def step_of(model: Pinn, losses: Losses, settings: PinnSettings) -> Loop:
 class OdePinn:
     """A PINN of time for an ordinary differential equation, its data and its losses."""
 
-    def __init__(self, times: Tensor, observed: Tensor, start: Mapping[str, float], rhs: Callable[..., Tensor], settings: PinnSettings, seed: int, radians: float = 1.0) -> None:
+    def __init__(
+        self,
+        times: Tensor,
+        observed: Tensor,
+        start: Mapping[str, float],
+        rhs: Callable[..., Tensor],
+        settings: PinnSettings,
+        seed: int,
+        radians: float = 1.0,
+    ) -> None:
         self.model = Pinn(1, observed.shape[-1], start)
         self.times, self.observed, self.rhs, self.settings = times[:, None], observed, rhs, settings
         self.draw = torch.Generator().manual_seed(seed)

@@ -87,4 +87,8 @@ def identity(report: Report, records: Records, table: str, one: str, other: str)
     same, shared = records.same_digests(table, one, other)
     if shared:
         report.numbers[f"identical.{table}.{one}"] = same == shared
-        report.claim(f"{one} and {other} ({table}) train identically.", same == shared, f"the same bits in loss, gradients and parameters after every epoch for {same} of {shared} seeds")
+        report.claim(
+            f"{one} and {other} ({table}) train identically.",
+            same == shared,
+            f"the same bits in loss, gradients and parameters after every epoch for {same} of {shared} seeds",
+        )

@@ -29,7 +29,17 @@ def report(records: Records, quick: bool) -> Report:
     epochs = neural[0]["arguments"]["epochs"] if neural else 0
     table = Table(
         "Mean squared error of chains",
-        ("chain", "depth", "compiled, [-2, 2]", "hand-coded", f"neural, {epochs:,} epochs, [-2, 2]", "compiled, [-8, 8]", "neural, [-8, 8]", "nodes of the one program", "seeds"),
+        (
+            "chain",
+            "depth",
+            "compiled, [-2, 2]",
+            "hand-coded",
+            f"neural, {epochs:,} epochs, [-2, 2]",
+            "compiled, [-8, 8]",
+            "neural, [-8, 8]",
+            "nodes of the one program",
+            "seeds",
+        ),
         text="Compiled against hand-written torch, and the native program against its stages run one by one; float32 and float64 alike. "
         "Cells: median over seeds [least … greatest] / paper.",
     )
@@ -52,7 +62,9 @@ def report(records: Records, quick: bool) -> Report:
         )
     deep = exact["chains"][name(DEEP)]
     deepest = max(deep[f"{kind}.{r}.{t}"]["mse"] for kind in ("torch", "native") for r in ("in", "out") for t in ("f32", "f64"))
-    table.add(f"{name(DEEP)} (ours)", str(len(DEEP)), cell([deepest]), "0 (the reference)", "–", cell([deepest]), "–", str(deep["nodes"]), "–")
+    table.add(
+        f"{name(DEEP)} (ours)", str(len(DEEP)), cell([deepest]), "0 (the reference)", "–", cell([deepest]), "–", str(deep["nodes"]), "–"
+    )
     result.tables.append(table)
     rounding = max(found[f"rounding.{r}.f64"] for found in exact["chains"].values() if found["depth"] < 100 for r in ("in", "out"))
     result.numbers = {
@@ -62,7 +74,11 @@ def report(records: Records, quick: bool) -> Report:
         "bound_kept": all(b["seen"] <= b["bound"] * (1 + 1e-4) for n in neural for b in n["bounds"]),
         "neural_worst_out": statistics.median(n["chains"][name(CHAINS[2][0])]["out"]["mse"] for n in neural) if neural else None,
     }
-    result.claim("Compiled chains have exactly zero error at all depths and ranges.", max(zero, deepest) == 0, f"largest error {sci(max(zero, deepest))}, also at depth {len(DEEP)}")
+    result.claim(
+        "Compiled chains have exactly zero error at all depths and ranges.",
+        max(zero, deepest) == 0,
+        f"largest error {sci(max(zero, deepest))}, also at depth {len(DEEP)}",
+    )
     if neural:
         inside = [statistics.median(n["chains"][name(c)]["in"]["mse"] for n in neural) for c, _, _ in CHAINS]
         near = sum(0.5 <= seen / float(paper) <= 2 for seen, (_, paper, _) in zip(inside, CHAINS))

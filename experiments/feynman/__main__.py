@@ -24,8 +24,18 @@ def jobs(quick: bool, seeds: range) -> list[Job]:
             for setting, given in (("R", released), ("S", stated)):
                 for kind in runs.KINDS:
                     found.append(Job(setting, f"{kind}: {name}", runs.descend, {"name": name, "kind": kind, **given}, seed))
-            found.append(Job("S", f"Gauss-Newton: {name}", runs.second_order, {"name": name, "batches": 100 if quick else 3_000, "samples": 10_000, "noise": 0.02}, seed))
-            found.append(Job("S", f"native fit: {name}", runs.fitted, {"name": name, "samples": 50_000 if quick else 100_000, "noise": 0.02}, seed))
+            found.append(
+                Job(
+                    "S",
+                    f"Gauss-Newton: {name}",
+                    runs.second_order,
+                    {"name": name, "batches": 100 if quick else 3_000, "samples": 10_000, "noise": 0.02},
+                    seed,
+                )
+            )
+            found.append(
+                Job("S", f"native fit: {name}", runs.fitted, {"name": name, "samples": 50_000 if quick else 100_000, "noise": 0.02}, seed)
+            )
             for setting, given in (("R", released), ("S", stated)):
                 found.append(Job(setting, f"MLP: {name}", runs.network, {"name": name, **given}, seed))
         for equation in PRINTED:
@@ -34,7 +44,15 @@ def jobs(quick: bool, seeds: range) -> list[Job]:
                 found.append(Job("P", f"{kind}: {equation.name}", runs.descend, arguments, seed))
         for samples in SAMPLES:
             for kind in ("compiled, native", "MLP"):
-                found.append(Job("samples", f"{kind}: {samples}", runs.efficiency, {"kind": kind, "samples": samples, "epochs": 60 if quick else 3_000}, seed))
+                found.append(
+                    Job(
+                        "samples",
+                        f"{kind}: {samples}",
+                        runs.efficiency,
+                        {"kind": kind, "samples": samples, "epochs": 60 if quick else 3_000},
+                        seed,
+                    )
+                )
     for name in ("Planck", "Gravity", "Barometric"):
         found.append(Job("cost", name, runs.cost, {"name": name, "samples": 10_000, "rounds": 10 if quick else 60, "steps": 20}))
     return found

@@ -26,7 +26,9 @@ class Equation:
 
 EQUATIONS = [
     Equation("Planck", "(* h f)", {"h": 6.626}, {"f": (0.1, 10)}, lambda h, f: h * f, ("2.3e-8", "1.6e-3", "2.4e-6", "3.0e+3", "0.003 %")),
-    Equation("Hooke", "(* (- 0 k) x)", {"k": 2.5}, {"x": (-3, 3)}, lambda k, x: (0 - k) * x, ("2.2e-7", "9.7e-4", "3.5e-5", "8.9e+2", "0.013 %")),
+    Equation(
+        "Hooke", "(* (- 0 k) x)", {"k": 2.5}, {"x": (-3, 3)}, lambda k, x: (0 - k) * x, ("2.2e-7", "9.7e-4", "3.5e-5", "8.9e+2", "0.013 %")
+    ),
     Equation(
         "Kinetic",
         "(* alpha (* m (pow v 2)))",
@@ -107,7 +109,14 @@ EQUATIONS = [
         lambda n0, kB, m, g, x, T: n0 * torch.exp((0 - m) * (g * x) / (kB * T)),
         ("1.2e-8", "4.9e-3", "4.2e-7", "1.7e+4", "0.058 %"),
     ),
-    Equation("E-field", "(* coeff (pow E 2))", {"coeff": 4.427}, {"E": (0.1, 5)}, lambda coeff, E: coeff * E**2, ("1.7e-7", "1.2e-3", "9.1e-5", "4.7e+3", "0.016 %")),
+    Equation(
+        "E-field",
+        "(* coeff (pow E 2))",
+        {"coeff": 4.427},
+        {"E": (0.1, 5)},
+        lambda coeff, E: coeff * E**2,
+        ("1.7e-7", "1.2e-3", "9.1e-5", "4.7e+3", "0.016 %"),
+    ),
     Equation(
         "Oscillator",
         "(* A (sin (+ (* omega t) phi)))",
@@ -152,7 +161,9 @@ PRINTED = [
         {"g": (5, 15), "x": (0, 3), "T": (1, 5)},
         lambda P0, m, kB, g, x, T: P0 * torch.exp((0 - m) * (g * x) / (kB * T)),
     ),
-    Equation("E-field", "(* coeff (* E (* E V)))", {"coeff": 4.427}, {"E": (0.1, 5), "V": (0.5, 5)}, lambda coeff, E, V: coeff * (E * (E * V))),
+    Equation(
+        "E-field", "(* coeff (* E (* E V)))", {"coeff": 4.427}, {"E": (0.1, 5), "V": (0.5, 5)}, lambda coeff, E, V: coeff * (E * (E * V))
+    ),
     Equation("Lorentz", "(/ 1 (sqrt (- 1 (pow (/ v c) 2))))", {"c": 3.0}, {"v": (0.1, 0.9)}, lambda c, v: 1 / torch.sqrt(1 - (v / c) ** 2)),
 ]
 

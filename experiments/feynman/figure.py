@@ -27,7 +27,13 @@ def draw(records: Records, out: Path) -> None:
             true.append(value)
             adam.append(records.median(setting, f"compiled: {e.name}", lambda r, c=constant: r["constants"][c]))
             ours.append(records.median("S", f"Gauss-Newton: {e.name}", lambda r, c=constant: r["constants"][c]))
-    bars(axes[1, 0], "true and learned constants", labels, [("true", true), ("compiled", adam), ("native, Gauss-Newton (ours)", ours)], log=False)
+    bars(
+        axes[1, 0],
+        "true and learned constants",
+        labels,
+        [("true", true), ("compiled", adam), ("native, Gauss-Newton (ours)", ours)],
+        log=False,
+    )
 
     def errors(found: list[float | None]) -> list[float | None]:
         return [abs(v / t - 1) if v is not None else None for v, t in zip(found, true)]
@@ -39,7 +45,10 @@ def draw(records: Records, out: Path) -> None:
     for what in ("in", "out"):
         ratios.append([n / c if n is not None and c else None for n, c in zip(medians("MLP", what), medians("compiled", what))])
     bars(axes[2, 1], "MLP error / compiled error", names, [("in-distribution", ratios[0]), ("extrapolation, MLP", ratios[1])])
-    for axis, what, title in ((axes[3, 0], "in", "sample efficiency (heat), in-distribution"), (axes[3, 1], "out", "sample efficiency (heat), 5x")):
+    for axis, what, title in (
+        (axes[3, 0], "in", "sample efficiency (heat), in-distribution"),
+        (axes[3, 1], "out", "sample efficiency (heat), 5x"),
+    ):
         for row in ("compiled, native", "MLP"):
             points = [(s, v) for s in SAMPLES if (v := records.median("samples", f"{row}: {s}", what)) is not None]
             axis.plot([s for s, _ in points], [v for _, v in points], marker="o", label=row, color="#2166ac" if row != "MLP" else "#d6604d")

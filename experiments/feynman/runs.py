@@ -85,7 +85,13 @@ def descend(name: str, kind: str, epochs: int, samples: int, noise: float, seed:
 
     result = train(model, loss, Settings(epochs, LR), follow=lambda: learned(model))
     values = learned(model)
-    return {**result.record(), "constants": values, "error": worst(equation, values), "parameters": count(model), **evaluate(lambda inputs: model(**inputs), equation, seed)}
+    return {
+        **result.record(),
+        "constants": values,
+        "error": worst(equation, values),
+        "parameters": count(model),
+        **evaluate(lambda inputs: model(**inputs), equation, seed),
+    }
 
 
 class Network(nn.Module):
@@ -127,7 +133,13 @@ def second_order(name: str, batches: int, samples: int, noise: float, seed: int)
     values = _canonical(name, dict(zip(problem.names, theta.tolist())))
     problem.put(torch.tensor([values[n] for n in problem.names], dtype=torch.float64))
     seconds = time.perf_counter() - begun
-    return {"constants": values, "error": worst(equation, values), "training_seconds": seconds, "parameters": count(module), **evaluate(lambda inputs: module(**inputs), equation, seed)}
+    return {
+        "constants": values,
+        "error": worst(equation, values),
+        "training_seconds": seconds,
+        "parameters": count(module),
+        **evaluate(lambda inputs: module(**inputs), equation, seed),
+    }
 
 
 def fitted(name: str, samples: int, noise: float, seed: int) -> Record:
@@ -140,7 +152,14 @@ def fitted(name: str, samples: int, noise: float, seed: int) -> Record:
     seconds = time.perf_counter() - begun
     constants = _canonical(name, found.values)
     module = neural_compiler.compile_scheme(equation.source, list(equation.ranges), constants)
-    return {"constants": constants, "errors": found.errors, "error": worst(equation, constants), "training_seconds": seconds, "parameters": len(constants), **evaluate(lambda x: module(**x), equation, seed)}
+    return {
+        "constants": constants,
+        "errors": found.errors,
+        "error": worst(equation, constants),
+        "training_seconds": seconds,
+        "parameters": len(constants),
+        **evaluate(lambda x: module(**x), equation, seed),
+    }
 
 
 def _canonical(name: str, values: dict[str, float]) -> dict[str, float]:
@@ -160,7 +179,11 @@ def efficiency(kind: str, samples: int, epochs: int, seed: int) -> Record:
     equation = find("Heat")
     inputs, values = Sampler(equation, samples, 0.0, seed).clean()
     network_ = kind == "MLP"
-    model: nn.Module = Network(len(equation.ranges)) if network_ else physics(KINDS[kind], equation.source, equation.hand, {"kappa": 1.0}, list(equation.ranges))
+    model: nn.Module = (
+        Network(len(equation.ranges))
+        if network_
+        else physics(KINDS[kind], equation.source, equation.hand, {"kappa": 1.0}, list(equation.ranges))
+    )
     predict = model if network_ else lambda x: model(**x)
     result = train(model, lambda: (predict(inputs) - values).square().mean(), Settings(epochs, 1e-3 if network_ else LR))
     return {**result.record(), "samples": samples, "parameters": count(model), **evaluate(predict, equation, seed)}

@@ -47,7 +47,15 @@ def jobs(quick: bool, seeds: range) -> list[Job]:
         found.append(Job("pure", "PINN, released (R)", pinns.as_stated, {"epochs": some, **RELEASED}, seed))
         tuned = {**TUNED, "epochs": some, "finish": 20 if quick else 300, "collocation": 400}
         for continuous, what in ((False, "stepper"), (True, "equation")):
-            found.append(Job("pure", f"PINN, tuned, one trajectory of the {what} (ours)", pinns.one_trajectory, {"continuous": continuous, **tuned}, seed))
+            found.append(
+                Job(
+                    "pure",
+                    f"PINN, tuned, one trajectory of the {what} (ours)",
+                    pinns.one_trajectory,
+                    {"continuous": continuous, **tuned},
+                    seed,
+                )
+            )
         found.append(Job("pure", "MLP", runs.network, {"epochs": some, "forced": False}, seed))
         for row, kind in (("compiled hybrid", "compiled"), ("hand-coded hybrid", "hand-coded")):
             found.append(Job("forced", row, runs.hybrid, {"kind": kind, "of_place": False, "epochs": some}, seed))
@@ -88,7 +96,11 @@ def report(records: Records, quick: bool) -> Report:
                 str(len(found)),
             )
     result.tables.append(table)
-    forced = Table("Diffusion with an unknown source", ("model", "parameters", "alpha", "error of alpha", "final training loss", "MSE, 20 steps", "seeds"), text="The paper counts about 2,100 parameters for its hybrids; networks of the sizes it gives have these.")
+    forced = Table(
+        "Diffusion with an unknown source",
+        ("model", "parameters", "alpha", "error of alpha", "final training loss", "MSE, 20 steps", "seeds"),
+        text="The paper counts about 2,100 parameters for its hybrids; networks of the sizes it gives have these.",
+    )
     for row, (alpha, loss) in FORCED.items():
         found = records.of("forced", row)
         if found:
@@ -115,7 +127,9 @@ def report(records: Records, quick: bool) -> Report:
     numbers["fit_alpha_error"] = records.median("pure", "native fit (ours)", off)
     numbers["fit_forced_alpha_error"] = records.median("forced", "native fit, source of ten numbers (ours)", off)
     if numbers["alpha_error"] is not None:
-        result.claim("Alpha is recovered to machine precision.", numbers["alpha_error"] < 1e-5, f"{percent(numbers['alpha_error'])} (float32)")
+        result.claim(
+            "Alpha is recovered to machine precision.", numbers["alpha_error"] < 1e-5, f"{percent(numbers['alpha_error'])} (float32)"
+        )
     stated = records.median("pure", "PINN, stated (S)", off)
     if stated is not None and not quick:
         floor = records.median("pure", "PINN, stated (S)", "floor")
@@ -127,23 +141,52 @@ def report(records: Records, quick: bool) -> Report:
         )
     same = records.median("forced", "compiled hybrid", "alpha")
     if same is not None and not quick:
-        result.claim("With a source, compiled and hand-coded hybrids differ (0.00958, 0.00997).", False, f"with the same seed they are the same to the bit ({plain(same)}); the printed difference is that of two random starts")
+        result.claim(
+            "With a source, compiled and hand-coded hybrids differ (0.00958, 0.00997).",
+            False,
+            f"with the same seed they are the same to the bit ({plain(same)}); the printed difference is that of two random starts",
+        )
     return result
 
 
 def draw(records: Records, out: Path) -> None:
     figure, axes = panels(3, 2, "Heat equation")
     firsts = {row: records.first("pure", row) for row in PURE}
-    lines = [(row, list(zip([e for e, _ in r["losses"]], r["followed"]["alpha"]))) for row, r in firsts.items() if r and r.get("followed", {}).get("alpha")]
+    lines = [
+        (row, list(zip([e for e, _ in r["losses"]], r["followed"]["alpha"])))
+        for row, r in firsts.items()
+        if r and r.get("followed", {}).get("alpha")
+    ]
     curves(axes[0, 0], "recovery of alpha", lines, log=False)
     axes[0, 0].axhline(ALPHA, color="black", lw=0.6)
-    curves(axes[0, 1], "test error, diffusion", [(f"{row} ({r['parameters']:,})", [(e, max(v, 1e-17)) for e, v in r["tests"]]) for row, r in firsts.items() if r and r.get("tests")])
+    curves(
+        axes[0, 1],
+        "test error, diffusion",
+        [
+            (f"{row} ({r['parameters']:,})", [(e, max(v, 1e-17)) for e, v in r["tests"]])
+            for row, r in firsts.items()
+            if r and r.get("tests")
+        ],
+    )
     rows = [row for row, r in firsts.items() if r]
     values = [[max(records.median("pure", row, what) or 0.0, 1e-17) for row in rows] for what in ("interpolation", "extrapolation")]
-    bars(axes[1, 0], "interpolation and extrapolation", rows, [("5 steps, compiled scale", values[0]), ("20 steps, extrapolation", values[1])])
+    bars(
+        axes[1, 0],
+        "interpolation and extrapolation",
+        rows,
+        [("5 steps, compiled scale", values[0]), ("20 steps, extrapolation", values[1])],
+    )
     forced = {row: records.first("forced", row) for row in FORCED}
-    curves(axes[1, 1], "training loss, with source", [(f"{row} ({r['parameters']:,})", r["losses"]) for row, r in forced.items() if r and r.get("losses")])
-    lines = [(row, list(zip([e for e, _ in r["losses"]], r["followed"]["alpha"]))) for row, r in forced.items() if r and r.get("followed", {}).get("alpha")]
+    curves(
+        axes[1, 1],
+        "training loss, with source",
+        [(f"{row} ({r['parameters']:,})", r["losses"]) for row, r in forced.items() if r and r.get("losses")],
+    )
+    lines = [
+        (row, list(zip([e for e, _ in r["losses"]], r["followed"]["alpha"])))
+        for row, r in forced.items()
+        if r and r.get("followed", {}).get("alpha")
+    ]
     curves(axes[2, 0], "alpha, with source", lines, log=False)
     axes[2, 0].axhline(ALPHA, color="black", lw=0.6)
     ours = [(row, list(zip(grid().tolist(), r["source"]))) for row, r in forced.items() if r and r.get("source")]

@@ -75,4 +75,10 @@ def one_trajectory(seed: int, epochs: int, continuous: bool, **settings: Any) ->
         later = places(4 * TEST_STEPS)
         truth = modes.at(grid(torch.float64), torch.arange(4 * TEST_STEPS + 1) * DT)[0].float().reshape(-1, 1)
         ahead = (pinn.model(later) - truth).square().mean().item()
-    return {**result.record(), "alpha": pinn.model.learned()["alpha"], "interpolation": gap, "extrapolation": ahead, "parameters": count(pinn.model)}
+    return {
+        **result.record(),
+        "alpha": pinn.model.learned()["alpha"],
+        "interpolation": gap,
+        "extrapolation": ahead,
+        "parameters": count(pinn.model),
+    }

@@ -45,7 +45,13 @@ def pure(kind: str, epochs: int, seed: int) -> Record:
     """Alpha by gradient descent through the steps."""
     training, testing = data(seed)
     model = Diffusion(kind)
-    result = train(model, loss_of(model, training), Settings(epochs, 1e-3), lambda: errors(model, testing)["interpolation"], lambda: {"alpha": model.alpha})
+    result = train(
+        model,
+        loss_of(model, training),
+        Settings(epochs, 1e-3),
+        lambda: errors(model, testing)["interpolation"],
+        lambda: {"alpha": model.alpha},
+    )
     return {**result.record(), "alpha": model.alpha, **errors(model, testing), "parameters": count(model)}
 
 
@@ -82,7 +88,14 @@ def hybrid(kind: str, of_place: bool, epochs: int, seed: int) -> Record:
     result = train(model, loss, settings, lambda: errors(model, testing)["interpolation"], lambda: {"alpha": model.diffusion.alpha})
     with torch.no_grad():
         found = model.source(training[0][:1]).reshape(-1).tolist()
-    return {**result.record(), "alpha": model.diffusion.alpha, "loss": result.losses[-1][1], **errors(model, testing), "source": found, "parameters": count(model)}
+    return {
+        **result.record(),
+        "alpha": model.diffusion.alpha,
+        "loss": result.losses[-1][1],
+        **errors(model, testing),
+        "source": found,
+        "parameters": count(model),
+    }
 
 
 def fitted(forced: bool, seed: int) -> Record:
@@ -93,7 +106,9 @@ def fitted(forced: bool, seed: int) -> Record:
     matrix = "(mat " + " ".join("[" + " ".join(repr(v) for v in row) + "]" for row in laplacian(torch.float64).tolist()) + ")"
     step = SOURCE.replace(" dt ", f" {DT} ").replace(" L ", " laplace ")
     shift = "(param s [" + " ".join(["0"] * POINTS) + "])\n" if forced else ""
-    text = f"(param alpha {START} :min 0)\n{shift}(input u :size {POINTS})\n(define laplace {matrix})\n" + (f"(+ {step} (scale {DT} s))" if forced else step)
+    text = f"(param alpha {START} :min 0)\n{shift}(input u :size {POINTS})\n(define laplace {matrix})\n" + (
+        f"(+ {step} (scale {DT} s))" if forced else step
+    )
     begun = time.perf_counter()
     found = native_fit.fit(text, columns, target="next")
     seconds = time.perf_counter() - begun
@@ -105,7 +120,15 @@ def fitted(forced: bool, seed: int) -> Record:
         return u + DT * alpha * torch.matmul(L, u[..., None])[..., 0] + DT * extra
 
     gap = (one(training[0]) - training[1]).square().mean().item()
-    return {"alpha": alpha, "error": found.errors["alpha"], "training_seconds": seconds, "loss": gap, **errors(one, testing), "source": extra.tolist(), "parameters": 1 + POINTS * forced}
+    return {
+        "alpha": alpha,
+        "error": found.errors["alpha"],
+        "training_seconds": seconds,
+        "loss": gap,
+        **errors(one, testing),
+        "source": extra.tolist(),
+        "parameters": 1 + POINTS * forced,
+    }
 
 
 def cost(forced: bool, rounds: int, steps: int, seed: int) -> Record:
@@ -115,5 +138,3 @@ def cost(forced: bool, rounds: int, steps: int, seed: int) -> Record:
         model = WithSource(kind, of_place=False) if forced else Diffusion(kind)
         loops[kind] = Loop(model, loss_of(model, training), Settings(1000, 1e-3))
     return {"cost": compare(loops, "hand-coded", rounds, steps)}
-
-

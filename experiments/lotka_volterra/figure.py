@@ -42,12 +42,18 @@ def draw(records: Records, out: Path) -> None:
                 axis.scatter(SYSTEM.times, observed[:, column], s=4, color="#999999", label="observed")
             for row, r in shown.items():
                 values = [p[column] for p in r["path"][: limit // 2 + 1]]
-                axis.plot(times[::2], values, label=f"{row} ({r['parameters']:,})", color=colour(row), lw=0.9, ls="--" if "hand" in row else "-")
+                axis.plot(
+                    times[::2], values, label=f"{row} ({r['parameters']:,})", color=colour(row), lw=0.9, ls="--" if "hand" in row else "-"
+                )
             axis.set(title=f"{name}: {title}", xlabel="t", ylim=(-1, 9))
             if line:
                 axis.axvline(end, color="red", ls="--", lw=0.7)
         axes[0, column].legend(fontsize=5)
-    curves(axes[2, 0], "error of the trajectory while training", [(f"{row} ({r['parameters']:,})", r["tests"]) for row, r in found.items() if r.get("tests")])
+    curves(
+        axes[2, 0],
+        "error of the trajectory while training",
+        [(f"{row} ({r['parameters']:,})", r["tests"]) for row, r in found.items() if r.get("tests")],
+    )
     rows = list(found)
     bars(axes[2, 1], "trajectory MSE", rows, [(f"{m}x", [records.median("models", row, f"x{m}") for row in rows]) for m in (1, 2, 5)])
     for extra, container in zip(("#bbbbbb", "#777777", "#333333"), axes[2, 1].containers):
@@ -55,7 +61,13 @@ def draw(records: Records, out: Path) -> None:
             patch.set_color(extra)
     axes[2, 1].legend(fontsize=6)
     learned = [row for row in rows if "constants" in found[row]]
-    bars(axes[3, 0], "constants, true and learned", list(TRUE), [("true", list(TRUE.values()))] + [(row, [found[row]["constants"][n] for n in TRUE]) for row in learned], log=False)
+    bars(
+        axes[3, 0],
+        "constants, true and learned",
+        list(TRUE),
+        [("true", list(TRUE.values()))] + [(row, [found[row]["constants"][n] for n in TRUE]) for row in learned],
+        log=False,
+    )
     axes[3, 0].legend(fontsize=5)
     ranked = sorted(rows, key=lambda row: records.median("models", row, "x5") or 1e9)
     bars(axes[3, 1], "5x extrapolation, ranked", ranked, [("", [records.median("models", row, "x5") for row in ranked])])

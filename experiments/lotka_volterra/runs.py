@@ -45,7 +45,13 @@ def whole(start: float, epochs: int, noise: float, seed: int) -> Record:
 def hybrid(kind: str, epochs: int, seed: int) -> Record:
     model = Hybrid(kind)
     result = train_windows(SYSTEM, model, NOISE, settings(epochs, 3e-3), seed, lambda: learned(model))
-    return {**result.record(), "beta": learned(model)["beta"], **SYSTEM.errors(model), "path": SYSTEM.path(model), "parameters": count(model)}
+    return {
+        **result.record(),
+        "beta": learned(model)["beta"],
+        **SYSTEM.errors(model),
+        "path": SYSTEM.path(model),
+        "parameters": count(model),
+    }
 
 
 def network(epochs: int, seed: int) -> Record:
@@ -84,7 +90,11 @@ def pinn(seed: int, epochs: int, **given: Any) -> Record:
     }
 
 
-MODEL = "\n".join([f"(param {n} 0.5 :min 0)" for n in TRUE] + ["(param x0 4.0 :min 0)", "(param y0 1.0 :min 0)", "(state x x0)", "(state y y0)"] + [f"(derive {n} {text})" for n, text in PROGRAMS.items()])
+MODEL = "\n".join(
+    [f"(param {n} 0.5 :min 0)" for n in TRUE]
+    + ["(param x0 4.0 :min 0)", "(param y0 1.0 :min 0)", "(state x x0)", "(state y y0)"]
+    + [f"(derive {n} {text})" for n, text in PROGRAMS.items()]
+)
 
 
 def fitted(noise: float, seed: int, starts: int | None = None) -> Record:

@@ -31,7 +31,8 @@ PAPER: dict[str, Paper] = {
 }
 
 
-def jobs(quick: bool, seeds: range) -> list[Job]:
+def _models(quick: bool, seed: int) -> list[Job]:
+    """Every model, once."""
     epochs = 3_000
     some = 20 if quick else epochs
     found: list[Job] = []
@@ -39,43 +40,60 @@ def jobs(quick: bool, seeds: range) -> list[Job]:
     def add(row: str, function: object, table: str = "models", **arguments: object) -> None:
         found.append(Job(table, row, function, arguments, seed))  # type: ignore[arg-type]
 
-    for seed in seeds:
-        for kind in KINDS:
-            add(kind, runs.s1, kind=kind, epochs=some, forced=False)
-        add("compiled, window as one program (ours)", runs.whole, epochs=epochs)
-        starts = {"starts": 3} if quick else {}
-        add("native fit, whole trajectory (ours)", runs.fitted, forced=False, **starts)
-        add("native fit, whole trajectory (ours)", runs.fitted, table="forced", forced=True, **starts)
-        add("PINN, stated (S)", runs.pinn, epochs=some, **STATED)
-        add("PINN, released (R)", runs.pinn, epochs=some, **RELEASED)
-        add("PINN, tuned (ours)", runs.pinn, epochs=some, **{**TUNED, "finish": 10 if quick else 1_000})
-        add("S2, compiled hybrid", runs.s2, kind="compiled", epochs=some)
-        add("S2, hand-coded hybrid", runs.s2, kind="hand-coded", epochs=some)
-        add("S2, network of the speed (ours)", runs.s2_one_text, **({"epochs": 1_000, "lr": 3e-2} if quick else {"epochs": epochs}))
-        add("MLP", runs.network, epochs=some)
-        add("neural ODE", runs.neural_ode, epochs=some)
-        for kind in ("compiled", "hand-coded"):
-            add(kind, runs.s1, table="forced", kind=kind, epochs=some, forced=True)
-    found.append(Job("cost", "cost", runs.cost, {"rounds": 5 if quick else 40, "steps": 2 if quick else 5}))
+    for kind in KINDS:
+        add(kind, runs.s1, kind=kind, epochs=some, forced=False)
+    add("compiled, window as one program (ours)", runs.whole, epochs=epochs)
+    starts = {"starts": 3} if quick else {}
+    add("native fit, whole trajectory (ours)", runs.fitted, forced=False, **starts)
+    add("native fit, whole trajectory (ours)", runs.fitted, table="forced", forced=True, **starts)
+    add("PINN, stated (S)", runs.pinn, epochs=some, **STATED)
+    add("PINN, released (R)", runs.pinn, epochs=some, **RELEASED)
+    add("PINN, tuned (ours)", runs.pinn, epochs=some, **{**TUNED, "finish": 10 if quick else 1_000})
+    add("S2, compiled hybrid", runs.s2, kind="compiled", epochs=some)
+    add("S2, hand-coded hybrid", runs.s2, kind="hand-coded", epochs=some)
+    add("S2, network of the speed (ours)", runs.s2_one_text, **({"epochs": 1_000, "lr": 3e-2} if quick else {"epochs": epochs}))
+    add("MLP", runs.network, epochs=some)
+    add("neural ODE", runs.neural_ode, epochs=some)
+    for kind in ("compiled", "hand-coded"):
+        add(kind, runs.s1, table="forced", kind=kind, epochs=some, forced=True)
     return found
+
+
+def jobs(quick: bool, seeds: range) -> list[Job]:
+    cost = Job("cost", "cost", runs.cost, {"rounds": 5 if quick else 40, "steps": 2 if quick else 5})
+    return [job for seed in seeds for job in _models(quick, seed)] + [cost]
 
 
 def report(records: Records, quick: bool) -> Report:
     result = Report()
-    for name, rows, title in (("models", ROWS, "Constants and trajectories, no push"), ("forced", FORCED_ROWS, "With a known push of 0.5 cos(2t/3)")):
+    for name, rows, title in (
+        ("models", ROWS, "Constants and trajectories, no push"),
+        ("forced", FORCED_ROWS, "With a known push of 0.5 cos(2t/3)"),
+    ):
         table = Table(
             title,
             ("model", "parameters", "error of g/L", "error of b", "MSE to t = 10", "to 20", "to 50", "training time", "seeds"),
-            text="2 % noise, windows of 25 steps, 3,000 epochs. For PINNs the trajectory is the network's own output. Cells: median over seeds [least … greatest] / paper." if name == "models" else "",
+            text="2 % noise, windows of 25 steps, 3,000 epochs. For PINNs the trajectory is the network's own output. Cells: median over seeds [least … greatest] / paper."
+            if name == "models"
+            else "",
         )
         for row in rows:
             found = records.of(name, row)
             if not found:
                 continue
             paper = PAPER.get(row, (None,) * 5) if name == "models" else (None,) * 5
-            constants = [cell([r["off"][n] for r in found], percent, p) if n in found[0].get("off", {}) else "–" for n, p in zip(("g_L", "b"), paper)]
+            constants = [
+                cell([r["off"][n] for r in found], percent, p) if n in found[0].get("off", {}) else "–" for n, p in zip(("g_L", "b"), paper)
+            ]
             errors = [cell([r[f"x{m}"] for r in found], sci, p) for m, p in zip((1, 2, 5), paper[2:])]
-            table.add(row, whole(found[0]["parameters"]), *constants, *errors, cell([r["training_seconds"] for r in found], lambda s: f"{s:.2g} s"), str(len(found)))
+            table.add(
+                row,
+                whole(found[0]["parameters"]),
+                *constants,
+                *errors,
+                cell([r["training_seconds"] for r in found], lambda s: f"{s:.2g} s"),
+                str(len(found)),
+            )
         if table.rows:
             result.tables.append(table)
     again = Table("The constants PINNs learn, integrated", ("model", "MSE to t = 10", "to 20", "to 50"))
@@ -87,11 +105,19 @@ def report(records: Records, quick: bool) -> Report:
     identity(result, records, "models", "S2, compiled hybrid", "S2, hand-coded hybrid")
     identity(result, records, "forced", "compiled", "hand-coded")
     numbers = result.numbers
-    for key, row in (("compiled", "compiled"), ("window", "compiled, window as one program (ours)"), ("s2", "S2, compiled hybrid"), ("s2_ours", "S2, network of the speed (ours)"), ("fit", "native fit, whole trajectory (ours)")):
+    for key, row in (
+        ("compiled", "compiled"),
+        ("window", "compiled, window as one program (ours)"),
+        ("s2", "S2, compiled hybrid"),
+        ("s2_ours", "S2, network of the speed (ours)"),
+        ("fit", "native fit, whole trajectory (ours)"),
+    ):
         numbers[f"g_L.{key}"] = records.median("models", row, lambda r: r["off"]["g_L"])
         numbers[f"x5.{key}"] = records.median("models", row, "x5")
     pairs = zip(records.of("models", "compiled, native"), records.of("models", "compiled"))
-    numbers["native_beside_torch"] = max((abs(a["constants"][n] / b["constants"][n] - 1) for a, b in pairs for n in ("g_L", "b")), default=None)
+    numbers["native_beside_torch"] = max(
+        (abs(a["constants"][n] / b["constants"][n] - 1) for a, b in pairs for n in ("g_L", "b")), default=None
+    )
     if not quick:
         _claims(result, records)
     return result
@@ -115,7 +141,11 @@ def _claims(result: Report, records: Records) -> None:
     stated, released, tuned = (worst(f"PINN, {k}") for k in ("stated (S)", "released (R)", "tuned (ours)"))
     if stated is not None and released is not None:
         last = f", {percent(tuned)} tuned" if tuned is not None else ""
-        result.claim("A PINN recovers g/L with an error of 41 %.", min(released, tuned or 1) > 0.1, f"{percent(stated)} as stated, {percent(released)} as released{last}")
+        result.claim(
+            "A PINN recovers g/L with an error of 41 %.",
+            min(released, tuned or 1) > 0.1,
+            f"{percent(stated)} as stated, {percent(released)} as released{last}",
+        )
     compiled, net = (records.median("models", row, "x1") for row in ("compiled", "MLP"))
     if compiled and net:
         result.claim("S1 is 731 times as accurate as the MLP in distribution.", net / compiled >= 731, f"{net / compiled:,.0f} times")

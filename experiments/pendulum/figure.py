@@ -46,7 +46,13 @@ def draw(records: Records, out: Path) -> None:
         else:
             axis.axvline(end, color="red", ls="--", lw=0.7)
         for row, r in shown.items():
-            axis.plot(times[::2], [p[column] for p in r["path"][: limit // 2 + 1]], label=f"{row} ({r['parameters']:,})", color=colour(row), lw=0.9)
+            axis.plot(
+                times[::2],
+                [p[column] for p in r["path"][: limit // 2 + 1]],
+                label=f"{row} ({r['parameters']:,})",
+                color=colour(row),
+                lw=0.9,
+            )
         axis.set(title=title, xlabel="t", ylim=(-4, 4) if column else (-1.5, 1.5))
     axes[0, 0].legend(fontsize=5)
     rows = list(found)
@@ -55,11 +61,23 @@ def draw(records: Records, out: Path) -> None:
         for patch in container:
             patch.set_color(shade)
     axes[1, 1].legend(fontsize=6)
-    curves(axes[2, 0], "error of the trajectory while training", [(f"{row} ({r['parameters']:,})", r["tests"]) for row, r in found.items() if r.get("tests")])
+    curves(
+        axes[2, 0],
+        "error of the trajectory while training",
+        [(f"{row} ({r['parameters']:,})", r["tests"]) for row, r in found.items() if r.get("tests")],
+    )
     learned = [row for row in rows if "constants" in found[row]]
-    bars(axes[2, 1], "g/L, true and learned", ["true", *learned], [("", [TRUE["g_L"], *(found[row]["constants"]["g_L"] for row in learned)])], log=False)
+    bars(
+        axes[2, 1],
+        "g/L, true and learned",
+        ["true", *learned],
+        [("", [TRUE["g_L"], *(found[row]["constants"]["g_L"] for row in learned)])],
+        log=False,
+    )
     axes[2, 1].axhline(TRUE["g_L"], color="black", lw=0.6)
-    lines = [(row, list(zip([e for e, _ in r["losses"]], r["followed"]["g_L"]))) for row, r in found.items() if r.get("followed", {}).get("g_L")]
+    lines = [
+        (row, list(zip([e for e, _ in r["losses"]], r["followed"]["g_L"]))) for row, r in found.items() if r.get("followed", {}).get("g_L")
+    ]
     curves(axes[3, 0], "g/L while training", lines, log=False)
     axes[3, 0].axhline(TRUE["g_L"], color="black", lw=0.6)
     axes[3, 1].plot(clean[:, 0], clean[:, 1], color="black", lw=0.6, label="true")

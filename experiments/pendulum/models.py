@@ -50,7 +50,9 @@ class S2(nn.Module):
 
     def __init__(self, kind: str) -> None:
         super().__init__()
-        self.gravity = physics(KINDS[kind], GRAVITY, lambda neg_g_over_L, theta: neg_g_over_L * torch.sin(theta), {"neg_g_over_L": -START["g_L"]}, ["theta"])
+        self.gravity = physics(
+            KINDS[kind], GRAVITY, lambda neg_g_over_L, theta: neg_g_over_L * torch.sin(theta), {"neg_g_over_L": -START["g_L"]}, ["theta"]
+        )
         self.net = mlp((3, 32, 32, 1), "tanh", zero_last=True)
 
     def forward(self, time: Tensor, state: Tensor) -> Tensor:

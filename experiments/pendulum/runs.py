@@ -60,7 +60,14 @@ def s2_one_text(epochs: int, seed: int, lr: float = 1e-2) -> Record:
 
     result = train(model, window_loss(model, windows), settings(epochs, lr), follow=constants)
     rhs = Mixed(model.program)
-    return {**result.record(), "constants": constants(), "off": off(constants()), **SYSTEM.errors(rhs), "path": SYSTEM.path(rhs), "parameters": count(model)}
+    return {
+        **result.record(),
+        "constants": constants(),
+        "off": off(constants()),
+        **SYSTEM.errors(rhs),
+        "path": SYSTEM.path(rhs),
+        "parameters": count(model),
+    }
 
 
 def s2(kind: str, epochs: int, seed: int) -> Record:
@@ -68,7 +75,14 @@ def s2(kind: str, epochs: int, seed: int) -> Record:
     model = S2(kind)
     result = train_windows(SYSTEM, model, NOISE, settings(epochs, 3e-3), seed, model.learned)
     values = model.learned()
-    return {**result.record(), "constants": values, "off": off(values), **SYSTEM.errors(model), "path": SYSTEM.path(model), "parameters": count(model)}
+    return {
+        **result.record(),
+        "constants": values,
+        "off": off(values),
+        **SYSTEM.errors(model),
+        "path": SYSTEM.path(model),
+        "parameters": count(model),
+    }
 
 
 def network(epochs: int, seed: int) -> Record:
@@ -117,7 +131,9 @@ def fitted(forced: bool, seed: int, starts: int | None = None) -> Record:
     system = FORCED if forced else SYSTEM
     observed = system.observed(NOISE, seed)
     begun = time.perf_counter()
-    found = native_fit.fit(_model(forced), {"t": system.times, "theta": observed[:, 0], "theta_dot": observed[:, 1]}, time="t", starts=starts)
+    found = native_fit.fit(
+        _model(forced), {"t": system.times, "theta": observed[:, 0], "theta_dot": observed[:, 1]}, time="t", starts=starts
+    )
     seconds = time.perf_counter() - begun
     return {**_judged({n: found.values[n] for n in TRUE}, forced), "errors": found.errors, "training_seconds": seconds, "parameters": 4}
 

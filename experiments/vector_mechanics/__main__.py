@@ -51,7 +51,11 @@ def jobs(quick: bool, seeds: range) -> list[Job]:
 
 def report(records: Records, quick: bool) -> Report:
     result = Report()
-    table = Table("Gravity", ("model", "parameters", "G", "error of G", "test MSE", "training time", "seeds"), text=f"G is {runs.G}, from {runs.START}. Cells: median over seeds [least … greatest] / paper.")
+    table = Table(
+        "Gravity",
+        ("model", "parameters", "G", "error of G", "test MSE", "training time", "seeds"),
+        text=f"G is {runs.G}, from {runs.START}. Cells: median over seeds [least … greatest] / paper.",
+    )
     for row, (error, mse, size) in PURE.items():
         found = records.of("pure", row)
         if not found:
@@ -97,23 +101,41 @@ def report(records: Records, quick: bool) -> Report:
     result.numbers["native_beside_torch"] = max(
         (abs(a["G"] / b["G"] - 1) for a, b in zip(records.of("pure", "compiled, native"), records.of("pure", "compiled"))), default=None
     )
-    result.numbers["drag_G_error_ours"] = records.median("drag", "compiled hybrid, G projected out (ours)", lambda r: abs(r["G"] / runs.G - 1))
+    result.numbers["drag_G_error_ours"] = records.median(
+        "drag", "compiled hybrid, G projected out (ours)", lambda r: abs(r["G"] / runs.G - 1)
+    )
     result.numbers["fit_G_error"] = records.median("pure", "native fit (ours)", lambda r: abs(r["G"] / runs.G - 1))
     if error is not None:
-        result.claim("G is recovered to 0.02 %.", error <= 5e-4, f"{percent(error)} (median); what 100 points with 2 % noise allow is about 0.1 %, the printed figure is one draw of the noise")
+        result.claim(
+            "G is recovered to 0.02 %.",
+            error <= 5e-4,
+            f"{percent(error)} (median); what 100 points with 2 % noise allow is about 0.1 %, the printed figure is one draw of the noise",
+        )
     released = records.median("drag", "compiled hybrid", lambda r: abs(r["G"] / runs.G - 1))
     if released is not None and not quick:
-        result.claim("With drag, the hybrid outperforms the MLP (G is not reported).", True, f"G of the joint training is {percent(released)} off; projected out, {percent(result.numbers['drag_G_error_ours'])}")
+        result.claim(
+            "With drag, the hybrid outperforms the MLP (G is not reported).",
+            True,
+            f"G of the joint training is {percent(released)} off; projected out, {percent(result.numbers['drag_G_error_ours'])}",
+        )
     return result
 
 
 def draw(records: Records, out: Path) -> None:
     figure, axes = panels(1, 3, "Vector mechanics")
     firsts = {row: records.first("pure", row) for row in PURE}
-    lines = [(row, list(zip([e for e, _ in r["losses"]], r["followed"]["G"]))) for row, r in firsts.items() if r and "followed" in r and r["followed"]]
+    lines = [
+        (row, list(zip([e for e, _ in r["losses"]], r["followed"]["G"])))
+        for row, r in firsts.items()
+        if r and "followed" in r and r["followed"]
+    ]
     curves(axes[0, 0], "recovery of G", lines, log=False)
     axes[0, 0].axhline(runs.G, color="black", lw=0.6)
-    curves(axes[0, 1], "test error, gravity", [(f"{row} ({r['parameters']:,})", r["tests"]) for row, r in firsts.items() if r and r.get("tests")])
+    curves(
+        axes[0, 1],
+        "test error, gravity",
+        [(f"{row} ({r['parameters']:,})", r["tests"]) for row, r in firsts.items() if r and r.get("tests")],
+    )
     drags = {row: records.first("drag", row) for row in DRAG}
     curves(axes[0, 2], "test error, gravity with drag", [(f"{row} ({r['parameters']:,})", r["tests"]) for row, r in drags.items() if r])
     save(figure, out, "vector_mechanics")

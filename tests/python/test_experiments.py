@@ -55,7 +55,9 @@ def test_a_window_as_one_program_is_the_integration_by_hand() -> None:
 
 def test_a_window_program_knows_the_time() -> None:
     text = rk4_window_program({"u": "(* 2 t)"}, 3, 0.5, time=True)
-    found = compiled(text, {}, "native", ["u", "t"], torch.float64)(torch.tensor(1.0, dtype=torch.float64), torch.tensor(2.0, dtype=torch.float64))
+    found = compiled(text, {}, "native", ["u", "t"], torch.float64)(
+        torch.tensor(1.0, dtype=torch.float64), torch.tensor(2.0, dtype=torch.float64)
+    )
     assert found.tolist() == [3.25, 6.0, 9.25]  # 1 + ((2 + h)^2 - 4): Runge-Kutta is exact for polynomials.
 
 
@@ -70,7 +72,15 @@ def test_windows_are_pieces_of_the_observations() -> None:
 
 @pytest.mark.parametrize(
     ("sizes", "numbers"),
-    [((1, 64, 64, 64, 64, 1), 12_673), ((4, 64, 64, 64, 64, 1), 12_865), ((2, 64, 64, 64, 2), 8_642), ((3, 64, 64, 64, 2), 8_706), ((10, 64, 64, 64, 10), 9_674), ((5, 64, 64, 64, 3), 8_899), ((1, 32, 32, 1), 1_153)],
+    [
+        ((1, 64, 64, 64, 64, 1), 12_673),
+        ((4, 64, 64, 64, 64, 1), 12_865),
+        ((2, 64, 64, 64, 2), 8_642),
+        ((3, 64, 64, 64, 2), 8_706),
+        ((10, 64, 64, 64, 10), 9_674),
+        ((5, 64, 64, 64, 3), 8_899),
+        ((1, 32, 32, 1), 1_153),
+    ],
 )
 def test_networks_have_the_sizes_the_paper_prints(sizes: tuple[int, ...], numbers: int) -> None:
     assert count(mlp(sizes, "tanh")) == numbers
@@ -132,7 +142,15 @@ def test_cells() -> None:
 
 @pytest.mark.parametrize(
     ("rule", "value", "kept"),
-    [({"equals": True}, True, True), ({"equals": 0}, 1e-300, False), ({"at_most": 1}, 2, False), ({"at_most": 1}, float("nan"), False), ({"at_least": 1}, 1, True), ({"near": 10, "relative": 0.1}, 11.5, False), ({"near": 10, "relative": 0.1}, 9.5, True)],
+    [
+        ({"equals": True}, True, True),
+        ({"equals": 0}, 1e-300, False),
+        ({"at_most": 1}, 2, False),
+        ({"at_most": 1}, float("nan"), False),
+        ({"at_least": 1}, 1, True),
+        ({"near": 10, "relative": 0.1}, 11.5, False),
+        ({"near": 10, "relative": 0.1}, 9.5, True),
+    ],
 )
 def test_rules(rule, value, kept) -> None:  # type: ignore[no-untyped-def]
     assert (expected.broken({"number": "n", **rule}, {"n": value}) is None) is kept

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import pytest
 import torch
 
@@ -17,7 +16,9 @@ def test_true_constants_leave_no_error_anywhere(equation) -> None:  # type: igno
     inputs, values = Sampler(equation, 10_000, 0.0, 11).clean(5.0)
     with torch.no_grad():
         found = compiled(equation.source, equation.true, "torch", list(equation.ranges))(**inputs)
-        native = compiled(equation.source, equation.true, "native", list(equation.ranges), torch.float64)(**{n: x.double() for n, x in inputs.items()})
+        native = compiled(equation.source, equation.true, "native", list(equation.ranges), torch.float64)(
+            **{n: x.double() for n, x in inputs.items()}
+        )
     assert torch.equal(torch.isnan(found), torch.isnan(values))
     safe = ~torch.isnan(values)
     assert torch.equal(found[safe], values[safe])

@@ -26,6 +26,12 @@ and of the random start, not a distribution.**
 """
 
 
+QUICK = (
+    "**Quick settings.** Rows that are fast were run in full; the others, networks above all, for a few epochs, to see that they run: "
+    "their figures say nothing about the model."
+)
+
+
 def page(found: list[dict[str, Any]], figures: dict[str, list[str]]) -> str:
     lines = [HEAD, "## The runs", "", "| experiment | settings | seeds | command of the last run | commit |", "|---|---|---|---|---|"]
     for r in found:
@@ -43,10 +49,24 @@ def page(found: list[dict[str, Any]], figures: dict[str, list[str]]) -> str:
         for r in found:
             lines += [f"- *{r['title']}.* {c['text']} **Seen:** {c['seen']}." for c in r["claims"] if c["holds"] is wanted]
     for r in found:
-        lines += ["", f"## {r['title']}", ""] + ["\n".join(r["tables"])]
+        lines += ["", f"## {r['title']}", ""]
+        if r["mode"] == "quick":
+            lines += [QUICK, ""]
+        if r["not_run"]:
+            lines += [f"Not run for this page: {_listed(r['not_run'])}.", ""]
+        lines += ["\n".join(r["tables"])]
         lines += [f"- {note}" for note in r["notes"]]
         lines += [f"![{name}](results/{name})" for name in figures[r["name"]]]
     return "\n".join(lines) + "\n"
+
+
+def _listed(rows: list[str]) -> str:
+    """Rows by name; of many equations only how many."""
+    groups: dict[str, int] = {}
+    for row in rows:
+        key = row.split(":")[0] + " (" + row.rsplit("(", 1)[1] if ":" in row else row
+        groups[key] = groups.get(key, 0) + 1
+    return "; ".join(key if count == 1 else f"{key}, {count} rows" for key, count in groups.items())
 
 
 def _anchor(title: str) -> str:

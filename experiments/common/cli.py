@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from . import expected, jobs, machine
-from .jobs import Job
+from .jobs import Job, Record
 from .report import Records, Report
 
 SEEDS = 5
@@ -55,6 +55,7 @@ def main(experiment: Experiment, words: list[str] | None = None) -> int:
         "command": shlex.join(["python", "-m", f"experiments.{experiment.name}", *(words if words is not None else sys.argv[1:])]),
         "seconds": time.perf_counter() - begun,
         "seeds": sorted({r["seed"] for r in found}),
+        "not_run": _not_run(planned, found),
         "machine": machine.description(),
         **report.data(),
     }
@@ -95,6 +96,12 @@ def _arguments(experiment: Experiment, words: list[str] | None) -> argparse.Name
 def _chosen(job: Job, args: argparse.Namespace, every: int) -> bool:
     seed = job.seed == args.seed if args.seed is not None else job.seed < (args.seeds or every)
     return seed and any(fnmatch.fnmatch(job.row, pattern.strip()) for pattern in args.rows.split(";"))
+
+
+def _not_run(planned: list[Job], found: list[Record]) -> list[str]:
+    """Rows without a single run, so that a page made of these results can say so."""
+    there = {(r["table"], r["row"]) for r in found}
+    return list(dict.fromkeys(f"{j.row} ({j.table})" for j in planned if (j.table, j.row) not in there))
 
 
 def _claims(claims: list[dict[str, Any]]) -> str:

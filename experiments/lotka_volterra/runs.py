@@ -101,7 +101,9 @@ def fitted(noise: float, seed: int, starts: int | None = None) -> Record:
     """Ours: the whole trajectory at once, its start free, by the native fit; from as many starts as it takes, or at most `starts`."""
     observed = SYSTEM.observed(noise, seed)
     begun = time.perf_counter()
-    found = native_fit.fit(MODEL, {"t": SYSTEM.times, "x": observed[:, 0], "y": observed[:, 1]}, time="t", starts=starts)
+    found = native_fit.fit(
+        MODEL, {"t": SYSTEM.times, "x": observed[:, 0], "y": observed[:, 1]}, time="t", method="rk4", step=SYSTEM.step, starts=starts
+    )
     seconds = time.perf_counter() - begun
     values = {n: found.values[n] for n in TRUE}
     return {**_judged(values), "errors": found.errors, "training_seconds": seconds, "parameters": 6}

@@ -132,7 +132,12 @@ def fitted(forced: bool, seed: int, starts: int | None = None) -> Record:
     observed = system.observed(NOISE, seed)
     begun = time.perf_counter()
     found = native_fit.fit(
-        _model(forced), {"t": system.times, "theta": observed[:, 0], "theta_dot": observed[:, 1]}, time="t", starts=starts
+        _model(forced),
+        {"t": system.times, "theta": observed[:, 0], "theta_dot": observed[:, 1]},
+        time="t",
+        method="rk4",
+        step=system.step,
+        starts=starts,
     )
     seconds = time.perf_counter() - begun
     return {**_judged({n: found.values[n] for n in TRUE}, forced), "errors": found.errors, "training_seconds": seconds, "parameters": 4}

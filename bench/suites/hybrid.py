@@ -35,11 +35,11 @@ class ByHand(nn.Module):
         return self.formula(*inputs, *self._parameters.values())
 
 
-def compiled(source: str, inputs: list[str], **params: float) -> nn.Module:
-    """The same as a compiled module."""
+def compiled(source: str, inputs: list[str], **params: float) -> Any:
+    """The same as a compiled module, with parameters of the same type."""
     from neural_compiler import compile_scheme
 
-    return compile_scheme(source, inputs=inputs, params=params or None)
+    return compile_scheme(source, inputs=inputs, params=params or None).float()
 
 
 def gravity(ours: bool) -> nn.Module:

@@ -75,8 +75,7 @@ fn options<'a>(given: &Bound<'_, PyDict>) -> PyResult<Options<'a>> {
         profile: get(given, "profile")?.unwrap_or(false),
         seed: get(given, "seed")?.unwrap_or(0),
         threads: get(given, "threads")?.unwrap_or(0),
-        cancel: None,
-        progress: None,
+        ..Options::default()
     })
 }
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _native
+from ..signature import read_inputs
 from .columns import Columns
 
 if TYPE_CHECKING:
@@ -110,7 +111,8 @@ class FitResult:
         """The fitted model as an `nn.Module`: the right-hand side where it has states (see `odeint`)."""
         from ..nn import compile_scheme
 
-        return compile_scheme(self.source)
+        weights = {i.name for i in read_inputs(_native.Core(self.source, None, [])) if i.kind == "weight"}
+        return compile_scheme(self.source, params={name: value for name, value in self.values.items() if name in weights})
 
     def summary(self) -> str:
         """A table of the parameters, and how good the fit is."""

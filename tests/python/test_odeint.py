@@ -59,7 +59,7 @@ def exact(t: float) -> torch.Tensor:
 def test_fourth_and_fifth_order() -> None:
     spring = nc.compile_scheme(SPRING)
     y0 = torch.tensor([1.0, 0.0], dtype=F64)
-    errors = [abs(float(nc.odeint(spring, y0, [0.0, 1.0], method="rk4", step=h)[-1, 0]) - math.cos(2)) for h in (0.1, 0.05)]
+    errors = [abs(float(nc.odeint(spring, y0, [0.0, 1.0], method="rk4", step=h)[-1, 0].detach()) - math.cos(2)) for h in (0.1, 0.05)]
     assert 3.8 < math.log2(errors[0] / errors[1]) < 4.3
     # One step of the fifth order is wrong by the sixth power of its length; loose tolerances let it be one.
     f = lambda t, y: torch.stack([y[1], -4 * y[0]])
@@ -150,3 +150,46 @@ def test_mistakes() -> None:
     for kind, words, act in mistakes:
         with pytest.raises(kind, match=words):
             act()
+
+
+@pytest.mark.parametrize("method", ["rk4", "dopri5"])
+def test_whole_steps_as_one_operation_are_the_same_steps(method: str) -> None:
+    # The torch backend takes its steps operation by operation.
+    source = "(param k 1.5) (param w [0.3 0.7]) (state u [1 2]) (state m 0.5) (derive u (* m (- (* k (sin (* t u))) w))) (derive m (- (dot w u) (* f m)))"
+    times = torch.tensor([0.0, 0.4, 1.1], dtype=F64)
+    found = []
+    for backend in ("native", "torch"):
+        module = nc.compile_scheme(source, backend=backend)
+        u, f = torch.tensor([[1.0, 2.0], [0.5, -1.0]], dtype=F64, requires_grad=True), torch.tensor(0.3, dtype=F64, requires_grad=True)
+        t = times.clone().requires_grad_(method == "rk4")
+        path = nc.odeint(module, {"u": u}, t, method=method, step=0.1, inputs={"f": f})
+        loss = path["u"].square().sum() + path["m"].sum()
+        wrt = [u, f, module.k, module.w, *([t] if method == "rk4" else [])]
+        found.append([path["u"].detach(), path["m"].detach(), *torch.autograd.grad(loss, wrt)])
+    for native, plain in zip(*found):
+        torch.testing.assert_close(native, plain, rtol=1e-11, atol=1e-11)
+
+
+def test_transforms_go_through_whole_steps() -> None:
+    spring = nc.compile_scheme(SPRING)
+    times = torch.tensor([0.0, 0.5], dtype=F64)
+
+    def end(y0: torch.Tensor) -> torch.Tensor:
+        return nc.odeint(spring, y0, times, method="rk4", step=0.1)[-1]
+
+    y0 = torch.tensor([1.0, 0.2], dtype=F64)
+    expected = torch.autograd.functional.jacobian(end, y0)
+    torch.testing.assert_close(torch.func.jacrev(end)(y0), expected)
+    torch.testing.assert_close(torch.func.jacfwd(end)(y0), expected)
+    torch.testing.assert_close(torch.func.vmap(end)(torch.stack([y0, 2 * y0])), torch.stack([end(y0), end(2 * y0)]))
+    assert torch.autograd.gradgradcheck(end, y0.requires_grad_())
+
+
+def test_more_inputs_than_the_quick_way_takes() -> None:
+    names = [f"x{i}" for i in range(20)]
+    source = "".join(f"(state {n} {i}) " for i, n in enumerate(names)) + "".join(f"(derive {n} (- {names[(i + 1) % 20]} {n}))" for i, n in enumerate(names))
+    y0 = torch.arange(20.0, dtype=F64, requires_grad=True)
+    found = nc.odeint(nc.compile_scheme(source), y0, [0.0, 0.3], method="rk4", step=0.1)[-1]
+    expected = nc.odeint(lambda t, y: y.roll(-1) - y, y0, torch.tensor([0.0, 0.3], dtype=F64), method="rk4", step=0.1)[-1]
+    torch.testing.assert_close(found, expected, rtol=1e-13, atol=1e-13)
+    torch.testing.assert_close(*(torch.autograd.grad(v.square().sum(), y0)[0] for v in (found, expected)), rtol=1e-12, atol=1e-12)

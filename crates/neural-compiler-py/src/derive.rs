@@ -2,14 +2,16 @@
 //! results are the derivatives alone.
 //! Invariant: each step has a form without a tape, made in forward mode, so that its result can be pulled back again.
 
+use crate::advance::advance;
 use crate::splice::{Splice, select};
 use neural_compiler::graph::{Graph, NodeId, Type};
 use neural_compiler::ops::Op;
 use neural_compiler::source::Span;
 use neural_compiler::{Diagnostic, Diagnostics, Shape, diff};
+use neural_compiler_fit::dynamics::steps::Scheme;
 
 /// A derivation the user asked for, with the inputs it concerns.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
     /// Derivatives of a scalar result.
     Grad(Vec<usize>),
@@ -19,6 +21,15 @@ pub(crate) enum Step {
     Jacobian(Vec<usize>),
     /// Second derivatives of a scalar result, block by block.
     Hessian(Vec<usize>),
+    /// One step of a solver: the result is the derivatives of these states.
+    Advance {
+        /// How.
+        scheme: Scheme,
+        /// Inputs.
+        states: Vec<usize>,
+        /// The input that is the time, if one is.
+        time: Option<usize>,
+    },
 }
 
 /// A graph and the axes of each of its results (which may be more than a matrix has; the numbers are the same, row by row).
@@ -77,6 +88,7 @@ fn one(now: &Derived, step: &Step, forward: bool) -> Result<Derived, Diagnostics
             };
             Derived { graph, axes }
         }
+        Step::Advance { scheme, states, time } => advance(graph, *scheme, states, *time)?,
     })
 }
 

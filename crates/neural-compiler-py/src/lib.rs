@@ -1,6 +1,7 @@
 //! `neural_compiler._native`: the library for Python. In: texts, arrays; out: programs, derivatives, results, exceptions.
 //! The Python package around it (python/neural_compiler) decides names, types and defaults; this crate only computes.
 
+mod advance;
 mod arrays;
 mod chain;
 mod core;

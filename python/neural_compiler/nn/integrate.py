@@ -1,6 +1,6 @@
 """Differential equations inside PyTorch: `odeint`. In: a right-hand side, initial values, times; out: the states at those times.
 
-Every step is made of torch operations, so gradients are those of the discretised solution, exactly, with respect to parameters, initial
+Every step is made of torch operations, or is one native operation, so gradients are those of the discretised solution, exactly, with respect to parameters, initial
 values and whatever else the right-hand side depends on.
 """
 
@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .fused import FusedStep, fused
 from .module import CompiledModule
 from .steppers import States, adaptive, fixed
 
@@ -55,22 +56,23 @@ def odeint(
     if step is not None and not step > 0:
         raise ValueError(f"a step is a positive number, not {step!r}")
     times = _times(t)
-    field = _Compiled(module, y0, inputs or {}, time, times) if isinstance(module, CompiledModule) else _Plain(module, y0, inputs)
+    field = _Compiled(module, y0, inputs or {}, time, t) if isinstance(module, CompiledModule) else _Plain(module, y0, inputs)
     times = times.to(field.start[0].device, field.start[0].dtype)
     for start in field.start:
         if not start.dtype.is_floating_point:
             raise TypeError(f"initial values are floating-point numbers, not {start.dtype}")
+    step_of = field.fused(method)
     if method == "dopri5":
         loose = 1e-6 if times.dtype == torch.float64 else 1e-4
         relative = loose if rtol is None else rtol
-        found = adaptive(field, field.start, times, relative, relative * 1e-2 if atol is None else atol, max_steps, step)
+        found = adaptive(field, field.start, times, relative, relative * 1e-2 if atol is None else atol, max_steps, step, whole=step_of)
     else:
-        found = fixed(field, field.start, times, method, step)
+        found = fixed(field, field.start, times, method, step, step_of)
     return field.shaped([torch.stack(states) for states in zip(*found)])
 
 
 def _times(t: Any) -> Tensor:
-    times = t if isinstance(t, Tensor) else torch.as_tensor(t, dtype=torch.get_default_dtype() if isinstance(t, (list, tuple)) else None)
+    times = t if isinstance(t, Tensor) else torch.as_tensor(t, dtype=torch.float64)
     if times.dim() != 1 or not len(times):
         raise ValueError(f"the times are a list of numbers, not of shape {list(times.shape)}")
     if not bool(torch.isfinite(times).all()):
@@ -100,6 +102,10 @@ class _Plain:
             raise ValueError(f"the derivative has the shape of the state, {list(y[0].shape)}, not {given}")
         return [found]
 
+    def fused(self, method: str) -> None:
+        """A function has no step of its own."""
+        return None
+
     def shaped(self, states: list[Tensor]) -> Tensor:
         """The solution as the caller asked for it."""
         return states[0]
@@ -108,7 +114,7 @@ class _Plain:
 class _Compiled:
     """A compiled module: its states by name, its other inputs, the time where it is one of them."""
 
-    def __init__(self, module: CompiledModule, y0: Any, inputs: Mapping[str, Any], time: str, times: Tensor) -> None:
+    def __init__(self, module: CompiledModule, y0: Any, inputs: Mapping[str, Any], time: str, t: Any) -> None:
         self.module, self.time = module, time
         declared = {i.name: i for i in module.inputs}
         states = [i.name for i in module.inputs if i.kind == "state"]
@@ -123,7 +129,7 @@ class _Compiled:
             given = {n: torch.tensor(v).reshape(shape) for n, (v, shape) in values.items() if not isinstance(v, str)} | dict(y0 or {})
         _known(given, names, declared, free)
         tensors = [v for n, v in given.items() if isinstance(v, Tensor) and v.dtype.is_floating_point and (self.stacked or n in (y0 or {}))]
-        like = tensors[0] if tensors else times if times.dtype.is_floating_point else torch.empty(())
+        like = tensors[0] if tensors else t if isinstance(t, Tensor) and t.dtype.is_floating_point else torch.empty(())
         found = [torch.as_tensor(given[n], dtype=like.dtype, device=like.device) for n in names]
         self.names, self.ranks = names, [declared[n].rank for n in names]
         self.sizes = [v.shape[v.dim() - r :] for v, r in zip(found, self.ranks)]
@@ -151,6 +157,12 @@ class _Compiled:
             raise ValueError(f"the result of the module is a vector of {sum(counts)} derivatives, those of {', '.join(self.names)}; it has the shape {shape}")
         parts = torch.split(found, counts, -1)
         return [p[..., 0] if not size else p if len(size) == 1 else p.unflatten(-1, size) for p, size in zip(parts, self.sizes)]
+
+    def fused(self, method: str) -> FusedStep | None:
+        """A whole step as one operation, unless a function of the time is among the inputs."""
+        if self.forcing:
+            return None
+        return fused(self.module, method, self.names, self.time if self.timed else None, self.fixed, self.start)
 
     def shaped(self, states: list[Tensor]) -> Any:
         """The solution as the caller asked for it."""

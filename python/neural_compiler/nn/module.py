@@ -61,7 +61,10 @@ class CompiledModule(nn.Module):
                 self.register_parameter(field, value)
             else:
                 self.register_buffer(field, value)
-        self._link(describe(source, self._told, [(n, list(v.shape)) for n, v in values.items()], steps, backend))
+        self._link(describe(source, self._told, self._shapes(), steps, backend))
+
+    def _shapes(self) -> list[tuple[str, list[int]]]:
+        return [(n, list(getattr(self, field).shape)) for n, field in self._fields.items()]
 
     def _link(self, spec: str) -> None:
         self._spec = spec

@@ -14,6 +14,8 @@ from torch import Tensor
 
 States: TypeAlias = "list[Tensor]"
 Field: TypeAlias = "Callable[[Tensor, States], States]"
+Whole: TypeAlias = "Callable[[Tensor, States, Tensor], States]"
+"""A step of a length, from a time and states to states; of an adaptive method also to error estimates."""
 
 
 def combined(y: States, h: Tensor, slopes: Sequence[States], weights: Sequence[float]) -> States:
@@ -43,8 +45,8 @@ def _rk4(field: Field, t: Tensor, y: States, h: Tensor) -> States:
 STEPS: dict[str, Callable[[Field, Tensor, States, Tensor], States]] = {"euler": _euler, "rk4": _rk4}
 
 
-def fixed(field: Field, y: States, times: Tensor, method: str, longest: float | None) -> list[States]:
-    """From time to time in equal steps."""
+def fixed(field: Field, y: States, times: Tensor, method: str, longest: float | None, whole: Whole | None = None) -> list[States]:
+    """From time to time in equal steps; `whole` does one, where there is such a function."""
     found = [y]
     for k in range(len(times) - 1):
         gap = times[k + 1] - times[k]
@@ -53,7 +55,8 @@ def fixed(field: Field, y: States, times: Tensor, method: str, longest: float | 
         count = 1 if longest is None else max(1, math.ceil(length / longest * (1 - 1e-9)))
         h = gap / count
         for j in range(count):
-            y = STEPS[method](field, times[k] + j * h if j else times[k], y, h)
+            t = times[k] + j * h if j else times[k]
+            y = STEPS[method](field, t, y, h) if whole is None else whole(t, y, h)
         found.append(y)
     return found
 
@@ -71,8 +74,10 @@ _ROWS = (
 _ERRORS = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
 
 
-def adaptive(field: Field, y: States, times: Tensor, rtol: float, atol: float, max_steps: int, longest: float | None, first: float | None = None) -> list[States]:
-    """Steps as long as the tolerances allow, each time met exactly."""
+def adaptive(
+    field: Field, y: States, times: Tensor, rtol: float, atol: float, max_steps: int, longest: float | None, first: float | None = None, whole: Whole | None = None
+) -> list[States]:
+    """Steps as long as the tolerances allow, each time met exactly; `whole` does one, where there is such a function."""
     slope = field(times[0], y)
     found = [y]
     if len(times) == 1:
@@ -93,14 +98,15 @@ def adaptive(field: Field, y: States, times: Tensor, rtol: float, atol: float, m
                 why = f"the equation takes more than {max_steps} steps" if left == 0 else "steps become too short to move the time"
                 raise RuntimeError(f"{why}, at {float(t.detach()):g}: it may be stiff, or its solution may not exist so far")
             left -= 1
-            slopes = [slope]
-            for node, row in zip(_NODES, _ROWS):
-                stage = combined(y, h, slopes, row)
-                slopes.append(field(t + node * h, stage))
-            ratio = _error(y, stage, h, slopes, rtol, atol)
+            if whole is None:
+                after, errors, following = _dopri5(field, t, y, h, slope)
+            else:
+                both = whole(t, y, h)
+                after, errors, following = both[: len(y)], both[len(y) :], slope
+            ratio = _largest(y, after, errors, rtol, atol)
             took = abs(float(h.detach()))
             if ratio <= 1:
-                y, slope, t = stage, slopes[-1], t + h
+                y, slope, t = after, following, t + h
                 size = took * min(10.0, 0.9 / max(ratio, 1e-10) ** 0.2)
                 if last:
                     break
@@ -110,12 +116,23 @@ def adaptive(field: Field, y: States, times: Tensor, rtol: float, atol: float, m
     return found
 
 
+def _dopri5(field: Field, t: Tensor, y: States, h: Tensor, slope: States) -> tuple[States, States, States]:
+    """The states after a step, their error estimates, and the slope there, with which the next step begins."""
+    slopes = [slope]
+    after = y
+    for node, row in zip(_NODES, _ROWS):
+        after = combined(y, h, slopes, row)
+        slopes.append(field(t + node * h, after))
+    with torch.no_grad():
+        errors = combined([torch.zeros_like(v) for v in y], h, slopes, _ERRORS)
+    return after, errors, slopes[-1]
+
+
 @torch.no_grad()
-def _error(y: States, after: States, h: Tensor, slopes: Sequence[States], rtol: float, atol: float) -> float:
+def _largest(y: States, after: States, errors: States, rtol: float, atol: float) -> float:
     """The estimated error of a step in units of what is tolerated, the largest of the batch; infinite where the step left the numbers."""
     worst = 0.0
-    for i, (a, b) in enumerate(zip(y, after)):
-        error = h * sum(w * k[i] for w, k in zip(_ERRORS, slopes) if w)
+    for a, b, error in zip(y, after, errors):
         ratio = (error / (atol + rtol * torch.maximum(a.abs(), b.abs()))).abs()
         largest = float(ratio.max()) if ratio.numel() else 0.0
         if not math.isfinite(largest):

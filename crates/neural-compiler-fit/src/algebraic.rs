@@ -2,11 +2,12 @@
 //! prediction and data with exact derivatives, a row of the data per lane of the batch engine.
 
 use crate::layout::Layout;
-use crate::least::{Residuals, Unusable};
+use crate::least::gradient::Gradient;
+use crate::least::{Residuals, Unusable, dot};
 use neural_compiler::exec::lanes::{BatchOptions, Column, Engine, Workspace};
 use neural_compiler::graph::Graph;
 use neural_compiler::{Diagnostics, diff};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// The engines of a model, made once: prediction, and prediction with derivatives by the parameters.
 pub struct Engines {
@@ -16,6 +17,9 @@ pub struct Engines {
     outputs: usize,
     /// Whether the derivative needs one run per number of the prediction.
     seeded: bool,
+    /// The program, which inputs all rows share and which are free; for the engine that pulls a cost back, made when first needed.
+    program: (Graph, Vec<bool>, Vec<usize>),
+    back: OnceLock<Result<Engine, Diagnostics>>,
 }
 
 impl Engines {
@@ -28,10 +32,23 @@ impl Engines {
         let free = layout.free_inputs();
         let derivative = if seeded { diff::vjp(graph, &free)? } else { diff::gradient(graph, &free)? };
         let value = Engine::new(graph, &uniform);
+        let program = (graph.clone(), uniform.clone(), free);
         if seeded {
             uniform.push(true);
         }
-        Ok(Engines { value, derivative: Engine::new(&derivative, &uniform), outputs: outputs.len(), seeded })
+        Ok(Engines { value, derivative: Engine::new(&derivative, &uniform), outputs: outputs.len(), seeded, program, back: OnceLock::new() })
+    }
+
+    /// The engine that pulls a derivative by the predictions back to the free inputs, summed over rows.
+    fn back(&self) -> Result<&Engine, Unusable> {
+        let make = || {
+            let (graph, uniform, free) = &self.program;
+            let back = diff::vjp(graph, free)?;
+            let uniform: Vec<bool> = uniform.iter().copied().chain([false]).collect();
+            let reduced: Vec<bool> = (0..back.main().results.len()).map(|k| k > 0).collect();
+            Ok(Engine::reduced(&back, &uniform, &reduced))
+        };
+        self.back.get_or_init(make).as_ref().map_err(|e: &Diagnostics| Unusable(e.to_string()))
     }
 }
 
@@ -83,6 +100,21 @@ impl Algebraic {
             threads: 1,
             pool: Mutex::default(),
         }
+    }
+
+    /// The same data with the engines and the free numbers of another layout.
+    pub fn with(self, engines: Arc<Engines>, layout: Arc<Layout>) -> Algebraic {
+        Algebraic { engines, layout, ..self }
+    }
+
+    /// The same on all threads.
+    pub fn threaded(self) -> Algebraic {
+        Algebraic { threads: rayon::current_num_threads(), ..self }
+    }
+
+    /// The numbers of each input of the program, number by number; empty for parameters and weights.
+    pub fn columns(&self) -> &[Vec<f64>] {
+        &self.columns
     }
 
     /// Rows of data.
@@ -234,5 +266,49 @@ impl Residuals for Algebraic {
             return Err(Unusable("a derivative of the prediction is not finite".into()));
         }
         Ok(())
+    }
+}
+
+impl Gradient for Algebraic {
+    fn parts(&self) -> usize {
+        self.rows
+    }
+
+    fn gradient(&self, theta: &[f64], parts: &[usize], gradient: &mut [f64]) -> Result<f64, Unusable> {
+        if parts.len() < self.rows {
+            let part = self.sample(parts);
+            return part.gradient(theta, &(0..part.rows).collect::<Vec<_>>(), gradient);
+        }
+        let (rows, d) = (self.rows, self.engines.outputs);
+        let mut residuals = vec![0.0; self.target.len()];
+        self.evaluate(theta, &mut residuals, None)?;
+        let cost = dot(&residuals, &residuals);
+        self.weigh(&mut residuals);
+        // Lane by lane, as the engine takes them.
+        let seeds: Vec<f64> = (0..rows * d).map(|k| 2.0 * residuals[(k % d) * rows + k / d]).collect();
+        let mut inputs = self.inputs(theta);
+        inputs.push(Column::rows(&seeds, d));
+        let mut scratch = self.take();
+        scratch.values.resize(rows * d, 0.0);
+        scratch.blocks.resize(theta.len(), 0.0);
+        let mut outputs: Vec<&mut [f64]> = vec![&mut scratch.values];
+        let mut rest: &mut [f64] = &mut scratch.blocks;
+        for shared in self.layout.shared.iter().filter(|s| s.at.is_some()) {
+            let (block, behind) = rest.split_at_mut(shared.shape.len());
+            outputs.push(block);
+            rest = behind;
+        }
+        let outcome = self.engines.back()?.run(&mut scratch.workspace, &inputs, rows, &mut outputs, &self.options());
+        gradient.iter_mut().zip(&scratch.blocks).for_each(|(g, x)| *g += x);
+        self.give(scratch);
+        check(outcome)?;
+        match cost.is_finite() && gradient.iter().all(|g| g.is_finite()) {
+            true => Ok(cost),
+            false => Err(Unusable("a derivative of the cost is not finite".into())),
+        }
+    }
+
+    fn residuals(&self, parts: &[usize]) -> Box<dyn Residuals + '_> {
+        Box::new(self.sample(parts))
     }
 }

@@ -1,8 +1,8 @@
 //! Columns meet inputs. In: a program, a table, the names the user gave; out: which columns feed which input and which are the
 //! data to be explained; or every mistake at once.
 
-use crate::fit::Options;
 use crate::layout::element_names;
+use crate::options::Options;
 use crate::table::Table;
 use neural_compiler::syntax::ast::InputKind;
 use neural_compiler::{Diagnostic, Diagnostics, Program, Shape};
@@ -35,8 +35,8 @@ pub(crate) fn algebraic(program: &Program, table: &Table, options: &Options<'_>)
         };
         shapes.push(shape);
         match input.kind {
-            InputKind::Param(_) => columns.push(Vec::new()),
-            InputKind::Free | InputKind::Declared | InputKind::State(_) | InputKind::Weight { .. } => {
+            InputKind::Param(_) | InputKind::Weight { .. } => columns.push(Vec::new()),
+            InputKind::Free | InputKind::Declared | InputKind::State(_) => {
                 let names = element_names(&input.name, shape);
                 for name in &names {
                     if let Err(e) = table.finite(name) {

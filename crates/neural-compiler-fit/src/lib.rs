@@ -15,22 +15,31 @@
 
 pub mod affine;
 pub mod algebraic;
+mod algebraic_fit;
 mod bind;
 mod dynamic_fit;
 pub mod dynamics;
 mod fit;
+mod hybrid;
 pub mod layout;
 pub mod least;
+mod options;
 pub mod plot;
 mod predict;
 mod profile;
+mod random;
+mod ready;
 mod report;
 pub mod save;
+mod summary;
 pub mod table;
 pub mod uncertainty;
+pub mod weights;
 
-pub use fit::{Options, Progress, fit};
+pub use fit::fit;
+pub use layout::Values;
 pub use least::loss::Loss;
+pub use options::{Method, Options, Progress};
 pub use predict::predict;
-pub use report::{Fit, Parameter};
+pub use report::{Axis, Fit, Parameter};
 pub use table::Table;

@@ -1,12 +1,13 @@
 //! Predictions of a model at its declared values. In: a program (fitted and saved, say) and a table; out: new columns for the table.
 
 use crate::algebraic::{Algebraic, Engines};
-use crate::fit::{Options, wrong};
+use crate::fit::wrong;
 use crate::layout::{Layout, element_names};
+use crate::options::Options;
 use crate::table::Table;
 use crate::{bind, dynamic_fit};
 use neural_compiler::syntax::ast::ModelKind;
-use neural_compiler::{Diagnostics, Program, Shape};
+use neural_compiler::{Diagnostic, Diagnostics, Program, Shape};
 use std::sync::Arc;
 
 /// The predictions for every row, column by column. A prediction is called `prediction`, the states of a model by their names with
@@ -15,6 +16,10 @@ pub fn predict(program: &Program, table: &Table, options: &Options<'_>) -> Resul
     if table.rows() == 0 {
         return Err(wrong("no-rows", "the data have no rows"));
     }
+    if let Some((name, _)) = crate::weights::needed(program).into_iter().find(|(n, _)| options.values.iter().all(|v| v.0 != *n)) {
+        let message = format!("the weight `{name}` has no value: the net has not been trained");
+        return Err(Diagnostic::error("no-weights", Default::default(), message).help("fit the model and save it, or give the fitted values").into());
+    }
     match program.kind() {
         ModelKind::Expression => algebraic(program, table, options),
         ModelKind::Derivatives | ModelKind::Map => dynamic_fit::predict(program, table, options),
@@ -22,7 +27,7 @@ pub fn predict(program: &Program, table: &Table, options: &Options<'_>) -> Resul
 }
 
 fn algebraic(program: &Program, table: &Table, options: &Options<'_>) -> Result<Vec<(String, Vec<f64>)>, Diagnostics> {
-    let layout = Arc::new(Layout::new(program));
+    let layout = Arc::new(Layout::new(program, &options.values)?);
     let bound = bind::algebraic(program, table, options)?;
     let graph = program.specialise(&bound.shapes)?;
     let shape: Shape = graph.outputs()[0];

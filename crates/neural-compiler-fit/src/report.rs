@@ -1,7 +1,6 @@
 //! The outcome of a fit, as data. Rendering belongs to the faces.
 
-use neural_compiler::Shape;
-
+use crate::layout::Values;
 use crate::uncertainty::{Certainty, Uncertainty};
 
 /// A fitted number.
@@ -21,13 +20,27 @@ pub struct Parameter {
     pub note: Option<String>,
 }
 
+/// What the rows of a model with states lie along.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Axis {
+    /// The column of times, or `step` for a map without one.
+    pub name: String,
+    /// The time of each row of the table.
+    pub values: Vec<f64>,
+    /// The trajectory of each row, counted from 0.
+    pub trajectory: Vec<usize>,
+}
+
 /// A finished fit.
 #[derive(Clone, Debug)]
 pub struct Fit {
     /// The free parameters, in the order of their declarations.
     pub parameters: Vec<Parameter>,
-    /// The values of the inputs they are the numbers of: name, shape, numbers.
-    pub values: Vec<(String, Shape, Vec<f64>)>,
+    /// The values of the inputs they are the numbers of, and those of the weights of nets: name, shape, numbers. As
+    /// [`Options::values`](crate::Options) they make [`predict`](crate::predict) use the fitted model.
+    pub values: Values,
+    /// Weights of nets that were trained; they are among `values`, not among `parameters`.
+    pub weights: usize,
     /// Their covariance and what is open.
     pub uncertainty: Uncertainty,
     /// The sum of squared weighted residuals, or the robust cost.
@@ -54,10 +67,12 @@ pub struct Fit {
     pub agreed: usize,
     /// Names of the columns explained.
     pub targets: Vec<String>,
-    /// Data, target by target.
+    /// Data, target by target, a number per row of the table; NaN where there is none or it was held out.
     pub observed: Vec<f64>,
-    /// Predictions in the same order.
+    /// Predictions in the same order, for every row.
     pub predicted: Vec<f64>,
+    /// What the rows lie along, in a model with states.
+    pub axis: Option<Axis>,
     /// Root mean squared error and R2 on rows held out, if any were.
     pub holdout: Option<(f64, f64)>,
 }
@@ -76,6 +91,7 @@ pub(crate) fn parameters(names: &[String], theta: &[f64], uncertainty: &Uncertai
             Certainty::Error(e) => (Some(e), None),
             Certainty::AtBound => (None, Some("at its bound".to_string())),
             Certainty::Unidentified => (None, Some("not determined by the data".to_string())),
+            Certainty::Unknown => (None, Some("not computed: too many weights".to_string())),
         };
         let ci95 = stderr.filter(|_| uncertainty.reach.is_finite()).map(|e| (value - uncertainty.reach * e, value + uncertainty.reach * e));
         Parameter { name: name.clone(), value, stderr, ci95, profile: None, note }

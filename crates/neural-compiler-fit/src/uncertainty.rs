@@ -16,6 +16,8 @@ pub enum Certainty {
     AtBound,
     /// The data leave it open, alone or together with others.
     Unidentified,
+    /// Too many weights were trained beside it for its error to be computed.
+    Unknown,
 }
 
 /// A combination of parameters that can change without changing the fit.
@@ -45,9 +47,10 @@ pub struct Uncertainty {
 /// Singular values below this share of the largest belong to combinations the data do not determine.
 const UNDETERMINED: f64 = 1e-10;
 
-/// The uncertainty at a minimum. `sum`: of the squared residuals. `known`: whether the weights are those of known errors, so that the
+/// The uncertainty at a minimum. `sum`: of the squared residuals. `observations`: how many of the residuals are data; the others are
+/// penalties. `known`: whether the weights are those of known errors, so that the
 /// variance is 1 and not estimated.
-pub fn at_minimum(theta: &[f64], residuals: &[f64], jacobian: &[f64], bounds: &Bounds, sum: f64, known: bool) -> Uncertainty {
+pub fn at_minimum(theta: &[f64], residuals: &[f64], jacobian: &[f64], bounds: &Bounds, sum: f64, observations: usize, known: bool) -> Uncertainty {
     let (m, n) = (residuals.len(), theta.len());
     let column = |j: usize| &jacobian[j * m..(j + 1) * m];
     let mut certainty = vec![Certainty::Unidentified; n];
@@ -72,7 +75,7 @@ pub fn at_minimum(theta: &[f64], residuals: &[f64], jacobian: &[f64], bounds: &B
         return Uncertainty { certainty, covariance, open: vec![], freedom: 0, variance: f64::NAN, reach: f64::NAN };
     };
     let rank = parts.rank(UNDETERMINED).min(m);
-    let freedom = m.saturating_sub(rank);
+    let freedom = observations.saturating_sub(rank);
     let variance = if known { 1.0 } else { sum / freedom as f64 };
     let mut open = Vec::new();
     let mut undetermined = vec![false; free.len()];
@@ -109,6 +112,12 @@ pub fn at_minimum(theta: &[f64], residuals: &[f64], jacobian: &[f64], bounds: &B
 }
 
 impl Uncertainty {
+    /// Of parameters whose errors were not computed.
+    pub fn unknown(parameters: usize) -> Uncertainty {
+        let covariance = vec![f64::NAN; parameters * parameters];
+        Uncertainty { certainty: vec![Certainty::Unknown; parameters], covariance, open: vec![], freedom: 0, variance: f64::NAN, reach: f64::NAN }
+    }
+
     /// The correlation of two parameters; `None` where either has no standard error.
     pub fn correlation(&self, i: usize, j: usize) -> Option<f64> {
         let n = self.certainty.len();
@@ -136,7 +145,7 @@ mod tests {
         let x = [0.0, 1.0, 2.0, 3.0];
         let residuals = [1.0, -1.0, -1.0, 1.0];
         let jacobian: Vec<f64> = [1.0; 4].into_iter().chain(x).collect();
-        let u = at_minimum(&[5.0, 2.0], &residuals, &jacobian, &Bounds::none(2), 4.0, false);
+        let u = at_minimum(&[5.0, 2.0], &residuals, &jacobian, &Bounds::none(2), 4.0, 4, false);
         let (s2, sxx) = (4.0 / 2.0, 5.0);
         let expected = [(s2 * (0.25 + 1.5f64.powi(2) / sxx)).sqrt(), (s2 / sxx).sqrt()];
         for (c, e) in u.certainty.iter().zip(expected) {

@@ -1,29 +1,10 @@
 //! Models with states: known solutions, the order of every scheme, exact derivatives of the discretised solution, the paper's systems,
 //! and a stiff problem.
 
+mod common;
+use common::{compile, noise, table};
 use neural_compiler_fit::dynamics::steps::Scheme;
 use neural_compiler_fit::{Fit, Options, Table, fit, predict};
-
-fn compile(text: &str) -> neural_compiler::Program {
-    neural_compiler::compile(text, &Default::default()).unwrap_or_else(|e| panic!("{e}"))
-}
-
-fn table(columns: Vec<(&str, Vec<f64>)>) -> Table {
-    Table::new(columns.into_iter().map(|(n, c)| (n.to_string(), c))).unwrap()
-}
-
-/// Roughly normal, reproducible.
-fn noise(i: usize, salt: u64) -> f64 {
-    let mut x = (i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ salt.wrapping_mul(0xD1B5_4A32_D192_ED03);
-    let mut sum = 0.0;
-    for _ in 0..12 {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-        sum += (x >> 11) as f64 / (1u64 << 53) as f64;
-    }
-    sum - 6.0
-}
 
 /// A column of the predictions of a model.
 fn predicted(model: &str, data: &Table, scheme: Scheme, step: Option<f64>, column: &str) -> Vec<f64> {

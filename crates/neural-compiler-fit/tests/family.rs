@@ -1,20 +1,9 @@
 //! Problems of the same kinds as NIST's harder ones, with data made here from known constants: from starts that are orders of
 //! magnitude off, with default settings.
 
+mod common;
+use common::noise;
 use neural_compiler_fit::{Fit, Options, Table, fit};
-
-/// Deterministic noise, roughly normal with standard deviation 1.
-pub fn noise(i: usize, salt: u64) -> f64 {
-    let mut x = (i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ salt.wrapping_mul(0xD1B5_4A32_D192_ED03);
-    let mut sum = 0.0;
-    for _ in 0..12 {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-        sum += (x >> 11) as f64 / (1u64 << 53) as f64;
-    }
-    sum - 6.0
-}
 
 fn fitted(model: &str, start: &[(&str, f64)], x: &[f64], truth: impl Fn(f64) -> f64, sigma: f64) -> Fit {
     let declarations: String = start.iter().map(|(n, v)| format!("(param {n} {v:e})\n")).collect();

@@ -4,6 +4,7 @@
 use super::solver::{Lane, Path, Solver};
 use super::trajectories::{Start, Trajectories};
 use crate::layout::Layout;
+use crate::least::gradient::Gradient;
 use crate::least::{Residuals, Unusable};
 use std::sync::Arc;
 
@@ -37,15 +38,15 @@ pub struct Dynamics {
 }
 
 impl Dynamics {
-    /// All observations of some trajectories. `weight`: of a column at a row of the table.
+    /// All observations of some trajectories. `weight`: of a column at a row of the table; one of weight 0 is left out.
     pub fn new(solver: Arc<Solver>, layout: Arc<Layout>, data: Arc<Trajectories>, weight: impl Fn(usize, usize) -> f64) -> Dynamics {
         let mut points = Vec::new();
         for (column, o) in data.observed.iter().enumerate() {
             for (trajectory, t) in data.all.iter().enumerate() {
                 for (at, &row) in t.rows.iter().enumerate() {
-                    let value = o.values[row];
-                    if value.is_finite() && !(o.starts_here && at == 0) {
-                        points.push(Point { trajectory, at, component: o.component, column, value, weight: weight(column, row) });
+                    let (value, weight) = (o.values[row], weight(column, row));
+                    if value.is_finite() && weight != 0.0 && !(o.starts_here && at == 0) {
+                        points.push(Point { trajectory, at, component: o.component, column, value, weight });
                     }
                 }
             }
@@ -65,6 +66,14 @@ impl Dynamics {
             Start::Free(j) => theta[*j],
         };
         self.data.all.iter().map(|t| Lane { start: t.start.iter().map(value).collect(), times: t.times.clone(), forcing: t.forcing.clone() }).collect()
+    }
+
+    /// The same of some of the trajectories.
+    pub fn part(&self, trajectories: &[usize]) -> Dynamics {
+        let data = Trajectories { all: trajectories.iter().map(|&k| self.data.all[k].clone()).collect(), observed: self.data.observed.clone() };
+        let place = |k: usize| trajectories.iter().position(|&t| t == k);
+        let points = self.points.iter().filter_map(|p| place(p.trajectory).map(|trajectory| Point { trajectory, ..*p })).collect();
+        Dynamics { solver: self.solver.clone(), layout: self.layout.clone(), data: Arc::new(data), points }
     }
 
     /// The solution of every trajectory.
@@ -120,5 +129,40 @@ impl Residuals for Dynamics {
             return Err(Unusable("the solution is too large for its square".into()));
         }
         Ok(())
+    }
+}
+
+impl Gradient for Dynamics {
+    fn parts(&self) -> usize {
+        self.data.all.len()
+    }
+
+    fn gradient(&self, theta: &[f64], parts: &[usize], gradient: &mut [f64]) -> Result<f64, Unusable> {
+        if parts.len() < self.data.all.len() {
+            let part = self.part(parts);
+            return part.gradient(theta, &(0..parts.len()).collect::<Vec<_>>(), gradient);
+        }
+        let mut at: Vec<Vec<Vec<&Point>>> = self.data.all.iter().map(|t| vec![vec![]; t.times.len()]).collect();
+        self.points.iter().for_each(|p| at[p.trajectory][p.at].push(p));
+        let slope = |lane: usize, time: usize, states: &[f64], out: &mut [f64]| {
+            for p in &at[lane][time] {
+                out[p.component] += 2.0 * p.weight * (p.weight * (states[p.component] - p.value));
+            }
+        };
+        let pulled = self.solver.pull(&self.lanes(theta), &self.shared(theta), &slope)?;
+        let cost: f64 = self.points.iter().map(|p| (p.weight * (pulled.paths[p.trajectory].states[p.at][p.component] - p.value)).powi(2)).sum();
+        gradient.iter_mut().zip(&pulled.shared).for_each(|(g, x)| *g += x);
+        for (t, bar) in self.data.all.iter().zip(&pulled.starts) {
+            for (s, x) in t.start.iter().zip(bar) {
+                if let Start::Free(j) = s {
+                    gradient[*j] += x;
+                }
+            }
+        }
+        if cost.is_finite() { Ok(cost) } else { Err(Unusable("the solution is too large for its square".into())) }
+    }
+
+    fn residuals(&self, parts: &[usize]) -> Box<dyn Residuals + '_> {
+        Box::new(self.part(parts))
     }
 }

@@ -158,23 +158,42 @@ const ROWS: usize = 6;
 /// More states at cuts than this are not worth the linear algebra.
 const MOST_NODES: usize = 400;
 
+impl<'a> Shooting<'a> {
+    /// Trajectories cut into stretches; `None` where there is nothing to cut.
+    pub fn of(problem: &'a Dynamics) -> Option<Shooting<'a>> {
+        let longest = problem.data.all.iter().map(|t| t.times.len()).max().unwrap_or(0);
+        let rows = (ROWS..).find(|&r| r >= longest || Shooting::new(problem, r).nodes <= MOST_NODES)?;
+        Some(Shooting::new(problem, rows)).filter(|s| s.nodes > 0)
+    }
+
+    /// Parameters, and states at the cuts to begin with.
+    pub fn all(&self, theta: &[f64]) -> Vec<f64> {
+        theta.iter().copied().chain(self.guess(theta)).collect()
+    }
+
+    /// The bounds of all of them.
+    pub fn bounds(&self, bounds: &Bounds) -> Bounds {
+        let mut all = bounds.clone();
+        all.min.extend(vec![f64::NEG_INFINITY; self.nodes]);
+        all.max.extend(vec![f64::INFINITY; self.nodes]);
+        all
+    }
+
+    /// Holds the stretches together, on the scale of the data.
+    pub fn hold(&mut self, hold: f64) {
+        let problem = self.inner;
+        self.hold = hold * problem.points.iter().map(|p| p.weight * problem.solver.sizes[p.component]).fold(0.0, f64::max);
+    }
+}
+
 /// Parameters to start single shooting from; `None` when shooting does not lead anywhere.
 pub fn start(problem: &Dynamics, theta: &[f64], bounds: &Bounds, options: &lm::Options<'_>) -> Option<Vec<f64>> {
-    let longest = problem.data.all.iter().map(|t| t.times.len()).max().unwrap_or(0);
-    let rows = (ROWS..).find(|&r| r >= longest || Shooting::new(problem, r).nodes <= MOST_NODES)?;
-    let mut shooting = Shooting::new(problem, rows);
-    if shooting.nodes == 0 {
-        return None;
-    }
-    let mut all = theta.to_vec();
-    all.extend(shooting.guess(theta));
-    let mut box_ = bounds.clone();
-    box_.min.extend(vec![f64::NEG_INFINITY; shooting.nodes]);
-    box_.max.extend(vec![f64::INFINITY; shooting.nodes]);
-    let typical = problem.points.iter().map(|p| p.weight * problem.solver.sizes[p.component]).fold(0.0, f64::max);
+    let mut shooting = Shooting::of(problem)?;
+    let mut all = shooting.all(theta);
+    let box_ = shooting.bounds(bounds);
     // Held together loosely first, then ever more tightly.
     for hold in [0.3, 3.0, 30.0] {
-        shooting.hold = hold * typical;
+        shooting.hold(hold);
         let settings = lm::Options { evaluations: 60, polish: false, ..*options };
         match lm::minimise(&shooting, &all, &box_, Loss::Squares, &settings) {
             Ok(fit) => all = fit.theta,

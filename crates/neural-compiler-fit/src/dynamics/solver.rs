@@ -11,8 +11,9 @@ use super::steps::{self, Scheme};
 use crate::layout::Layout;
 use crate::least::Unusable;
 use neural_compiler::exec::lanes::{BatchOptions, Column, Engine, Workspace};
+use neural_compiler::graph::Graph;
 use neural_compiler::{Diagnostics, Shape, diff};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 /// The engines of a solver.
 pub struct Solver {
@@ -21,6 +22,9 @@ pub struct Solver {
     pub size: usize,
     value: Engine,
     derivative: Engine,
+    /// A step without its error estimate and what it is differentiated by, for the way back; its engine is made when first needed.
+    plain: (Graph, Vec<usize>),
+    adjoint: OnceLock<Result<Engine, Diagnostics>>,
     /// Shapes of the shared inputs, and which are free.
     shared: Vec<(Shape, bool)>,
     forcing_shapes: Vec<Shape>,
@@ -45,12 +49,12 @@ pub struct Lane {
 
 /// A step: its time, its length, and the interval between times it lies in.
 #[derive(Clone, Copy, Debug)]
-struct Step {
-    time: f64,
-    length: f64,
-    interval: usize,
+pub(super) struct Step {
+    pub(super) time: f64,
+    pub(super) length: f64,
+    pub(super) interval: usize,
     /// It ends at the end of its interval.
-    last: bool,
+    pub(super) last: bool,
 }
 
 /// States along a lane: `states[i]` at the lane's time `i`; and, with directions, the derivative of each state by each direction, state
@@ -73,20 +77,27 @@ impl Solver {
         let plain = steps::step(field, scheme, false);
         let uniform: Vec<bool> = (0..value.inputs.len()).map(|i| i >= 1 && i <= field.shared).collect();
         let mut wrt = vec![0];
-        wrt.extend(layout.shared.iter().enumerate().filter(|(_, s)| s.at.is_some() && !s.weight).map(|(i, _)| 1 + i));
+        wrt.extend(layout.shared.iter().enumerate().filter(|(_, s)| s.at.is_some()).map(|(i, _)| 1 + i));
         let derivative = diff::jacobian(&plain, &wrt);
         Ok(Solver {
             scheme,
             size: field.size,
             value: Engine::new(&value, &uniform),
             derivative: Engine::new(&derivative, &uniform),
-            shared: layout.shared.iter().map(|s| (s.shape, s.at.is_some() && !s.weight)).collect(),
+            plain: (plain, wrt),
+            adjoint: OnceLock::new(),
+            shared: layout.shared.iter().map(|s| (s.shape, s.at.is_some())).collect(),
             forcing_shapes: field.forcing.iter().map(|f| f.shape).collect(),
             longest: longest.unwrap_or(f64::INFINITY),
             tolerance,
             sizes: vec![1.0; field.size],
             pool: Mutex::default(),
         })
+    }
+
+    /// How it moves on.
+    pub fn scheme(&self) -> Scheme {
+        self.scheme
     }
 
     /// Whether it chooses its steps by their error.
@@ -100,9 +111,54 @@ impl Solver {
         self
     }
 
+    /// The sizes of the free shared inputs, in order.
+    pub(super) fn free_sizes(&self) -> impl Iterator<Item = usize> {
+        self.shared.iter().filter(|s| s.1).map(|s| s.0.len())
+    }
+
     /// Free numbers the derivative has columns for.
-    fn columns(&self) -> usize {
-        self.shared.iter().filter(|s| s.1).map(|s| s.0.len()).sum()
+    pub(super) fn columns(&self) -> usize {
+        self.free_sizes().sum()
+    }
+
+    /// The engine of the way back: its last results, the derivatives by the free shared numbers, are summed over lanes.
+    pub(super) fn adjoint(&self) -> Result<&Engine, Unusable> {
+        let make = || {
+            let (plain, wrt) = &self.plain;
+            let graph = diff::vjp(plain, wrt)?;
+            let uniform: Vec<bool> = graph.inputs.iter().enumerate().map(|(i, _)| i >= 1 && i <= self.shared.len()).collect();
+            let reduced: Vec<bool> = (0..graph.main().results.len()).map(|k| k >= 2).collect();
+            Ok(Engine::reduced(&graph, &uniform, &reduced))
+        };
+        self.adjoint.get_or_init(make).as_ref().map_err(|e: &Diagnostics| Unusable(e.to_string()))
+    }
+
+    pub(super) fn workspace(&self) -> Workspace<f64> {
+        self.pool.lock().expect("no panic holds it").pop().unwrap_or_default()
+    }
+
+    pub(super) fn put_back(&self, workspace: Workspace<f64>) {
+        self.pool.lock().expect("no panic holds it").push(workspace);
+    }
+
+    /// The steps of all lanes.
+    pub(super) fn plan(&self, workspace: &mut Workspace<f64>, lanes: &[Lane], shared: &[&[f64]]) -> Result<Vec<Vec<Step>>, Unusable> {
+        match self.scheme.error_order() {
+            None => lanes.iter().map(|l| self.fixed_steps(l)).collect(),
+            Some(order) => Ok(self.adapt(workspace, lanes, shared, order)?.0),
+        }
+    }
+
+    /// One step of some lanes: states, and the error estimate of adaptive schemes.
+    pub(super) fn forward(
+        &self,
+        workspace: &mut Workspace<f64>,
+        states: &[f64],
+        shared: &[&[f64]],
+        lanes: &[(&Lane, Step)],
+        outputs: &mut [&mut [f64]],
+    ) -> Result<(), Unusable> {
+        self.run(&self.value, workspace, states, shared, lanes, &[], outputs)
     }
 
     fn fixed_steps(&self, lane: &Lane) -> Result<Vec<Step>, Unusable> {
@@ -122,9 +178,9 @@ impl Solver {
     /// Solves all lanes. `shared`: the values of the shared inputs. `tangents`: per lane the derivative of its start by `directions`
     /// directions, the free shared numbers being the last of them.
     pub fn solve(&self, lanes: &[Lane], shared: &[&[f64]], tangents: Option<(usize, &[Vec<f64>])>) -> Result<Vec<Path>, Unusable> {
-        let mut workspace = self.pool.lock().expect("no panic holds it").pop().unwrap_or_default();
+        let mut workspace = self.workspace();
         let outcome = self.solve_in(&mut workspace, lanes, shared, tangents);
-        self.pool.lock().expect("no panic holds it").push(workspace);
+        self.put_back(workspace);
         outcome
     }
 
@@ -164,7 +220,7 @@ impl Solver {
 
     /// Runs one step of some lanes on an engine.
     #[allow(clippy::too_many_arguments, reason = "one call site each for values, derivatives and the way back")]
-    fn run(
+    pub(super) fn run(
         &self,
         engine: &Engine,
         workspace: &mut Workspace<f64>,

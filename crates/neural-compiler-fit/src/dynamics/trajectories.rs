@@ -36,6 +36,8 @@ pub struct Observed {
     pub name: String,
     /// The number of the states it observes.
     pub component: usize,
+    /// The state that number belongs to.
+    pub state: usize,
     /// Its values, row by row of the table; NaN where there is none.
     pub values: Vec<f64>,
     /// The state starts at the first observation, which therefore explains nothing.
@@ -50,6 +52,13 @@ pub struct Trajectories {
     pub observed: Vec<Observed>,
 }
 
+impl Trajectories {
+    /// Whether all columns have one scale: their errors are known, or they belong to one state.
+    pub fn one_scale(&self, known: bool) -> bool {
+        known || self.observed.windows(2).all(|w| w[0].state == w[1].state)
+    }
+}
+
 fn error(code: &'static str, message: String) -> Diagnostic {
     Diagnostic::error(code, Default::default(), message)
 }
@@ -62,8 +71,17 @@ pub fn time_column(table: &Table, given: Option<&str>) -> Option<String> {
     }
 }
 
-/// Reads the trajectories of a model. `time`: the column of times; without one, rows are one step apart.
-pub fn read(program: &Program, field: &Field, layout: &Layout, table: &Table, time: Option<&str>, group: Option<&str>) -> Result<Trajectories, Diagnostics> {
+/// Reads the trajectories of a model. `time`: the column of times; without one, rows are one step apart. `fitting`: a table without any
+/// observation is a mistake.
+pub fn read(
+    program: &Program,
+    field: &Field,
+    layout: &Layout,
+    table: &Table,
+    time: Option<&str>,
+    group: Option<&str>,
+    fitting: bool,
+) -> Result<Trajectories, Diagnostics> {
     let mut errors: Vec<Diagnostic> = Vec::new();
     let need = |name: &str, errors: &mut Vec<Diagnostic>| -> Vec<f64> {
         if let Err(e) = table.finite(name) {
@@ -79,7 +97,7 @@ pub fn read(program: &Program, field: &Field, layout: &Layout, table: &Table, ti
     let forcing: Vec<Vec<f64>> = field.forcing.iter().flat_map(|f| element_names(&f.name, f.shape)).map(|n| need(&n, &mut errors)).collect();
     let mut starts: Vec<Source> = Vec::new();
     let mut observed: Vec<Observed> = Vec::new();
-    for state in &field.states {
+    for (number, state) in field.states.iter().enumerate() {
         let InputKind::State(start) = &program.inputs()[state.input].kind else { continue };
         let names = element_names(&state.name, state.shape);
         let mut at_column = false;
@@ -110,14 +128,14 @@ pub fn read(program: &Program, field: &Field, layout: &Layout, table: &Table, ti
             if let Some(i) = column.iter().position(|x| x.is_infinite()) {
                 errors.push(error("bad-value", format!("row {}, column `{name}`: the value is infinite", i + 1)));
             }
-            observed.push(Observed { name, component: state.at + k, values: column.to_vec(), starts_here: at_column });
+            observed.push(Observed { name, component: state.at + k, state: number, values: column.to_vec(), starts_here: at_column });
         }
     }
-    if observed.is_empty() && errors.is_empty() {
+    if fitting && observed.is_empty() && errors.is_empty() {
         let list = field.states.iter().map(|s| format!("`{}`", s.name)).collect::<Vec<_>>().join(", ");
         errors.push(error("no-target", format!("no column of the data observes a state ({list})")).help("name the columns like the states they observe"));
     }
-    for o in &observed {
+    for o in observed.iter().filter(|_| fitting) {
         if o.values.iter().all(|x| x.is_nan()) {
             errors.push(error("no-target", format!("the column `{}` has no value at all", o.name)));
         }

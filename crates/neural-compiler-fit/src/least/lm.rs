@@ -40,6 +40,8 @@ pub enum End {
     Evaluations,
     /// Because it was told to.
     Cancelled,
+    /// Where rows held out were explained best.
+    HeldOut,
 }
 
 /// A local fit.

@@ -1,9 +1,12 @@
 //! Nonlinear least squares. In: residuals with exact derivatives as a [`Residuals`]; out: the parameters that make the sum of
 //! their squares (or of a robust loss) smallest.
 
+pub mod evidence;
+pub mod gradient;
 pub mod linalg;
 pub mod lm;
 pub mod loss;
+pub mod penalised;
 pub mod search;
 pub mod separable;
 mod symmetry;

@@ -69,6 +69,8 @@ pub struct Found {
     pub from: usize,
     /// The cost the user's own start led to, when it is another minimum.
     pub own: Option<f64>,
+    /// The cost of another minimum that is hardly lower, when the user's own was kept.
+    pub tie: Option<f64>,
 }
 
 /// Costs this near (relative) are the same minimum.
@@ -208,7 +210,8 @@ fn settle(task: &Task<'_>, free: &[usize], mut runs: Vec<Run>, tried: usize, opt
     let (from, best) = fits.iter().filter(|f| f.1.cost == wanted).min_by_key(|f| f.0)?.clone();
     let at = runs.iter().find(|r| r.number == from).map_or(f64::NAN, |r| r.cost);
     let agreed = runs.iter().filter(|r| task.same(r.cost, at)).count().max(1);
-    Some(Ok(Found { own: own.filter(|own| *own != best.cost), best, tried, agreed, from }))
+    let tie = kept.filter(|k| !task.same(*k, lowest)).map(|_| lowest);
+    Some(Ok(Found { own: own.filter(|own| *own != best.cost), tie, best, tried, agreed, from }))
 }
 
 /// Points worth following, the most promising first.

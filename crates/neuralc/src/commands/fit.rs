@@ -2,7 +2,7 @@
 //! fitted values in place.
 //! Invariants: Ctrl-C ends the search and keeps the best so far, a second one ends the process; files appear whole or not at all.
 
-use crate::commands::fit_args::{FitArgs, Method};
+use crate::commands::fit_args::{FitArgs, Method, Training};
 use crate::commands::fit_table::Whole;
 use crate::commands::fit_text;
 use crate::context::{Context, Failure};
@@ -11,7 +11,7 @@ use crate::table::Target;
 use indicatif::{ProgressBar, ProgressStyle};
 use neural_compiler::Diagnostics;
 use neural_compiler_fit::dynamics::steps::Scheme;
-use neural_compiler_fit::{Fit, Loss, Options, fit, plot, save};
+use neural_compiler_fit::{Fit, Loss, Options, fit, plot, save, weights};
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -21,11 +21,17 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
     if args.data == "-" && args.source.file.as_deref() == Some("-") {
         return Err(Failure::Usage("the model and the table cannot both come from standard input".into()));
     }
-    if let Some(path) = args.plot.as_ref().filter(|p| !p.ends_with(".svg")) {
-        return Err(Failure::Usage(format!("plots are drawn as .svg, `{path}` is none")));
+    if let Some(path) = args.plot.as_ref().filter(|p| !p.ends_with(".svg") && !p.ends_with(".png")) {
+        return Err(Failure::Usage(format!("plots are drawn as .svg or .png, `{path}` is neither")));
     }
     if args.step.is_some_and(|h| !(h > 0.0 && h.is_finite())) {
         return Err(Failure::Usage("a step is a positive number".into()));
+    }
+    if args.weight_decay.is_some_and(|d| !(d > 0.0 && d.is_finite())) {
+        return Err(Failure::Usage("a weight decay is a positive number".into()));
+    }
+    if args.save.as_ref().is_some_and(|p| p == &beside(p)) {
+        return Err(Failure::Usage("--save takes the file of the model; its weights go into the .safetensors file beside it".into()));
     }
     let source = context.source(args.source.file.as_deref(), args.source.expression.as_deref())?;
     let model = Compiled::new(context, source)?;
@@ -38,10 +44,15 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
     bar.clear();
     let fitted = outcome.map_err(|e| blame(whole, &model, e))?;
     if let Some(path) = &args.save {
+        let weights = weights::to_bytes(&model.program, &fitted.values).map_err(|d| Failure::plain(d.code, d.message, d.help))?;
+        if let Some(bytes) = weights {
+            write(&beside(path), &bytes)?;
+        }
         write(path, save::with_values(&model.source.text, &fitted.values).as_bytes())?;
     }
     if let Some(path) = &args.plot {
-        write(path, plot::svg(&fitted).as_bytes())?;
+        let bytes = if path.ends_with(".png") { plot::png(&fitted) } else { plot::svg(&fitted).into_bytes() };
+        write(path, &bytes)?;
     }
     report(context, args, &fitted)
 }
@@ -51,7 +62,8 @@ fn report(context: &mut Context, args: &FitArgs, fitted: &Fit) -> Result<u8, Fai
         context.print_json(&fit_text::to_json(fitted))?;
     } else {
         context.print(&fit_text::to_text(fitted))?;
-        for (what, path) in [("the fitted model", &args.save), ("the plot", &args.plot)] {
+        let weights = args.save.as_ref().filter(|_| fitted.weights > 0).map(|p| beside(p));
+        for (what, path) in [("the fitted model", &args.save), ("its weights", &weights), ("the plot", &args.plot)] {
             if let Some(path) = path {
                 context.print(&format!("{what}: {path}\n"))?;
             }
@@ -75,11 +87,24 @@ fn options<'a>(args: &FitArgs, whole: &Whole) -> Result<Options<'a>, Failure> {
         scheme: scheme(args.method),
         step: args.step,
         holdout: args.holdout,
+        training: match args.training {
+            Training::Auto => None,
+            Training::GaussNewton => Some(neural_compiler_fit::Method::GaussNewton),
+            Training::FirstOrder => Some(neural_compiler_fit::Method::FirstOrder),
+        },
+        weight_decay: args.weight_decay,
+        epochs: args.epochs.map(Into::into),
+        batch: args.batch.map(Into::into),
         profile: args.profile,
         seed: args.seed,
         threads: args.threads.map_or(0, Into::into),
         ..Options::default()
     })
+}
+
+/// The file with the weights of a saved model.
+pub(crate) fn beside(model: &str) -> String {
+    std::path::Path::new(model).with_extension("safetensors").to_string_lossy().into_owned()
 }
 
 /// The library's name for a method.
@@ -132,7 +157,7 @@ struct Bar {
 
 impl Bar {
     fn new() -> Bar {
-        let style = ProgressStyle::with_template("{wide_bar} start {pos} of {len}  {msg}  {eta} left").expect("the template is right");
+        let style = ProgressStyle::with_template("{wide_bar} {pos} of at most {len}  {msg}  {eta} left").expect("the template is right");
         let bar = std::io::stderr().is_terminal().then(|| ProgressBar::new(1).with_style(style));
         Bar { bar, begun: Instant::now(), said: std::sync::Mutex::new(Instant::now()) }
     }
@@ -149,7 +174,7 @@ impl Bar {
             *said = Instant::now();
             let spent = self.begun.elapsed().as_secs_f64();
             let left = spent / done.max(1) as f64 * of.saturating_sub(done) as f64;
-            let _ = writeln!(std::io::stderr(), "start {done} of {of}, loss {cost:.6e}, {spent:.0} s, at most {left:.0} s left");
+            let _ = writeln!(std::io::stderr(), "{done} of at most {of}, loss {cost:.6e}, {spent:.0} s, at most {left:.0} s left");
         }
     }
 

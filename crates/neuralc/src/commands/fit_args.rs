@@ -11,6 +11,9 @@ The model declares what is to be found: (param k 1.0 :min 0). Columns of the tab
 a column is named like a state, as observations of that state; states without a column are unobserved, and empty cells in them are \
 times without an observation. Parameters tied to others are defined, not declared: (define k2 (* 2 k1)).
 
+A net in the model, (net drag (v) 16 1), is trained together with the parameters. Its weights are held as strongly as the data ask for, \
+the parameters are free: what the known law can explain is not left to the net.
+
 Many starts are tried unless --starts says otherwise; the report says how many agree. A parameter that ends at its bound, or that \
 the data do not determine, is named instead of given an error bar.
 
@@ -52,19 +55,31 @@ pub(crate) struct FitArgs {
     /// Largest step of the solver, in units of the time (default for rk4: from one row to the next)
     #[arg(long, value_name = "H")]
     pub(crate) step: Option<f64>,
-    /// Share of the rows held out, to judge the fit by
+    /// Share of the rows held out, to judge the fit by and to stop the training of nets by
     #[arg(long, value_name = "SHARE")]
     pub(crate) holdout: Option<f64>,
+    /// How nets are trained
+    #[arg(long, value_enum, default_value = "auto")]
+    pub(crate) training: Training,
+    /// Penalty on a squared weight of a net (default: estimated from the data)
+    #[arg(long, value_name = "P")]
+    pub(crate) weight_decay: Option<f64>,
+    /// Passes over the data in first-order training (default: 200)
+    #[arg(long, value_name = "N")]
+    pub(crate) epochs: Option<std::num::NonZeroUsize>,
+    /// Rows, or trajectories of a model with states, of a minibatch in first-order training (default: 256)
+    #[arg(long, value_name = "N")]
+    pub(crate) batch: Option<std::num::NonZeroUsize>,
     /// Of everything random
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u32,
     /// Also 95 % intervals by profile likelihood
     #[arg(long)]
     pub(crate) profile: bool,
-    /// Draw data, fit and residuals into a .svg file
+    /// Draw data, fit and residuals, for two states also the one over the other, into a .svg or .png file
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<String>,
-    /// Write the model with the fitted values in place
+    /// Write the model with the fitted values in place; weights of nets go into a .safetensors file of the same name beside it
     #[arg(long, value_name = "FILE")]
     pub(crate) save: Option<String>,
     /// Most threads to compute with (default: all)
@@ -75,7 +90,8 @@ pub(crate) struct FitArgs {
 /// `neuralc predict`
 #[derive(Args)]
 #[command(after_help = "\
-Parameters have their declared values, which `neuralc fit --save` has replaced by the fitted ones. The output has all columns of \
+Parameters have their declared values, which `neuralc fit --save` has replaced by the fitted ones; weights of nets are read from the \
+.safetensors file of the same name beside the model. The output has all columns of \
 the table, then `prediction` (or for a model with states STATE.predicted for every state).
 
 Examples:
@@ -115,6 +131,17 @@ pub(crate) enum Method {
     Dopri5,
     /// Rosenbrock, implicit, for stiff problems
     Rosenbrock,
+}
+
+/// How nets are trained.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub(crate) enum Training {
+    /// Gauss-Newton where the derivatives fit into memory, else first-order
+    Auto,
+    /// Levenberg-Marquardt on all constants and weights
+    GaussNewton,
+    /// Adam on minibatches, then L-BFGS
+    FirstOrder,
 }
 
 /// `NAME` or `NAME:SCALE`.

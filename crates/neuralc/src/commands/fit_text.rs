@@ -31,6 +31,9 @@ pub(crate) fn to_json(fit: &Fit) -> Value {
         "observations": fit.observations, "freedom": fit.uncertainty.freedom, "converged": fit.converged, "message": fit.message,
         "warnings": fit.warnings, "correlations": correlations, "starts": {"tried": fit.tried, "agreed": fit.agreed},
     });
+    if fit.weights > 0 {
+        all["weights"] = json!(fit.weights);
+    }
     if let Some((rmse, r2)) = fit.holdout {
         all["holdout"] = json!({"rmse": number(rmse), "r2": number(r2)});
     }
@@ -88,6 +91,9 @@ pub(crate) fn to_text(fit: &Fit) -> String {
     }
     let targets = fit.targets.iter().map(|t| format!("`{t}`")).collect::<Vec<_>>().join(", ");
     let _ = writeln!(out, "\n{} observations of {targets}", fit.observations);
+    if fit.weights > 0 {
+        let _ = writeln!(out, "{} weights of nets were trained", fit.weights);
+    }
     let _ = writeln!(
         out,
         "cost {}  rmse {}  R2 {}  AIC {}  BIC {}",

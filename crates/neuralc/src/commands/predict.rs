@@ -1,12 +1,12 @@
 //! `neuralc predict`: a saved model on new data. In: a model at its declared values, a table; out: the table with predictions.
 
-use crate::commands::fit::{blame, scheme};
+use crate::commands::fit::{beside, blame, scheme};
 use crate::commands::fit_args::PredictArgs;
 use crate::commands::fit_table::Whole;
 use crate::context::{Context, Failure};
 use crate::core::Compiled;
 use crate::table::{Format, Reader, Results, Target, Writer, rows_for};
-use neural_compiler_fit::{Options, predict};
+use neural_compiler_fit::{Options, Values, predict, weights};
 use serde_json::json;
 
 pub(crate) fn run(context: &mut Context, args: &PredictArgs) -> Result<u8, Failure> {
@@ -20,7 +20,8 @@ pub(crate) fn run(context: &mut Context, args: &PredictArgs) -> Result<u8, Failu
     let source = context.source(args.source.file.as_deref(), args.source.expression.as_deref())?;
     let model = Compiled::new(context, source)?;
     let whole = Whole::read(&args.data, args.group.as_deref())?;
-    let options = Options { time: args.time.clone(), group: args.group.clone(), scheme: scheme(args.method), step: args.step, ..Options::default() };
+    let values = saved_weights(args, &model)?;
+    let options = Options { values, time: args.time.clone(), group: args.group.clone(), scheme: scheme(args.method), step: args.step, ..Options::default() };
     let columns = match predict(&model.program, &whole.table, &options) {
         Ok(columns) => columns,
         Err(e) => return Err(blame(whole, &model, e)),
@@ -33,6 +34,22 @@ pub(crate) fn run(context: &mut Context, args: &PredictArgs) -> Result<u8, Failu
         context.print(&format!("{}: {rows} rows, {}\n", args.out, names.join(" ")))?;
     }
     Ok(Failure::FINE)
+}
+
+/// The weights of the model's nets, from the file beside it.
+fn saved_weights(args: &PredictArgs, model: &Compiled) -> Result<Values, Failure> {
+    if weights::needed(&model.program).is_empty() {
+        return Ok(Values::new());
+    }
+    let Some(file) = args.source.file.as_ref().filter(|f| *f != "-") else {
+        return Err(Failure::plain("no-weights", "the model has nets, and only a saved model has their weights beside it", None));
+    };
+    let path = beside(file);
+    let bytes = std::fs::read(&path).map_err(|e| {
+        let help = "`neuralc fit --save` writes the weights beside the model; keep the two files together".to_string();
+        Failure::plain("no-weights", format!("cannot read the weights of the model's nets from `{path}`: {e}"), Some(help))
+    })?;
+    weights::from_bytes(&model.program, &bytes).map_err(|d| Failure::plain(d.code, format!("`{path}`: {}", d.message), d.help))
 }
 
 /// The table again, a chunk at a time, with the new columns.

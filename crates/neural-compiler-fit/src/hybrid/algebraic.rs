@@ -1,0 +1,46 @@
+//! Algebraic models with nets. In: a model with its data; out: a [`Fit`].
+
+use super::Setting;
+use super::nets;
+use super::scene::Scene;
+use crate::algebraic_fit::{Prepared, search};
+use crate::fit::enough;
+use crate::layout::Layout;
+use crate::least::{Residuals, dot};
+use crate::options::{Method, Options};
+use crate::report::Fit;
+use crate::summary::summarise;
+use neural_compiler::{Diagnostics, Program};
+use std::sync::Arc;
+
+pub(crate) fn fit(program: &Program, prepared: &Prepared, layout: &Arc<Layout>, options: &Options<'_>) -> Result<Fit, Diagnostics> {
+    let (whole, rest) = prepared.problems(layout)?;
+    enough(layout, whole.count())?;
+    let mut nets = nets::nets(program, layout);
+    let scene = Scene { graph: (*prepared.graph).clone(), layout: layout.clone(), columns: whole.columns().to_vec(), rows: whole.rows() };
+    let voices = scene.thinned().show(&mut nets);
+    let judge = |theta: &[f64]| {
+        let rest = rest.as_ref()?;
+        let mut residuals = vec![0.0; rest.count()];
+        rest.evaluate(theta, &mut residuals, None).ok()?;
+        Some(dot(&residuals, &residuals))
+    };
+    let setting = Setting { options, layout, nets: &nets, voices: &voices, known: prepared.known, judge: rest.is_some().then_some(&judge) };
+    let first = setting.first();
+    let alone = setting.law_alone(&first).and_then(|held| {
+        let held = Arc::new(held);
+        let (problem, _) = prepared.problems(&held).ok()?;
+        let quiet = Options { progress: None, ..options.clone() };
+        search(&prepared.graph, &problem, &held, &quiet).ok().map(|(found, _)| found.best.theta)
+    });
+    let method = setting.method(whole.count());
+    let followed = setting.follow(&setting.starts(&first, alone), |training, start| match method {
+        Method::GaussNewton => training.run(&whole, start.to_vec(), &first, None, setting.judge),
+        Method::FirstOrder => setting.first_order(training, &whole, start, &first),
+    })?;
+    let (ended, uncertainty, spent) = setting.finish(&followed)?;
+    let compared = prepared.compared(&ended.theta, spent)?;
+    let mut fit = summarise(layout, ended, compared, uncertainty);
+    fit.holdout = prepared.on_held_out(&fit.predicted);
+    Ok(fit)
+}

@@ -1,0 +1,127 @@
+//! Models with states and nets. In: a model with its trajectories; out: a [`Fit`].
+//!
+//! Multiple shooting first, stretches held together ever more tightly, so that net and constants see the data before the solution can
+//! run away; then the trajectories as a whole.
+
+use super::nets;
+use super::scene::Scene;
+use super::train::{Trained, Training};
+use super::{Followed, Setting};
+use crate::dynamic_fit;
+use crate::dynamics::problem::Dynamics;
+use crate::dynamics::shooting::Shooting;
+use crate::fit::enough;
+use crate::layout::Layout;
+use crate::least::{Residuals, Unusable, dot, penalised};
+use crate::options::{Method, Options};
+use crate::ready::Ready;
+use crate::report::Fit;
+use crate::summary::{Ended, summarise};
+use crate::uncertainty::Uncertainty;
+use neural_compiler::{Diagnostics, Program};
+use std::sync::Arc;
+
+pub(crate) fn fit(program: &Program, ready: &Ready, options: &Options<'_>) -> Result<Fit, Diagnostics> {
+    let layout = &ready.layout;
+    let mut nets = nets::nets(program, layout);
+    let voices = scene(ready).thinned().show(&mut nets);
+    let mut scatter = dynamic_fit::scales(&ready.data, ready.known);
+    let mut kept: Option<(Followed, Ended, Uncertainty, f64, Dynamics)> = None;
+    // The columns on the scale of their values, then on that of what the first fit leaves unexplained.
+    let rounds = if ready.data.one_scale(ready.known) { 1 } else { 2 };
+    for round in 0..rounds {
+        let problem = ready.problem(&ready.solver, layout, &scatter, false);
+        enough(layout, problem.count())?;
+        let rest = ready.holds_out().then(|| ready.problem(&ready.solver, layout, &scatter, true));
+        let judge = |theta: &[f64]| {
+            let rest = rest.as_ref()?;
+            let mut residuals = vec![0.0; rest.count()];
+            rest.evaluate(theta, &mut residuals, None).ok()?;
+            Some(dot(&residuals, &residuals))
+        };
+        let setting = Setting { options, layout, nets: &nets, voices: &voices, known: ready.known, judge: rest.is_some().then_some(&judge) };
+        let first = setting.first();
+        let followed = match &kept {
+            None => {
+                let alone = setting.law_alone(&first).and_then(|held| dynamic_fit::law_alone(ready, held, &scatter, options));
+                let method = setting.method(problem.count());
+                setting.follow(&setting.starts(&first, alone), |training, start| match method {
+                    Method::GaussNewton => whole(&setting, training, &problem, start, &first),
+                    Method::FirstOrder => setting.first_order(training, &problem, start, &first),
+                })?
+            }
+            Some((followed, ..)) if followed.trained.point.jacobian.is_empty() => break,
+            Some((followed, ..)) => {
+                let Followed { trained, tried, agreed } = followed;
+                let again = setting
+                    .follow(std::slice::from_ref(&trained.point.theta), |t, s| t.run(&problem, s.to_vec(), &first, trained.components, setting.judge))?;
+                Followed { tried: *tried, agreed: *agreed, ..again }
+            }
+        };
+        if round + 1 < rounds {
+            scatter = dynamic_fit::unexplained(&problem, &followed.trained.point.residuals, &scatter);
+        }
+        let (ended, uncertainty, spent) = setting.finish(&followed)?;
+        kept = Some((followed, ended, uncertainty, spent, problem));
+    }
+    let Some((_, ended, uncertainty, spent, problem)) = kept else { return Err(crate::fit::wrong("no-start", "there is nothing to fit")) };
+    let compared = ready.compared(&problem, &ended.theta, spent)?;
+    let mut fit = summarise(layout, ended, compared, uncertainty);
+    fit.holdout = ready.on_held_out(&fit.predicted);
+    Ok(fit)
+}
+
+/// How tightly stretches are held together, one after another.
+const HOLD: [f64; 3] = [0.3, 3.0, 30.0];
+
+/// Stretches first, then the whole trajectories.
+fn whole(setting: &Setting<'_>, training: &Training<'_>, problem: &Dynamics, start: &[f64], centre: &[f64]) -> Result<Trained, Unusable> {
+    let mut theta = start.to_vec();
+    let mut found = None;
+    if let Some(mut shooting) = Shooting::of(problem) {
+        let mut all = shooting.all(start);
+        let bounds = shooting.bounds(&setting.layout.bounds);
+        for hold in HOLD {
+            shooting.hold(hold);
+            let search = penalised::Options { evaluations: 12, ..training.search };
+            let part = Training { bounds: &bounds, rounds: 2, search, ..*training };
+            let mut middle = centre.to_vec();
+            middle.resize(all.len(), 0.0);
+            match part.run(&shooting, all.clone(), &middle, found, None) {
+                Ok(trained) => {
+                    found = trained.components;
+                    all = trained.point.theta;
+                }
+                Err(_) => break,
+            }
+        }
+        theta.copy_from_slice(&all[..start.len()]);
+    }
+    match training.run(problem, theta, centre, found, setting.judge) {
+        // Stretches may hold together where a whole trajectory does not.
+        Err(_) => training.run(problem, start.to_vec(), centre, None, setting.judge),
+        fine => fine,
+    }
+}
+
+/// The law at the states that were observed, where nothing was observed at those it starts with.
+fn scene(ready: &Ready) -> Scene {
+    let (layout, field, data) = (&ready.layout, &ready.field, &ready.data);
+    let begin = Dynamics::new(ready.solver.clone(), layout.clone(), data.clone(), |_, _| 1.0).lanes(&layout.start);
+    let rows: Vec<(usize, usize, usize)> = data.all.iter().enumerate().flat_map(|(k, t)| t.rows.iter().enumerate().map(move |(i, &row)| (k, i, row))).collect();
+    let state = |component: usize| {
+        let observed = data.observed.iter().find(|o| o.component == component);
+        rows.iter().map(|&(k, _, row)| observed.map_or(begin[k].start[component], |o| o.values[row])).collect::<Vec<f64>>()
+    };
+    let mut columns = vec![(0..field.size).flat_map(state).collect()];
+    columns.extend(layout.shared.iter().map(|_| vec![]));
+    columns.push(rows.iter().map(|&(k, i, _)| data.all[k].times[i]).collect());
+    let mut at = 0;
+    for f in &field.forcing {
+        columns.push((at..at + f.shape.len()).flat_map(|n| rows.iter().map(move |&(k, i, _)| data.all[k].forcing[i][n])).collect());
+        at += f.shape.len();
+    }
+    let mut own = Layout::clone(layout);
+    own.shared.iter_mut().enumerate().for_each(|(i, s)| s.input = 1 + i);
+    Scene { graph: field.graph.clone(), layout: Arc::new(own), columns, rows: rows.len() }
+}

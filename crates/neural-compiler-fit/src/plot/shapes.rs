@@ -1,0 +1,79 @@
+//! What a picture is made of: frames, lines, dots and words, in the order they are drawn.
+
+/// A rectangle.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) left: f64,
+    pub(super) top: f64,
+    pub(super) width: f64,
+    pub(super) height: f64,
+}
+
+/// What something stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Colour {
+    Data,
+    Model,
+}
+
+impl Colour {
+    /// Red, green, blue.
+    pub(super) fn rgb(self) -> [u8; 3] {
+        match self {
+            Colour::Data => [0x1f, 0x6f, 0xb4],
+            Colour::Model => [0xd1, 0x49, 0x5b],
+        }
+    }
+}
+
+/// The grey of frames.
+pub(super) const FRAME: [u8; 3] = [0x99; 3];
+/// How strong a dot is.
+pub(super) const DOT_OPACITY: f32 = 0.6;
+pub(super) const DOT_RADIUS: f64 = 2.0;
+pub(super) const LINE_WIDTH: f64 = 1.5;
+
+/// A thing that is drawn.
+#[derive(Debug)]
+pub(super) enum Shape {
+    Frame(Place),
+    Line(Vec<(f64, f64)>, Colour),
+    Dots(Vec<(f64, f64)>, Colour),
+    /// Words at a place on their base line; `anchor` 0: it is where they begin, 1: where they end.
+    Text {
+        x: f64,
+        y: f64,
+        anchor: f64,
+        words: String,
+    },
+}
+
+/// A picture.
+#[derive(Debug)]
+pub(super) struct Picture {
+    pub(super) width: f64,
+    pub(super) height: f64,
+    pub(super) shapes: Vec<Shape>,
+}
+
+impl Picture {
+    pub(super) fn new(width: f64, height: f64) -> Picture {
+        Picture { width, height, shapes: Vec::new() }
+    }
+
+    pub(super) fn frame(&mut self, place: Place) {
+        self.shapes.push(Shape::Frame(place));
+    }
+
+    pub(super) fn line(&mut self, points: Vec<(f64, f64)>, colour: Colour) {
+        self.shapes.push(Shape::Line(points, colour));
+    }
+
+    pub(super) fn dots(&mut self, points: Vec<(f64, f64)>, colour: Colour) {
+        self.shapes.push(Shape::Dots(points, colour));
+    }
+
+    pub(super) fn text(&mut self, x: f64, y: f64, anchor: f64, words: &str) {
+        self.shapes.push(Shape::Text { x, y, anchor, words: words.to_string() });
+    }
+}

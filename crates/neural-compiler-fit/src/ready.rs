@@ -1,0 +1,152 @@
+//! A model with states, ready to be solved. In: a program, a table, options; out: its law, its trajectories, a solver that suits them, and
+//! which rows are held out.
+
+use crate::dynamics::field::Field;
+use crate::dynamics::problem::Dynamics;
+use crate::dynamics::solver::Solver;
+use crate::dynamics::steps::Scheme;
+use crate::dynamics::trajectories::{self, Trajectories};
+use crate::fit::{split, weights, wrong};
+use crate::layout::Layout;
+use crate::options::Options;
+use crate::report::Axis;
+use crate::summary::{Compared, quality};
+use crate::table::Table;
+use neural_compiler::syntax::ast::ModelKind;
+use neural_compiler::{Diagnostic, Diagnostics, Program};
+use std::sync::Arc;
+
+/// A model with states and its data.
+pub(crate) struct Ready {
+    pub(crate) solver: Arc<Solver>,
+    pub(crate) layout: Arc<Layout>,
+    pub(crate) data: Arc<Trajectories>,
+    pub(crate) field: Field,
+    /// Whether the weights are those of known errors.
+    pub(crate) known: bool,
+    /// One per row; empty: all 1.
+    weights: Vec<f64>,
+    /// Rows that are not fitted, in order.
+    held_out: Vec<usize>,
+    axis: Axis,
+}
+
+/// Relative tolerance of adaptive steps unless told otherwise.
+pub(crate) const TOLERANCE: f64 = 1e-8;
+
+impl Ready {
+    /// `fitting`: the table must observe a state; a prediction needs no observations.
+    pub(crate) fn new(program: &Program, table: &Table, options: &Options<'_>, fitting: bool) -> Result<Ready, Diagnostics> {
+        let layout = Arc::new(Layout::new(program, &options.values)?);
+        let map = program.kind() == ModelKind::Map;
+        let time = trajectories::time_column(table, options.time.as_deref());
+        if time.is_none() && !map {
+            return Err(Diagnostic::error("no-time", Default::default(), "a differential equation needs a column of times")
+                .help("name it with --time, or call it `t`")
+                .into());
+        }
+        let own = program.inputs().iter().find(|i| i.name == "t" && table.column("t").is_none()).map(|i| i.name.clone());
+        let field = Field::new(program, &layout, own.as_deref().or(time.as_deref()).unwrap_or("t"))?;
+        let data = Arc::new(trajectories::read(program, &field, &layout, table, time.as_deref(), options.group.as_deref(), fitting)?);
+        let solver = solver(&field, &layout, &data, map, options)?;
+        let (weights, known) = weights(table, options)?;
+        let (_, held_out) = split(table.rows(), options)?;
+        let mut axis = Axis { name: time.unwrap_or_else(|| "step".into()), values: vec![f64::NAN; table.rows()], trajectory: vec![0; table.rows()] };
+        for (k, t) in data.all.iter().enumerate() {
+            for (&row, &at) in t.rows.iter().zip(&t.times) {
+                axis.values[row] = at;
+                axis.trajectory[row] = k;
+            }
+        }
+        Ok(Ready { solver, layout, data, field, known, weights, held_out, axis })
+    }
+
+    /// Whether rows are held out.
+    pub(crate) fn holds_out(&self) -> bool {
+        !self.held_out.is_empty()
+    }
+
+    fn is_held_out(&self, row: usize) -> bool {
+        self.held_out.binary_search(&row).is_ok()
+    }
+
+    /// The problem of the rows to fit, or of those held out, with columns weighted by one over their scatter.
+    pub(crate) fn problem(&self, solver: &Arc<Solver>, layout: &Arc<Layout>, scatter: &[f64], held_out: bool) -> Dynamics {
+        let weight = |column: usize, row: usize| {
+            let counts = self.is_held_out(row) == held_out;
+            if counts { self.weights.get(row).copied().unwrap_or(1.0) / scatter[column] } else { 0.0 }
+        };
+        Dynamics::new(solver.clone(), layout.clone(), self.data.clone(), weight)
+    }
+
+    /// The numbers of some component of the states, row by row of the table.
+    pub(crate) fn predicted(&self, problem: &Dynamics, theta: &[f64], components: &[usize]) -> Result<Vec<Vec<f64>>, Diagnostics> {
+        let paths = problem.paths(theta).map_err(|e| wrong("no-prediction", e.0))?;
+        let mut columns = vec![vec![f64::NAN; self.axis.values.len()]; components.len()];
+        for (t, path) in self.data.all.iter().zip(&paths) {
+            for (&row, states) in t.rows.iter().zip(&path.states) {
+                components.iter().zip(&mut columns).for_each(|(&c, column)| column[row] = states[c]);
+            }
+        }
+        Ok(columns)
+    }
+
+    /// Data and predictions of all rows; what was not compared is NaN.
+    pub(crate) fn compared(&self, problem: &Dynamics, theta: &[f64], spent: f64) -> Result<Compared, Diagnostics> {
+        let rows = self.axis.values.len();
+        let components: Vec<usize> = self.data.observed.iter().map(|o| o.component).collect();
+        let predicted = self.predicted(problem, theta, &components)?.concat();
+        let mut observed = vec![f64::NAN; predicted.len()];
+        for p in &problem.points {
+            observed[p.column * rows + self.data.all[p.trajectory].rows[p.at]] = p.value;
+        }
+        let targets = self.data.observed.iter().map(|o| o.name.clone()).collect();
+        Ok(Compared { targets, observed, predicted, known: self.known, axis: Some(self.axis.clone()), spent })
+    }
+
+    /// How well the rows held out are explained.
+    pub(crate) fn on_held_out(&self, predicted: &[f64]) -> Option<(f64, f64)> {
+        let all = self.data.observed.iter().flat_map(|o| o.values.iter().enumerate().map(|(row, x)| if self.is_held_out(row) { *x } else { f64::NAN }));
+        let observed: Vec<f64> = all.collect();
+        self.holds_out().then(|| quality(self.data.observed.len(), &observed, predicted))
+    }
+}
+
+/// The solver the user asks for, or one that suits the model at its declared values.
+fn solver(field: &Field, layout: &Arc<Layout>, data: &Arc<Trajectories>, map: bool, options: &Options<'_>) -> Result<Arc<Solver>, Diagnostics> {
+    let sizes = sizes(data, field.size);
+    let make = |scheme: Scheme| -> Result<Arc<Solver>, Diagnostics> {
+        let solver = Solver::new(field, layout, scheme, options.step, options.tolerance.unwrap_or(TOLERANCE))?;
+        Ok(Arc::new(solver.with_sizes(sizes.clone())))
+    };
+    match options.scheme {
+        _ if map => make(Scheme::Map),
+        Some(scheme) => make(scheme),
+        // A net has not said anything yet that could be stiff.
+        None if layout.weights() > 0 => make(Scheme::Dopri5),
+        None => {
+            // Stiff at the declared values: the explicit method takes very many steps, the implicit one few.
+            let explicit = make(Scheme::Dopri5)?;
+            let implicit = make(Scheme::Rodas4)?;
+            let cost = |solver: &Arc<Solver>| {
+                let problem = Dynamics::new(solver.clone(), layout.clone(), data.clone(), |_, _| 1.0);
+                solver.work(&problem.lanes(&layout.start), &problem.shared(&layout.start))
+            };
+            Ok(match (cost(&explicit), cost(&implicit)) {
+                // A step of the implicit method costs several of the explicit one.
+                (Some(e), Some(i)) if e > 20 * i => implicit,
+                (None, Some(_)) => implicit,
+                _ => explicit,
+            })
+        }
+    }
+}
+
+/// The size of each number of the states: the largest value observed, or 1.
+fn sizes(data: &Trajectories, n: usize) -> Vec<f64> {
+    let mut sizes = vec![0.0f64; n];
+    for o in &data.observed {
+        sizes[o.component] = o.values.iter().filter(|x| x.is_finite()).fold(0.0, |m, x| m.max(x.abs()));
+    }
+    sizes.into_iter().map(|s| if s > 0.0 { s } else { 1.0 }).collect()
+}

@@ -58,6 +58,20 @@ def batches(section: dict[str, Any]) -> list[Table]:
     return tables
 
 
+def fits(section: dict[str, Any]) -> list[Table]:
+    """One table for each number of threads: seconds of a whole fit, and how many times as long as ours it takes."""
+    names = list(section["labels"])
+    tables = []
+    for threads in sorted({record["threads"] for record in section["records"]}):
+        rows = []
+        for record in (r for r in section["records"] if r["threads"] == threads):
+            times, said = times_of(record), record["contenders"]
+            cell = lambda n: f"{times[n]:.4g} ({factor(times[n] / times['ours'])})" + (f", {said[n]['off']}" if "off" in said[n] else "")
+            rows.append([record["program"], *(cell(n) if n in times and "ours" in times else "failed" if "failed" in said.get(n, {}) else "-" for n in names)])
+        tables.append((f"fits, {threads} thread{'s' if threads > 1 else ''}, seconds", ["fit", *section["labels"].values()], rows))
+    return tables
+
+
 def scaling(section: dict[str, Any]) -> list[Table]:
     """Nanoseconds per lane by size of batch, the largest over the smallest, and the native loop at the largest batch: where both grow
     alike, memory is what is waited for."""

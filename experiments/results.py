@@ -33,16 +33,16 @@ QUICK = (
 
 
 def page(found: list[dict[str, Any]], figures: dict[str, list[str]]) -> str:
-    lines = [HEAD, "## The runs", "", "| experiment | settings | seeds | command of the last run | commit |", "|---|---|---|---|---|"]
+    lines = [HEAD, "## The runs", "", "| experiment | settings | seeds | command | commit |", "|---|---|---|---|---|"]
     for r in found:
         lines.append(
-            f"| [{r['title']}](#{_anchor(r['title'])}) | {r['mode']} | {_seeds(r['seeds'])} | `{_command(r['command'])}` | {r['machine']['commit']} |"
+            f"| [{r['title']}](#{_anchor(r['title'])}) | {r['mode']} | {_seeds(r['seeds'])} | `{r['command']}` | {r['machine']['commit']} |"
         )
     machine = found[0]["machine"]
     lines += [
         "",
         f"Machine: {machine['processor']}, {machine['cores']} cores, {machine['system']}; Python {machine['python']}, torch {machine['torch']}; {machine['date']}. "
-        "Times were taken while other programs ran on it; ratios were taken in turns.",
+        "Times include what else the machine was doing; ratios were taken in turns, so that it falls on both sides.",
     ]
     for title, wanted in (("Claims that these runs do not bear out", False), ("Claims that they do", True)):
         lines += ["", f"## {title}", ""]
@@ -75,18 +75,6 @@ def _anchor(title: str) -> str:
 
 def _seeds(seeds: list[int]) -> str:
     return f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0]) if seeds else "–"
-
-
-def _command(command: str) -> str:
-    """Without where results went, which is nobody else's business."""
-    words, kept = command.split(), []
-    while words:
-        word = words.pop(0)
-        if word == "--out":
-            words.pop(0)
-        elif not word.startswith("--out="):
-            kept.append(word)
-    return " ".join(kept)
 
 
 def main() -> None:

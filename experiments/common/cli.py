@@ -8,7 +8,6 @@ import argparse
 import fnmatch
 import json
 import os
-import shlex
 import shutil
 import sys
 import time
@@ -52,7 +51,7 @@ def main(experiment: Experiment, words: list[str] | None = None) -> int:
         "name": experiment.name,
         "title": experiment.title,
         "mode": mode,
-        "command": shlex.join(["python", "-m", f"experiments.{experiment.name}", *(words if words is not None else sys.argv[1:])]),
+        "command": f"python -m experiments.{experiment.name}" + (" --quick" if args.quick else ""),
         "seconds": time.perf_counter() - begun,
         "seeds": sorted({r["seed"] for r in found}),
         "not_run": _not_run(planned, found),

@@ -38,6 +38,10 @@ def whole(value: float) -> str:
     return f"{value:,.0f}"
 
 
+def seconds(value: float) -> str:
+    return f"{value:,.0f} s" if value >= 10 else f"{value:.2g} s"
+
+
 def cell(values: Sequence[float | None], style: Format = sci, paper: str | None = None) -> str:
     known = [v for v in values if v is not None]
     if not known:

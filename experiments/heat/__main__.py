@@ -10,7 +10,7 @@ from ..common.figures import bars, curves, panels, save
 from ..common.jobs import Job
 from ..common.pinn import RELEASED, STATED, TUNED
 from ..common.report import Records, Report, cost_table, identity
-from ..common.tables import Table, cell, percent, plain, sci, whole
+from ..common.tables import Table, cell, percent, plain, sci, seconds, whole
 from . import pinns, runs
 from .problem import ALPHA, KINDS, grid, source
 
@@ -92,7 +92,7 @@ def report(records: Records, quick: bool) -> Report:
                 cell([off(r) for r in found], percent, error) if known else "–",
                 cell([r["interpolation"] for r in found], sci, near),
                 cell([r["extrapolation"] for r in found], sci, far),
-                cell([r["training_seconds"] for r in found], lambda s: f"{s:.2g} s"),
+                cell([r["training_seconds"] for r in found], seconds),
                 str(len(found)),
             )
     result.tables.append(table)

@@ -8,7 +8,7 @@ from ..common.cli import Experiment, main
 from ..common.jobs import Job
 from ..common.pinn import RELEASED, STATED, TUNED
 from ..common.report import Records, Report, cost_table, identity
-from ..common.tables import Table, cell, percent, sci, whole
+from ..common.tables import Table, cell, percent, sci, seconds, whole
 from . import runs
 from .figure import ROWS, draw
 from .models import KINDS, TRUE
@@ -76,7 +76,7 @@ def report(records: Records, quick: bool) -> Report:
             whole(found[0]["parameters"]),
             *constants,
             *errors,
-            cell([r["training_seconds"] for r in found], lambda s: f"{s:.2g} s"),
+            cell([r["training_seconds"] for r in found], seconds),
             str(len(found)),
         )
     result.tables.append(table)
@@ -88,7 +88,8 @@ def report(records: Records, quick: bool) -> Report:
     )
     for row in pinns:
         again.add(row, *(cell([r["integrated"][f"x{m}"] for r in records.of("models", row)]) for m in (1, 2, 5)))
-    result.tables.append(again)
+    if again.rows:
+        result.tables.append(again)
     cost_table(result, records.first("cost", "cost"), "Cost of an epoch of 8 windows of 25 steps")
     identity(result, records, "models", "compiled", "hand-coded")
     identity(result, records, "models", "hybrid, compiled", "hybrid, hand-coded")
@@ -119,7 +120,7 @@ def _claims(result: Report, records: Records) -> None:
         result.claim(
             "All four constants are recovered to within 1.1 %.",
             ours <= 0.011,
-            f"worst constant {percent(ours)} (median over seeds){more}; the windows start at noisy states, which biases the constants",
+            f"worst constant {percent(ours)} (median over the seeds run){more}; the windows start at noisy states, which biases the constants",
         )
     stated, released, tuned = (worst(f"PINN, {k}") for k in ("stated (S)", "released (R)", "tuned (ours)"))
     if stated is not None and released is not None:

@@ -9,7 +9,7 @@ from ..common.cli import Experiment, main
 from ..common.figures import curves, panels, save
 from ..common.jobs import Job
 from ..common.report import Records, Report, cost_table, identity
-from ..common.tables import Table, cell, percent, plain, sci, whole
+from ..common.tables import Table, cell, percent, plain, sci, seconds, whole
 from . import runs
 
 # Row, then the paper's error of G, mean squared error and number of parameters.
@@ -67,7 +67,7 @@ def report(records: Records, quick: bool) -> Report:
             cell([r["G"] for r in found], plain, "6.675" if error else None) if known else "–",
             cell([abs(r["G"] / runs.G - 1) for r in found], percent, error) if known else "–",
             cell([r["test"] for r in found], sci, mse),
-            cell([r["training_seconds"] for r in found], lambda s: f"{s:.2g} s"),
+            cell([r["training_seconds"] for r in found], seconds),
             str(len(found)),
         )
     result.tables.append(table)
@@ -109,7 +109,7 @@ def report(records: Records, quick: bool) -> Report:
         result.claim(
             "G is recovered to 0.02 %.",
             error <= 5e-4,
-            f"{percent(error)} (median); what 100 points with 2 % noise allow is about 0.1 %, the printed figure is one draw of the noise",
+            f"{percent(error)} (median); with 100 points and 2 % noise a least-squares fit has a standard error of 0.06 %, so the printed figure is a lucky draw of the noise",
         )
     released = records.median("drag", "compiled hybrid", lambda r: abs(r["G"] / runs.G - 1))
     if released is not None and not quick:

@@ -106,3 +106,49 @@ fn differential_equations_with_groups_by_name() {
     let done = neuralc_with(&text, &["fit", "-e", model, "--data", "-", "--time", "when"]);
     assert!(done.code == 1 && done.err.contains("--group"), "{done:?}");
 }
+
+#[test]
+fn nets_are_saved_beside_the_model() {
+    let (folder, data) = file("decay.csv", &decay());
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let (saved, plot) = (path("fitted.scm"), path("fit.png"));
+    let model = "(param a 1) (net bend (t) 4 1) (+ a (bend t))";
+    let done = neuralc(&["fit", "-e", model, "--data", &data, "--target", "y", "--save", &saved, "--plot", &plot]);
+    assert_eq!(done.code, 0, "{done:?}");
+    assert!(done.out.contains("fitted.safetensors") && done.out.contains("13 weights"), "{}", done.out);
+    assert!(std::fs::read(&plot).unwrap().starts_with(b"\x89PNG\r\n\x1a\n"));
+    let first = neuralc(&["predict", &saved, "--data", &data]);
+    assert_eq!(first.code, 0, "{first:?}");
+    assert!(first.out.lines().next().unwrap().ends_with(",prediction"));
+    // The bits of the weights count: the same file, the same predictions.
+    assert_eq!(first.out, neuralc(&["predict", &saved, "--data", &data]).out);
+    std::fs::remove_file(path("fitted.safetensors")).unwrap();
+    let done = neuralc(&["predict", &saved, "--data", &data, "--out", &path("p.csv"), "--json"]);
+    assert_eq!((done.code, done.json()["diagnostics"][0]["code"].as_str()), (1, Some("no-weights")), "{done:?}");
+    std::fs::write(path("fitted.safetensors"), "nonsense").unwrap();
+    let done = neuralc(&["predict", &saved, "--data", &data, "--out", &path("p.csv"), "--json"]);
+    assert_eq!((done.code, done.json()["diagnostics"][0]["code"].as_str()), (1, Some("bad-weights")), "{done:?}");
+}
+
+#[test]
+fn trajectories_are_drawn_over_their_time() {
+    let mut text = String::from("when,x,v\n");
+    for i in 0..20 {
+        let t = 0.3 * f64::from(i);
+        let hole = if i == 7 { String::new() } else { t.cos().to_string() };
+        let _ = writeln!(text, "{t},{hole},{}", -t.sin());
+    }
+    let (folder, data) = file("swing.csv", &text);
+    let plot = folder.path().join("fit.svg").to_str().unwrap().to_string();
+    let model = "(param k 0.8 :min 0) (state x 1) (state v 0) (derive x v) (derive v (- (* k x)))";
+    let done = neuralc(&["fit", "-e", model, "--data", &data, "--time", "when", "--holdout", "0.2", "--plot", &plot, "--json"]);
+    assert_eq!(done.code, 0, "{done:?}");
+    assert!(done.json()["holdout"]["rmse"].as_f64().unwrap() < 1e-6, "{done:?}");
+    let picture = std::fs::read_to_string(&plot).unwrap();
+    assert!(picture.contains("v over x") && picture.contains(">when<"), "{picture}");
+    // Sixteen rows are fitted, in two panels each for x and v and one of both; the hole, and what is held out, have no dot.
+    let held = |column: usize| (0..20).filter(|&i| column == 1 || i != 7).count();
+    let dots = picture.matches("<circle").count();
+    assert!(dots < 2 * (held(0) + held(1)) + 20 && dots > 60, "{dots}");
+    assert_eq!(neuralc(&["fit", "-e", model, "--data", &data, "--plot", "fit.gif"]).code, 2);
+}

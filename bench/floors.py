@@ -1,8 +1,8 @@
 """What the engine promised. In: records of a suite; out: for each promise and program, the ratio seen and whether it holds.
 
 Most promises are for one thread and f32; those of the code generator are for both number types, one of them for two threads, and fits
-are in f64. The
-engine's own are judged twice: called from Rust, and through the Python package, which pays for the call as every peer in Python does.
+are in f64. The engine's own are judged twice: called from Rust, and through the Python package, which pays for the call as every peer in
+Python does.
 """
 
 from __future__ import annotations

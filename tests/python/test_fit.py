@@ -82,6 +82,21 @@ def test_a_differential_equation_in_groups() -> None:
     np.testing.assert_allclose(states["x"].detach().numpy().T.ravel(), path["x"], rtol=1e-4)
 
 
+def test_a_net_inside_a_model_learns_what_is_left() -> None:
+    x = np.linspace(-2, 2, 60)
+    found = nc.fit("(param a 1) (net g (x) 6 1) (+ (* a t) (g x))", {"x": x, "t": np.cos(3 * x), "y": 2.5 * np.cos(3 * x) + np.tanh(x) - 0.3})
+    assert found.params["a"] == pytest.approx(2.5, abs=0.05) and found.r2 > 0.999 and found.weights == 19
+    assert set(found.params) == {"a"} and {"g.w0", "g.b0", "g.w1", "g.b1"} < set(found.values)
+    np.testing.assert_allclose(found.predict(), found.predicted, rtol=1e-12)
+    module = found.module
+    value = module(x=torch.from_numpy(x), t=torch.from_numpy(np.cos(3 * x)))
+    np.testing.assert_allclose(value.detach().numpy(), found.predicted, rtol=1e-10, atol=1e-12)
+    first = nc.fit("(net g (x) 6 1) (g x)", {"x": x, "y": np.tanh(x)}, training="first-order", epochs=50, batch=16, weight_decay=1e-6)
+    assert first.r2 > 0.9
+    with pytest.raises(ValueError, match="the training is one of auto"):
+        nc.fit("(net g (x) 6 1) (g x)", {"x": x, "y": x}, training="magic")
+
+
 def test_options_reach_the_fit() -> None:
     given = data() | {"s": np.full(40, 0.02)}
     np.testing.assert_allclose(nc.fit(DECAY, given, target="y", sigma="s").cost, nc.fit(DECAY, data(), sigma=0.02).cost, rtol=1e-9)

@@ -4,9 +4,10 @@
 
 use crate::errors::fit_error;
 use crate::python::PyCore;
+use crate::views::shape_of;
 use neural_compiler::Diagnostics;
 use neural_compiler_fit::dynamics::steps::Scheme;
-use neural_compiler_fit::{Fit, Loss, Options, Table, fit, plot, predict, save};
+use neural_compiler_fit::{Fit, Loss, Method, Options, Table, Values, fit, plot, predict, save};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -55,6 +56,28 @@ fn scheme(name: &str) -> PyResult<Option<Scheme>> {
     }
 }
 
+fn training(name: &str) -> PyResult<Option<Method>> {
+    match name {
+        "auto" => Ok(None),
+        "gauss-newton" => Ok(Some(Method::GaussNewton)),
+        "first-order" => Ok(Some(Method::FirstOrder)),
+        _ => Err(PyValueError::new_err(format!("the training is one of auto, gauss-newton, first-order, not {name:?}"))),
+    }
+}
+
+/// Values of parameters and weights in place of the declared ones.
+fn values(given: &Bound<'_, PyDict>) -> PyResult<Values> {
+    let list: Vec<(String, Vec<i64>, PyReadonlyArray1<'_, f64>)> = get(given, "values")?.unwrap_or_default();
+    let one = |(name, sizes, numbers): (String, Vec<i64>, PyReadonlyArray1<'_, f64>)| {
+        let numbers = numbers.as_array().to_vec();
+        match shape_of(&sizes).filter(|s| s.len() == numbers.len()) {
+            Some(shape) => Ok((name, shape, numbers)),
+            None => Err(PyValueError::new_err(format!("{} numbers do not make the shape {sizes:?} of `{name}`", numbers.len()))),
+        }
+    };
+    list.into_iter().map(one).collect()
+}
+
 fn options<'a>(given: &Bound<'_, PyDict>) -> PyResult<Options<'a>> {
     let kind: String = get(given, "loss")?.unwrap_or_else(|| "squares".into());
     let loss = loss(&kind, get(given, "loss_scale")?.unwrap_or(0.0))?;
@@ -75,6 +98,11 @@ fn options<'a>(given: &Bound<'_, PyDict>) -> PyResult<Options<'a>> {
         profile: get(given, "profile")?.unwrap_or(false),
         seed: get(given, "seed")?.unwrap_or(0),
         threads: get(given, "threads")?.unwrap_or(0),
+        values: values(given)?,
+        training: training(&get::<String>(given, "training")?.unwrap_or_else(|| "auto".into()))?,
+        weight_decay: get(given, "weight_decay")?,
+        epochs: get(given, "epochs")?,
+        batch: get(given, "batch")?,
         ..Options::default()
     })
 }
@@ -175,6 +203,9 @@ fn report<'py>(py: Python<'py>, core: &PyCore, fit: &Fit) -> PyResult<Bound<'py,
     all.set_item("observed", PyArray1::from_slice(py, &fit.observed))?;
     all.set_item("predicted", PyArray1::from_slice(py, &fit.predicted))?;
     all.set_item("holdout", fit.holdout)?;
+    all.set_item("weights", fit.weights)?;
+    let axis = fit.axis.as_ref().map(|a| (&a.name, PyArray1::from_slice(py, &a.values), &a.trajectory));
+    all.set_item("axis", axis)?;
     all.set_item("svg", plot::svg(fit))?;
     all.set_item("source", save::with_values(core.0.program.source(), &fit.values))?;
     Ok(all)

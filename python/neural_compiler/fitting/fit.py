@@ -28,6 +28,10 @@ def fit(
     tolerance: float | None = None,
     holdout: float | None = None,
     profile: bool = False,
+    training: str = "auto",
+    weight_decay: float | None = None,
+    epochs: int | None = None,
+    batch: int | None = None,
     seed: int = 0,
     threads: int | None = None,
     progress: Callable[[int, int, float], None] | None = None,
@@ -43,6 +47,9 @@ def fit(
     most so many. `method`: how models with states are solved: `auto`, `rk4` (with `step`), `dopri5`, `rosenbrock`. `holdout`: share of
     rows to judge by. `profile`: intervals by profile likelihood. `progress(done, of, cost)` is called now and then.
 
+    Nets in the model: `training` is `auto`, `gauss-newton` or `first-order` (Adam on minibatches of `batch` rows for `epochs` passes, then
+    L-BFGS); `weight_decay` is the penalty on a squared weight (left out: estimated from the data).
+
     Ctrl-C ends the search; the best values so far are the result, whose `converged` is False.
 
     >>> import numpy as np
@@ -54,6 +61,7 @@ def fit(
     options: dict[str, Any] = {
         "target": target, "time": time, "group": group, "weights": weights, "loss": loss, "loss_scale": loss_scale, "starts": starts,
         "method": method, "step": step, "tolerance": tolerance, "holdout": holdout, "profile": profile, "seed": seed, "threads": threads,
+        "training": training, "weight_decay": weight_decay, "epochs": epochs, "batch": batch,
     }  # fmt: skip
     if isinstance(sigma, str):
         options["sigma_column"] = sigma

@@ -22,13 +22,13 @@ def figure(result: FitResult) -> Figure:
     per = len(result.observed) // count
     made = NewFigure(figsize=(5 * count, 4.5), layout="constrained")
     axes: Any = made.subplots(2, count, squeeze=False, sharex="col", height_ratios=[2, 1])
-    label, x = _abscissa(result, per)
-    order = np.argsort(x, kind="stable")
+    label, x, trajectories = _abscissa(result, per)
     for k, name in enumerate(result.targets):
         part = slice(k * per, (k + 1) * per)
         upper, lower = axes[0][k], axes[1][k]
         upper.plot(x, result.observed[part], ".", label="data")
-        upper.plot(x[order], result.predicted[part][order], "-", label="model")
+        for number, rows in enumerate(trajectories):
+            upper.plot(x[rows], result.predicted[part][rows], "-", color="C1", label=None if number else "model")
         upper.set_ylabel(name)
         upper.legend()
         lower.plot(x, result.residuals[part], ".")
@@ -37,12 +37,14 @@ def figure(result: FitResult) -> Figure:
     return made
 
 
-def _abscissa(result: FitResult, rows: int) -> tuple[str, Any]:
-    """What the data are drawn over."""
-    time = result._solving["time"]
-    names = [time] if time is not None else ["t", "time"]
+def _abscissa(result: FitResult, rows: int) -> tuple[str, Any, list[Any]]:
+    """What the data are drawn over, and which rows make a line, in order."""
+    if result._axis is not None and len(result._axis[1]) == rows:
+        name, times, trajectory = result._axis
+        which = np.asarray(trajectory)
+        return name, times, [np.flatnonzero(which == k)[np.argsort(times[which == k], kind="stable")] for k in np.unique(which)]
     others = [n for n in result._data if n not in result.targets]
-    for name in [*names, *(others if len(others) == 1 else [])]:
-        if name in result._data and len(result._data[name]) == rows:
-            return name, result._data[name]
-    return "row", np.arange(rows)
+    if len(others) == 1 and len(result._data[others[0]]) == rows:
+        x = result._data[others[0]]
+        return others[0], x, [np.argsort(x, kind="stable")]
+    return "row", np.arange(rows), [np.arange(rows)]

@@ -56,7 +56,7 @@ class FitResult:
         }
         """Every fitted number by name, elements of vectors as `w[0]`: floats with `.stderr`, `.ci95` and `.note`."""
         self.values: dict[str, Array] = {name: numbers.reshape(shape) for name, shape, numbers in found["values"]}
-        """The fitted parameters in their own shapes."""
+        """The fitted parameters in their own shapes, weights of nets included."""
         n = len(self.params)
         self.covariance: Array = found["covariance"].reshape(n, n) if found["covariance"].size == n * n else np.full((n, n), np.nan)
         """Of `params`, in their order."""
@@ -81,6 +81,9 @@ class FitResult:
         """Data, target after target."""
         self.predicted: Array = found["predicted"]
         """Predictions in the same order."""
+        self.weights: int = found["weights"]
+        """How many weights of nets were trained."""
+        self._axis: tuple[str, Array, list[int]] | None = found["axis"]
         self._svg: str = found["svg"]
         self._data = data
         self._solving = solving
@@ -101,7 +104,8 @@ class FitResult:
     def predict(self, data: Any = None) -> Any:
         """Predictions for the rows of `data` (those fitted, if left out): an array; for a model with states a dict of them by state."""
         columns = Columns(data, self._solving["group"]).listed() if data is not None else list(self._data.items())
-        found = _native.predict_model(_native.Core(self.source, None, []), columns, self._solving)
+        values = [(name, list(v.shape), np.ravel(v)) for name, v in self.values.items()]
+        found = _native.predict_model(_native.Core(self.model, None, []), columns, {**self._solving, "values": values})
         if all(name.split("[")[0] == "prediction" for name, _ in found):
             return found[0][1] if len(found) == 1 and found[0][0] == "prediction" else np.stack([c for _, c in found], -1)
         return {name.removesuffix(".predicted"): column for name, column in found}
@@ -153,7 +157,7 @@ class FitResult:
     def _remarks(self) -> list[str]:
         targets = ", ".join(f"`{t}`" for t in self.targets)
         lines = [
-            f"{self.observations} observations of {targets}",
+            f"{self.observations} observations of {targets}" + (f"; {self.weights} weights of nets were trained" if self.weights else ""),
             f"cost {self.cost:.6g}  rmse {self.rmse:.4g}  R2 {self.r2:.6g}  AIC {self.aic:.6g}  BIC {self.bic:.6g}",
         ]
         if self.holdout is not None:

@@ -84,7 +84,7 @@ def calibrate(contender: Contender, effort: Effort) -> None:
     times = 1
     while one * times < effort.sample / 2 and times < 10**7:
         times = min(times * 10, max(times + 1, int(effort.sample / max(one, 1e-9))))
-        one = min(one, seconds(contender, times))
+        one = seconds(contender, times)
     contender.times = max(1, round(effort.sample / max(one, 1e-9)))
     contender.rounds = max(2, min(effort.rounds, int(effort.budget / max(one * contender.times, 1e-9))))
 

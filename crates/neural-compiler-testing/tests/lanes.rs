@@ -148,6 +148,16 @@ fn every_operation_equals_the_interpreter() {
     }
 }
 
+/// Moving numbers about makes a NaN quiet, as every operation does.
+#[test]
+fn moved_nans_are_quiet() {
+    let graph = compile("(transpose (mat [x y] [y x]))", &Options::default()).and_then(|p| p.graph()).expect("it compiles");
+    let odd = [f64::from_bits(0xfff8_0000_0000_0000), f64::from_bits(0x7ff8_0000_0000_1234), 1.0];
+    let columns: Vec<Vec<f64>> = (0..2).map(|k| (0..90).map(|l| odd[(l + k * (l / 3)) % 3]).collect()).collect();
+    let options = BatchOptions { jit: false, ..BatchOptions::default() };
+    assert_eq!(compare(&graph, &columns, 90, &[false, false], &options, &mut Workspace::new(), "a transposed matrix"), 90);
+}
+
 /// The same bits for 1, 2 and 7 threads and for any slice of the batch.
 #[test]
 fn threads_and_slices_change_nothing() {

@@ -11,7 +11,8 @@ use crate::shape::Shape;
 use crate::tape::{Place, Rate};
 use neural_compiler_math::Level;
 
-fn canonical<T: Real>(x: T) -> T {
+/// The one quiet NaN for every NaN.
+pub(super) fn canonical<T: Real>(x: T) -> T {
     if x.is_nan() { T::from_f64(f64::NAN) } else { x }
 }
 

@@ -6,7 +6,7 @@ use super::code::{Prepared, Source, Step};
 use super::memory::{Base, Memory};
 use super::record::{Record, Stored};
 use super::reduce::Sums;
-use super::tensor::Application;
+use super::tensor::{Application, canonical};
 use super::{BatchOptions, Column, Engine, LaneError};
 use crate::exec::EvalError;
 use crate::graph::{Graph, Kind, RegionId};
@@ -308,9 +308,10 @@ impl<'a, T: Real> TileRun<'a, T> {
                 self.memory.uniform[base.uniform + out as usize] = apply_scalar(kernel, &point[..arity as usize]);
             }
             Step::Constant(x, out) => self.memory.uniform[base.uniform + out as usize] = T::from_f64(x),
+            // Moving numbers about is an operation too: the interpreter makes every NaN of its result the quiet one.
             Step::Copy(from, out) => self.memory.apply1(from, base, out, |x, out| match x {
-                Arg::Slice(x) => out.copy_from_slice(x),
-                Arg::Splat(x) => out.fill(x),
+                Arg::Slice(x) => out.iter_mut().zip(x).for_each(|(o, &x)| *o = canonical(x)),
+                Arg::Splat(x) => out.fill(canonical(x)),
             }),
             Step::Fill(x, out) => self.memory.lanes_mut(base.varying + out as usize).fill(T::from_f64(x)),
             Step::Instruction(k) => {

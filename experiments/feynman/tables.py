@@ -155,7 +155,7 @@ def _domain(result: Report, records: Records) -> None:
     result.numbers["domains_left_5x"] = left
     result.claim(
         "The 5x extrapolation is evaluated on the safe domain.",
-        False,
+        left == 0,
         f"the 5x ranges of {left} of 15 equations may leave it: divisors through 0, roots of negative numbers",
     )
 

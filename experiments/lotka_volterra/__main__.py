@@ -6,9 +6,10 @@ import sys
 
 from ..common.cli import Experiment, main
 from ..common.jobs import Job
+from ..common.ode_tables import integrated, model_rows, native_beside_torch
 from ..common.pinn import RELEASED, STATED, TUNED
 from ..common.report import Records, Report, cost_table, identity
-from ..common.tables import Table, cell, percent, sci, seconds, whole
+from ..common.tables import Table, percent
 from . import runs
 from .figure import ROWS, draw
 from .models import KINDS, TRUE
@@ -64,32 +65,9 @@ def report(records: Records, quick: bool) -> Report:
         text="2 % noise, windows of 25 steps, 3,000 epochs; constants start at 0.5 (so that beta and gamma start at their true values) or 1. Trajectories are integrated from the clean start; "
         "for PINNs they are the network's own output. Cells: median over seeds [least … greatest] / paper.",
     )
-    for row in ROWS:
-        found = records.of("models", row)
-        if not found:
-            continue
-        paper = PAPER.get(row, (None,) * 7)
-        constants = [cell([r["off"][n] for r in found], percent, p) if "off" in found[0] else "–" for n, p in zip(TRUE, paper)]
-        errors = [cell([r[f"x{m}"] for r in found], sci, p) for m, p in zip((1, 2, 5), paper[4:])]
-        table.add(
-            row,
-            whole(found[0]["parameters"]),
-            *constants,
-            *errors,
-            cell([r["training_seconds"] for r in found], seconds),
-            str(len(found)),
-        )
+    model_rows(table, records, "models", ROWS, list(TRUE), PAPER)
     result.tables.append(table)
-    pinns = [row for row in ROWS if "PINN" in row and records.of("models", row)]
-    again = Table(
-        "The constants PINNs learn, integrated",
-        ("model", "MSE to t = 12", "to 24", "to 60"),
-        text="The same constants put into the equation: what is wrong far out is the network, not always its constants.",
-    )
-    for row in pinns:
-        again.add(row, *(cell([r["integrated"][f"x{m}"] for r in records.of("models", row)]) for m in (1, 2, 5)))
-    if again.rows:
-        result.tables.append(again)
+    integrated(result, records, ROWS, ("MSE to t = 12", "to 24", "to 60"))
     cost_table(result, records.first("cost", "cost"), "Cost of an epoch of 8 windows of 25 steps")
     identity(result, records, "models", "compiled", "hand-coded")
     identity(result, records, "models", "hybrid, compiled", "hybrid, hand-coded")
@@ -102,8 +80,7 @@ def report(records: Records, quick: bool) -> Report:
     ):
         numbers[f"worst_constant.{key}"] = records.median("models", row, lambda r: max(r["off"].values()))
         numbers[f"x5.{key}"] = records.median("models", row, "x5")
-    pairs = zip(records.of("models", "compiled, native"), records.of("models", "compiled"))
-    numbers["native_beside_torch"] = max((abs(a["constants"][n] / b["constants"][n] - 1) for a, b in pairs for n in TRUE), default=None)
+    numbers["native_beside_torch"] = native_beside_torch(records, TRUE)
     if not quick:
         _claims(result, records)
     return result

@@ -5,22 +5,15 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import torch
-
-from ..common import native_fit
+from ..common import native_fit, ode_rows
 from ..common.cost import compare
-from ..common.dynamics import Field, WholeWindow, solved, train_neural_ode, train_windows, window_loss
+from ..common.dynamics import Field, WholeWindow, train_windows, window_loss
 from ..common.jobs import Record
 from ..common.nets import count, learned
+from ..common.ode_rows import NOISE, settings
 from ..common.pinn import OdePinn, PinnSettings
-from ..common.training import Loop, Settings, train
+from ..common.training import Loop, train
 from .models import KINDS, PROGRAMS, SYSTEM, TRUE, Hybrid, Physics, off, pinn_rhs, with_constants
-
-NOISE = 0.02
-
-
-def settings(epochs: int, lr: float) -> Settings:
-    return Settings(epochs, lr, cosine=True, clip=5.0)
 
 
 def _judged(values: dict[str, float]) -> Record:
@@ -55,39 +48,17 @@ def hybrid(kind: str, epochs: int, seed: int) -> Record:
 
 
 def network(epochs: int, seed: int) -> Record:
-    model = Field(2, timed=False)
-    result = train_windows(SYSTEM, model, NOISE, settings(epochs, 3e-3), seed)
-    return {**result.record(), **SYSTEM.errors(model), "path": SYSTEM.path(model), "parameters": count(model)}
+    return ode_rows.network(SYSTEM, False, epochs, seed)
 
 
 def neural_ode(epochs: int, seed: int) -> Record:
-    model = Field(2, timed=False)
-    result = train_neural_ode(SYSTEM, model, NOISE, settings(epochs, 3e-3), seed)
-    states = solved(SYSTEM, model)
-    return {**result.record(), **SYSTEM.judged(states), "path": states[::2].tolist(), "parameters": count(model)}
+    return ode_rows.neural_ode(SYSTEM, False, epochs, seed)
 
 
 def pinn(seed: int, epochs: int, **given: Any) -> Record:
     observed = SYSTEM.observed(NOISE, seed)
     problem = OdePinn(SYSTEM.times, observed, dict.fromkeys(TRUE, 0.5), pinn_rhs, PinnSettings(epochs, **given), seed, radians=3.0)
-
-    def states(multiple: int) -> torch.Tensor:
-        with torch.no_grad():
-            return problem.model((torch.arange(multiple * SYSTEM.steps + 1) * SYSTEM.step)[:, None])
-
-    clean = SYSTEM.clean()
-    result = problem.train(lambda: (states(1) - clean).square().mean().item())
-    values = problem.model.learned()
-    integrated = SYSTEM.errors(with_constants(values))
-    return {
-        **result.record(),
-        "constants": values,
-        "off": off(values),
-        **SYSTEM.judged(states(5)),
-        "integrated": integrated,
-        "path": states(5)[::2].tolist(),
-        "parameters": count(problem.model),
-    }
+    return ode_rows.pinn(SYSTEM, problem, with_constants, off)
 
 
 MODEL = "\n".join(

@@ -55,7 +55,7 @@ bench-compile: ## source text to ready program
 
 bench-env: $(BENCH_VENV)/.ready ## what the benchmark compares with, in an environment of its own (6 GB, most of it PyTorch), and both of its libraries
 	CARGO_TARGET_DIR=bench/target $(CARGO) --config bench/native/.cargo/config.toml build --release --locked --quiet --manifest-path bench/native/Cargo.toml
-	CARGO_TARGET_DIR=bench/target $(CARGO) build --release --quiet --manifest-path bench/engine/Cargo.toml
+	CARGO_TARGET_DIR=bench/target $(CARGO) build --release --locked --quiet --manifest-path bench/engine/Cargo.toml
 	$(BENCH_VENV)/bin/uv pip install --quiet --python $(BENCH_VENV)/bin/python --no-deps --reinstall .
 
 $(BENCH_VENV)/.ready: bench/requirements.txt

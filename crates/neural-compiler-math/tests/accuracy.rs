@@ -82,8 +82,21 @@ fn ulp_error_f32(got: f32, want: f64) -> f64 {
     (got - want).abs() / ulp
 }
 
+/// What an f32 kernel may be off. Kernels that compute in f64 round once at the end. Those that compute in f32 have the
+/// largest error over all inputs (docs/accuracy.md), rounded up to two digits: worse than that is another kernel.
+fn f32_bound(name: &str) -> f64 {
+    match name {
+        "exp" => 0.78,
+        "sin" => 0.90,
+        "cos" => 0.85,
+        "tanh" => 0.67,
+        "sigmoid" => 0.76,
+        _ => 0.51,
+    }
+}
+
 #[test]
-fn f32_within_one_ulp_over_a_stride_of_all_inputs() {
+fn f32_within_its_bound_over_a_stride_of_all_inputs() {
     for f in UNARY {
         let mut worst = (0.0, 0.0f32);
         let mut bits = 0u32;
@@ -99,9 +112,7 @@ fn f32_within_one_ulp_over_a_stride_of_all_inputs() {
             };
         }
         println!("{}: {:.5} ULP at {:e}", f.name, worst.0, worst.1);
-        // Most f32 kernels compute in f64; these do not.
-        let bound = if ["exp", "sin", "cos", "tanh", "sigmoid"].contains(&f.name) { 0.9 } else { 0.51 };
-        assert!(worst.0 <= bound, "{}: {} ULP at {:e}", f.name, worst.0, worst.1);
+        assert!(worst.0 <= f32_bound(f.name), "{}: {} ULP at {:e}", f.name, worst.0, worst.1);
     }
 }
 

@@ -10,10 +10,13 @@ from ..common.figures import bars, curves, panels, save
 from ..common.jobs import Job
 from ..common.pinn import RELEASED, STATED, TUNED
 from ..common.report import Records, Report, cost_table, identity
+from ..common.series import measured, recovery
 from ..common.tables import Table, cell, percent, plain, sci, seconds, whole
 from . import pinns, runs
 from .problem import ALPHA, KINDS, grid, source
 
+# Errors of exactly 0 have no place on a logarithmic axis.
+LEAST_SHOWN = 1e-17
 # Row, then the paper's error of alpha, interpolation and extrapolation error.
 PURE: dict[str, tuple[str | None, str | None, str | None]] = {
     "compiled": ("0.00 %", "3.7e-15", "3.8e-15"),
@@ -152,44 +155,16 @@ def report(records: Records, quick: bool) -> Report:
 
 def draw(records: Records, out: Path) -> None:
     figure, axes = panels(3, 2, "Heat equation")
-    firsts = {row: records.first("pure", row) for row in PURE}
-    lines = [
-        (row, list(zip([e for e, _ in r["losses"]], r["followed"]["alpha"])))
-        for row, r in firsts.items()
-        if r and r.get("followed", {}).get("alpha")
-    ]
-    curves(axes[0, 0], "recovery of alpha", lines, log=False)
-    axes[0, 0].axhline(ALPHA, color="black", lw=0.6)
-    curves(
-        axes[0, 1],
-        "test error, diffusion",
-        [
-            (f"{row} ({r['parameters']:,})", [(e, max(v, 1e-17)) for e, v in r["tests"]])
-            for row, r in firsts.items()
-            if r and r.get("tests")
-        ],
-    )
-    rows = [row for row, r in firsts.items() if r]
-    values = [[max(records.median("pure", row, what) or 0.0, 1e-17) for row in rows] for what in ("interpolation", "extrapolation")]
-    bars(
-        axes[1, 0],
-        "interpolation and extrapolation",
-        rows,
-        [("5 steps, compiled scale", values[0]), ("20 steps, extrapolation", values[1])],
-    )
+    pure = {row: records.first("pure", row) for row in PURE}
+    recovery(axes[0, 0], "recovery of alpha", pure, "alpha", ALPHA)
+    tests = [(name, [(e, max(v, LEAST_SHOWN)) for e, v in points]) for name, points in measured(pure, "tests")]
+    curves(axes[0, 1], "test error, diffusion", tests)
+    rows = [row for row, r in pure.items() if r]
+    near, far = ([max(records.median("pure", row, what) or 0.0, LEAST_SHOWN) for row in rows] for what in ("interpolation", "extrapolation"))
+    bars(axes[1, 0], "interpolation and extrapolation", rows, [("5 steps, compiled scale", near), ("20 steps, extrapolation", far)])
     forced = {row: records.first("forced", row) for row in FORCED}
-    curves(
-        axes[1, 1],
-        "training loss, with source",
-        [(f"{row} ({r['parameters']:,})", r["losses"]) for row, r in forced.items() if r and r.get("losses")],
-    )
-    lines = [
-        (row, list(zip([e for e, _ in r["losses"]], r["followed"]["alpha"])))
-        for row, r in forced.items()
-        if r and r.get("followed", {}).get("alpha")
-    ]
-    curves(axes[2, 0], "alpha, with source", lines, log=False)
-    axes[2, 0].axhline(ALPHA, color="black", lw=0.6)
+    curves(axes[1, 1], "training loss, with source", measured(forced, "losses"))
+    recovery(axes[2, 0], "alpha, with source", forced, "alpha", ALPHA)
     ours = [(row, list(zip(grid().tolist(), r["source"]))) for row, r in forced.items() if r and r.get("source")]
     curves(axes[2, 1], "the source", [("true", list(zip(grid().tolist(), source().tolist()))), *ours], log=False, what="x")
     save(figure, out, "heat")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ..common.figures import bars, colour, curves, panels, save
 from ..common.report import Records
+from ..common.series import horizons, measured
 from .models import SYSTEM, TRUE
 from .runs import NOISE
 
@@ -49,17 +50,9 @@ def draw(records: Records, out: Path) -> None:
             if line:
                 axis.axvline(end, color="red", ls="--", lw=0.7)
         axes[0, column].legend(fontsize=5)
-    curves(
-        axes[2, 0],
-        "error of the trajectory while training",
-        [(f"{row} ({r['parameters']:,})", r["tests"]) for row, r in found.items() if r.get("tests")],
-    )
+    curves(axes[2, 0], "error of the trajectory while training", measured(found, "tests"))
     rows = list(found)
-    bars(axes[2, 1], "trajectory MSE", rows, [(f"{m}x", [records.median("models", row, f"x{m}") for row in rows]) for m in (1, 2, 5)])
-    for extra, container in zip(("#bbbbbb", "#777777", "#333333"), axes[2, 1].containers):
-        for patch in container:
-            patch.set_color(extra)
-    axes[2, 1].legend(fontsize=6)
+    horizons(axes[2, 1], records, rows)
     learned = [row for row in rows if "constants" in found[row]]
     bars(
         axes[3, 0],

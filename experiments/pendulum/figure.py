@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ..common.figures import bars, colour, curves, panels, save
 from ..common.report import Records
+from ..common.series import horizons, measured, recovery
 from .models import SYSTEM, TRUE
 from .runs import NOISE
 
@@ -56,16 +57,8 @@ def draw(records: Records, out: Path) -> None:
         axis.set(title=title, xlabel="t", ylim=(-4, 4) if column else (-1.5, 1.5))
     axes[0, 0].legend(fontsize=5)
     rows = list(found)
-    bars(axes[1, 1], "trajectory MSE", rows, [(f"{m}x", [records.median("models", row, f"x{m}") for row in rows]) for m in (1, 2, 5)])
-    for shade, container in zip(("#bbbbbb", "#777777", "#333333"), axes[1, 1].containers):
-        for patch in container:
-            patch.set_color(shade)
-    axes[1, 1].legend(fontsize=6)
-    curves(
-        axes[2, 0],
-        "error of the trajectory while training",
-        [(f"{row} ({r['parameters']:,})", r["tests"]) for row, r in found.items() if r.get("tests")],
-    )
+    horizons(axes[1, 1], records, rows)
+    curves(axes[2, 0], "error of the trajectory while training", measured(found, "tests"))
     learned = [row for row in rows if "constants" in found[row]]
     bars(
         axes[2, 1],
@@ -75,11 +68,7 @@ def draw(records: Records, out: Path) -> None:
         log=False,
     )
     axes[2, 1].axhline(TRUE["g_L"], color="black", lw=0.6)
-    lines = [
-        (row, list(zip([e for e, _ in r["losses"]], r["followed"]["g_L"]))) for row, r in found.items() if r.get("followed", {}).get("g_L")
-    ]
-    curves(axes[3, 0], "g/L while training", lines, log=False)
-    axes[3, 0].axhline(TRUE["g_L"], color="black", lw=0.6)
+    recovery(axes[3, 0], "g/L while training", found, "g_L", TRUE["g_L"])
     axes[3, 1].plot(clean[:, 0], clean[:, 1], color="black", lw=0.6, label="true")
     for row, r in shown.items():
         axes[3, 1].plot([p[0] for p in r["path"]], [p[1] for p in r["path"]], color=colour(row), lw=0.6, label=row)

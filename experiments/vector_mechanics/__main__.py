@@ -9,6 +9,7 @@ from ..common.cli import Experiment, main
 from ..common.figures import curves, panels, save
 from ..common.jobs import Job
 from ..common.report import Records, Report, cost_table, identity
+from ..common.series import measured, recovery
 from ..common.tables import Table, cell, percent, plain, sci, seconds, whole
 from . import runs
 
@@ -49,6 +50,10 @@ def jobs(quick: bool, seeds: range) -> list[Job]:
     return found
 
 
+def off(record: dict[str, float]) -> float:
+    return abs(record["G"] / runs.G - 1)
+
+
 def report(records: Records, quick: bool) -> Report:
     result = Report()
     table = Table(
@@ -65,7 +70,7 @@ def report(records: Records, quick: bool) -> Report:
             row,
             cell([found[0]["parameters"]], whole, size),
             cell([r["G"] for r in found], plain, "6.675" if error else None) if known else "–",
-            cell([abs(r["G"] / runs.G - 1) for r in found], percent, error) if known else "–",
+            cell([off(r) for r in found], percent, error) if known else "–",
             cell([r["test"] for r in found], sci, mse),
             cell([r["training_seconds"] for r in found], seconds),
             str(len(found)),
@@ -85,7 +90,7 @@ def report(records: Records, quick: bool) -> Report:
             row,
             whole(found[0]["parameters"]),
             cell([r["G"] for r in found], plain) if known else "–",
-            cell([abs(r["G"] / runs.G - 1) for r in found], percent) if known else "–",
+            cell([off(r) for r in found], percent) if known else "–",
             cell([r["test"] for r in found], sci),
             paper or "–",
             str(len(found)),
@@ -95,23 +100,21 @@ def report(records: Records, quick: bool) -> Report:
         cost_table(result, records.first("cost", name), title, prefix="drag." if name == "with drag" else "")
     identity(result, records, "pure", "compiled", "hand-coded")
     identity(result, records, "drag", "compiled hybrid", "hand-coded hybrid")
-    error = records.median("pure", "compiled", lambda r: abs(r["G"] / runs.G - 1))
+    error = records.median("pure", "compiled", off)
     result.numbers["G_error"] = error
-    result.numbers["G_error_native"] = records.median("pure", "compiled, native", lambda r: abs(r["G"] / runs.G - 1))
+    result.numbers["G_error_native"] = records.median("pure", "compiled, native", off)
     result.numbers["native_beside_torch"] = max(
         (abs(a["G"] / b["G"] - 1) for a, b in zip(records.of("pure", "compiled, native"), records.of("pure", "compiled"))), default=None
     )
-    result.numbers["drag_G_error_ours"] = records.median(
-        "drag", "compiled hybrid, G projected out (ours)", lambda r: abs(r["G"] / runs.G - 1)
-    )
-    result.numbers["fit_G_error"] = records.median("pure", "native fit (ours)", lambda r: abs(r["G"] / runs.G - 1))
+    result.numbers["drag_G_error_ours"] = records.median("drag", "compiled hybrid, G projected out (ours)", off)
+    result.numbers["fit_G_error"] = records.median("pure", "native fit (ours)", off)
     if error is not None:
         result.claim(
             "G is recovered to 0.02 %.",
             error <= 2e-4,
             f"{percent(error)} (median); with 100 points and 2 % noise a least-squares fit has a standard error of 0.06 %",
         )
-    released = records.median("drag", "compiled hybrid", lambda r: abs(r["G"] / runs.G - 1))
+    released = records.median("drag", "compiled hybrid", off)
     mixed, net = (records.median("drag", row, "test") for row in ("compiled hybrid", "MLP"))
     if released is not None and mixed is not None and net is not None and not quick:
         result.claim(
@@ -124,21 +127,10 @@ def report(records: Records, quick: bool) -> Report:
 
 def draw(records: Records, out: Path) -> None:
     figure, axes = panels(1, 3, "Vector mechanics")
-    firsts = {row: records.first("pure", row) for row in PURE}
-    lines = [
-        (row, list(zip([e for e, _ in r["losses"]], r["followed"]["G"])))
-        for row, r in firsts.items()
-        if r and "followed" in r and r["followed"]
-    ]
-    curves(axes[0, 0], "recovery of G", lines, log=False)
-    axes[0, 0].axhline(runs.G, color="black", lw=0.6)
-    curves(
-        axes[0, 1],
-        "test error, gravity",
-        [(f"{row} ({r['parameters']:,})", r["tests"]) for row, r in firsts.items() if r and r.get("tests")],
-    )
-    drags = {row: records.first("drag", row) for row in DRAG}
-    curves(axes[0, 2], "test error, gravity with drag", [(f"{row} ({r['parameters']:,})", r["tests"]) for row, r in drags.items() if r])
+    pure = {row: records.first("pure", row) for row in PURE}
+    recovery(axes[0, 0], "recovery of G", pure, "G", runs.G)
+    curves(axes[0, 1], "test error, gravity", measured(pure, "tests"))
+    curves(axes[0, 2], "test error, gravity with drag", measured({row: records.first("drag", row) for row in DRAG}, "tests"))
     save(figure, out, "vector_mechanics")
 
 

@@ -1,9 +1,7 @@
 //! Small branch-free tools of kernels in f64: select, rounding by a magic number, signs; those that kernels over any `Num` share are in
 //! `num.rs`.
 //!
-//! In: f64 (and masks). Out: f64. All exact except `poly` (one rounding per step) and `scale2` (one rounding).
-
-pub(crate) use crate::num::{poly, pow2, scaled as scale2};
+//! In: f64 (and masks). Out: f64. All exact.
 
 /// 1.5 * 2^52: adding it rounds to an integer (ties to even) that sits in the low bits.
 pub(crate) const MAGIC: f64 = 6755399441055744.0;

@@ -29,6 +29,13 @@ pub fn fast_two_sum<V: Num>(a: V, b: V) -> (V, V) {
     (s, b - (s - a))
 }
 
+/// `a - b` exactly under the same condition.
+#[inline(always)]
+pub fn fast_two_difference<V: Num>(a: V, b: V) -> (V, V) {
+    let s = a - b;
+    (s, (a - s) - b)
+}
+
 /// `a * b` exactly, barring underflow.
 #[inline(always)]
 pub fn two_prod<V: Num>(a: V, b: V) -> (V, V) {

@@ -9,12 +9,12 @@
 //! f32 does the same in f64 with shorter polynomials (2^-38): 0.5001 ULP; exp and sigmoid, the most used of all, stay in f32, where a
 //! vector holds twice as many lanes: for exp, r as one word costs 0.25 ULP more.
 
-use crate::bits::{MAGIC, poly, pow2, scale2, sel};
+use crate::bits::MAGIC;
 use crate::coefficients::*;
-use crate::dd::{fast_two_sum, two_sum};
+use crate::dd::{fast_two_sum, two_difference, two_sum};
 use crate::dispatch::{kernel_of_num, kernel1};
 use crate::log::{ln_1p, ln_f32_parts};
-use crate::num::{Layout, Num, half, one, zero};
+use crate::num::{Layout, Num, clamp, half, one, opposite, poly, pow2, two, unless_nan, zero};
 
 /// x = n ln 2 + hi + lo, wherever e^x is neither 0 nor infinite.
 #[inline(always)]
@@ -46,26 +46,26 @@ pub(crate) fn exp_small<V: Num>(r: V, lo: V) -> (V, V) {
 
 /// e^r for f32 results, relative error 2^-38.
 #[inline(always)]
-pub(crate) fn exp_small_f32(r: f64) -> f64 {
+pub(crate) fn exp_small_f32<V: Num<Scalar = f64>>(r: V) -> V {
     let z = r * r;
-    let even = z.mul_add(poly(z, &EXP_EVEN_F32), 1.0);
+    let even = z.mul_add(poly(z, &EXP_EVEN_F32), one(r));
     let odd = (z * r).mul_add(poly(z, &EXP_ODD_F32), r);
     even + odd
 }
 
-/// e^x for f32 results and |x| <= 700.
+/// x = n ln 2 + r in one word, for f32 results.
 #[inline(always)]
-pub(crate) fn exp_narrow_inner(x: f64) -> f64 {
-    let n = x.mul_add(LOG2E_HI, MAGIC) - MAGIC;
-    let r = n.mul_add(-LN2_HI, x);
-    exp_small_f32(r) * pow2(n)
+pub(crate) fn reduce_f32<V: Num<Scalar = f64>>(x: V) -> (V, V) {
+    let magic = x.lit(MAGIC);
+    let n = x.mul_add(x.lit(LOG2E_HI), magic) - magic;
+    (n, n.neg_mul_add(x.lit(LN2_HI), x))
 }
 
-/// x limited to [lo, hi]; NaN stays.
+/// e^x for f32 results and |x| <= 700.
 #[inline(always)]
-pub(crate) fn clamp(x: f64, lo: f64, hi: f64) -> f64 {
-    let x = sel(x > hi, hi, x);
-    sel(x < lo, lo, x)
+pub(crate) fn exp_narrow_inner<V: Num<Scalar = f64>>(x: V) -> V {
+    let (n, r) = reduce_f32(x);
+    exp_small_f32(r) * pow2(n)
 }
 
 #[inline(always)]
@@ -87,22 +87,28 @@ pub(crate) fn exp_single<V: Num<Scalar = f32>>(x: V) -> V {
 
 kernel_of_num!(Exp, f64: exp_wide, f32: exp_single);
 
+/// x = n + f with a whole n.
 #[inline(always)]
-fn exp2_wide(x: f64) -> f64 {
-    let x = clamp(x, -1080.0, 1080.0);
-    let n = (x + MAGIC) - MAGIC;
-    let f = x - n;
-    let r = f * LN2_HI;
-    let lo = f.mul_add(LN2_LO, f.mul_add(LN2_HI, -r));
-    let (h, l) = exp_small(r, lo);
-    scale2(h + l, n)
+pub(crate) fn whole_and_rest<V: Num<Scalar = f64>>(x: V) -> (V, V) {
+    let magic = x.lit(MAGIC);
+    let n = (x + magic) - magic;
+    (n, x - n)
 }
 
 #[inline(always)]
-fn exp2_narrow(x: f64) -> f64 {
-    let x = clamp(x, -300.0, 300.0);
-    let n = (x + MAGIC) - MAGIC;
-    exp_small_f32((x - n) * LN2_HI) * pow2(n)
+pub(crate) fn exp2_wide<V: Num<Scalar = f64>>(x: V) -> V {
+    let (n, f) = whole_and_rest(clamp(x, -1080.0, 1080.0));
+    let ln2 = x.lit(LN2_HI);
+    let r = f * ln2;
+    let lo = f.mul_add(x.lit(LN2_LO), f.mul_sub(ln2, r));
+    let (h, l) = exp_small(r, lo);
+    (h + l).scale2(n)
+}
+
+#[inline(always)]
+pub(crate) fn exp2_narrow<V: Num<Scalar = f64>>(x: V) -> V {
+    let (n, f) = whole_and_rest(clamp(x, -300.0, 300.0));
+    exp_small_f32(f * x.lit(LN2_HI)) * pow2(n)
 }
 
 kernel1!(Exp2, f64: exp2_wide, f32: exp2_narrow);
@@ -110,31 +116,28 @@ kernel1!(Exp2, f64: exp2_wide, f32: exp2_narrow);
 /// 2^n e^r - 1 = (2^n - 1) + 2^n r + 2^n r^2/2 + ..., the first three terms summed without error since the result may
 /// be a quarter of them; at half size so that n = 1024 does not overflow.
 #[inline(always)]
-fn expm1_wide(x: f64) -> f64 {
+pub(crate) fn expm1_wide<V: Num<Scalar = f64>>(x: V) -> V {
     let (n, r, lo) = reduce(clamp(x, -60.0, 750.0));
     let z = r * r;
-    let z_lo = r.mul_add(r, -z);
+    let z_lo = r.mul_sub(r, z);
     let odd = (z * r).mul_add(poly(z, &EXP_ODD), lo.mul_add(r, lo));
-    let rest = (z * z).mul_add(poly(z, &EXP_EVEN), z_lo.mul_add(0.5, odd));
-    let n = sel(n > 1024.0, 1024.0, n);
-    let p = pow2(n - 1.0);
-    let (a, b) = two_sum(p, -0.5);
+    let rest = (z * z).mul_add(poly(z, &EXP_EVEN), z_lo.mul_add(half(x), odd));
+    let p = pow2(n.at_most(x.lit(1024.0)) - one(x));
+    let (a, b) = two_difference(p, half(x));
     let (s, e) = two_sum(a, p * r);
-    let (s, f) = two_sum(s, (0.5 * p) * z);
-    let y = 2.0 * (s + ((e + f) + p.mul_add(rest, b)));
-    let y = sel(x.abs() < f64::EPSILON / 4.0, x, y);
-    sel(x > 710.0, f64::INFINITY, y)
+    let (s, f) = two_sum(s, (half(x) * p) * z);
+    let y = two(x) * (s + ((e + f) + p.mul_add(rest, b)));
+    let y = V::select(x.abs().less(x.lit(f64::EPSILON / 4.0)), x, y);
+    V::select(x.lit(710.0).less(x), x.lit(f64::INFINITY), y)
 }
 
 #[inline(always)]
-fn expm1_narrow(x: f64) -> f64 {
-    let c = clamp(x, -60.0, 200.0);
-    let n = c.mul_add(LOG2E_HI, MAGIC) - MAGIC;
-    let r = n.mul_add(-LN2_HI, c);
+pub(crate) fn expm1_narrow<V: Num<Scalar = f64>>(x: V) -> V {
+    let (n, r) = reduce_f32(clamp(x, -60.0, 200.0));
     let z = r * r;
     let m = (z * r).mul_add(poly(z, &EXP_ODD_F32), z.mul_add(poly(z, &EXP_EVEN_F32), r));
     let p = pow2(n);
-    sel(x.abs() < 1e-20, x, p.mul_add(m, p - 1.0))
+    V::select(x.abs().less(x.lit(1e-20)), x, p.mul_add(m, p - one(x)))
 }
 
 kernel1!(Expm1, f64: expm1_wide, f32: expm1_narrow);
@@ -156,26 +159,26 @@ kernel_of_num!(Sigmoid, sigmoid);
 
 /// max(x, 0) + log(1 + e^-|x|); below -40 it is e^x to the last bit.
 #[inline(always)]
-fn softplus_wide(x: f64) -> f64 {
-    let (n, r, lo) = reduce(clamp(-x.abs(), -750.0, 0.0));
+pub(crate) fn softplus_wide<V: Num<Scalar = f64>>(x: V) -> V {
+    let (n, r, lo) = reduce(clamp(opposite(x.abs()), -750.0, 0.0));
     let (h, l) = exp_small(r, lo);
-    let p = pow2(sel(n < -200.0, -200.0, n));
+    let p = pow2(n.at_least(x.lit(-200.0)));
     let (a, b) = ln_1p(h * p, l * p);
-    let base = sel(x > 0.0, x, 0.0);
+    let base = V::select(zero(x).less(x), x, zero(x));
     let (s, e) = two_sum(base, a);
     let y = s + (e + b);
-    let y = sel(x < -40.0, scale2(h + l, n), y);
-    let y = sel(x > 800.0, x, y);
-    sel(x.is_nan(), x, y)
+    let y = V::select(x.less(x.lit(-40.0)), (h + l).scale2(n), y);
+    let y = V::select(x.lit(800.0).less(x), x, y);
+    unless_nan(x, y)
 }
 
 #[inline(always)]
-fn softplus_narrow(x: f64) -> f64 {
-    let e = exp_narrow_inner(clamp(-x.abs(), -200.0, 0.0));
-    let u = 1.0 + e;
-    let c = e - (u - 1.0);
-    let y = sel(x > 0.0, x, 0.0) + (ln_f32_parts(u) + c / u);
-    sel(x.is_nan(), x, y)
+pub(crate) fn softplus_narrow<V: Num<Scalar = f64>>(x: V) -> V {
+    let e = exp_narrow_inner(clamp(opposite(x.abs()), -200.0, 0.0));
+    let u = one(x) + e;
+    let c = e - (u - one(x));
+    let y = V::select(zero(x).less(x), x, zero(x)) + (ln_f32_parts(u) + c / u);
+    unless_nan(x, y)
 }
 
 kernel1!(Softplus, f64: softplus_wide, f32: softplus_narrow);

@@ -1,9 +1,9 @@
-//! Functions as the operations they consist of, for the code generator. In: a function and something that stands for its argument; out:
-//! what its kernel makes of it, or nothing for functions whose kernel is not written over [`Num`].
+//! Functions as the operations they consist of, for the code generator. In: a function and something that stands for its arguments; out:
+//! what its kernel makes of them, or nothing for functions whose kernel is not written over [`Num`].
 //! Invariant: the same kernel runs in the loops, so the bits agree, NaNs apart.
 
-use crate::num::Num;
-use crate::{COS, EXP, SIGMOID, SIN, TANH, Unary, exp, hyperbolic, trig};
+use crate::num::{Num, Single};
+use crate::{Binary, Unary, erf, exp, hyperbolic, inverse_trig, log, pow, root, trig};
 
 /// A function's value, and where it is not to be trusted because the kernel has a slow path.
 pub struct Expanded<V: Num> {
@@ -21,12 +21,48 @@ fn within<V: Num>(value: V, x: V, limit: V) -> Option<Expanded<V>> {
     Some(Expanded { value, rare: Some(limit.less(x.abs())) })
 }
 
+/// Functions of one argument whose f32 kernel computes in f64: a table of function, kernel in f64, kernel for f32 results.
+macro_rules! functions {
+    ($($function:ident: $wide:path, $narrow:path;)*) => {
+        fn plain_wide<V: Num<Scalar = f64>>(f: &'static Unary, x: V) -> Option<Expanded<V>> {
+            $(if std::ptr::eq(f, &crate::$function) {
+                return always($wide(x));
+            })*
+            None
+        }
+
+        fn plain_single<V: Single>(f: &'static Unary, x: V) -> Option<Expanded<V>> {
+            $(if std::ptr::eq(f, &crate::$function) {
+                return always(V::narrow($narrow(x.widen())));
+            })*
+            None
+        }
+    };
+}
+
+functions! {
+    LOG: log::log_wide, log::log_narrow;
+    LOG2: log::log2_wide, log::log2_narrow;
+    LOG10: log::log10_wide, log::log10_narrow;
+    LOG1P: log::log1p_wide, log::log1p_narrow;
+    EXP2: exp::exp2_wide, exp::exp2_narrow;
+    EXPM1: exp::expm1_wide, exp::expm1_narrow;
+    SOFTPLUS: exp::softplus_wide, exp::softplus_narrow;
+    SINH: hyperbolic::sinh_wide, hyperbolic::sinh_narrow;
+    COSH: hyperbolic::cosh_wide, hyperbolic::cosh_narrow;
+    ATAN: inverse_trig::atan_wide, inverse_trig::atan_narrow;
+    ASIN: inverse_trig::asin_wide, inverse_trig::asin_narrow;
+    ACOS: inverse_trig::acos_wide, inverse_trig::acos_narrow;
+    ERF: erf::erf_wide, erf::erf_narrow;
+    CBRT: root::cbrt_wide, root::cbrt_narrow;
+}
+
 /// Functions whose kernel is the same for both types.
 fn either<V: Num>(f: &'static Unary, x: V) -> Option<Expanded<V>> {
     let is = |g: &'static Unary| std::ptr::eq(f, g);
     match () {
-        () if is(&TANH) => always(hyperbolic::tanh(x)),
-        () if is(&SIGMOID) => always(exp::sigmoid(x)),
+        () if is(&crate::TANH) => always(hyperbolic::tanh(x)),
+        () if is(&crate::SIGMOID) => always(exp::sigmoid(x)),
         () => None,
     }
 }
@@ -35,20 +71,53 @@ fn either<V: Num>(f: &'static Unary, x: V) -> Option<Expanded<V>> {
 pub fn wide<V: Num<Scalar = f64>>(f: &'static Unary, x: V) -> Option<Expanded<V>> {
     let is = |g: &'static Unary| std::ptr::eq(f, g);
     match () {
-        () if is(&EXP) => always(exp::exp_wide(x)),
-        () if is(&SIN) => within(trig::sin_wide(x), x, x.lit(trig::LIMIT)),
-        () if is(&COS) => within(trig::cos_wide(x), x, x.lit(trig::LIMIT)),
-        () => either(f, x),
+        () if is(&crate::EXP) => always(exp::exp_wide(x)),
+        () if is(&crate::SIN) => within(trig::sin_wide(x), x, x.lit(trig::LIMIT)),
+        () if is(&crate::COS) => within(trig::cos_wide(x), x, x.lit(trig::LIMIT)),
+        () if is(&crate::TAN) => within(trig::tan_wide(x), x, x.lit(trig::LIMIT)),
+        () => either(f, x).or_else(|| plain_wide(f, x)),
     }
 }
 
 /// A function of an f32.
-pub fn single<V: Num<Scalar = f32>>(f: &'static Unary, x: V) -> Option<Expanded<V>> {
+pub fn single<V: Single>(f: &'static Unary, x: V) -> Option<Expanded<V>> {
     let is = |g: &'static Unary| std::ptr::eq(f, g);
     match () {
-        () if is(&EXP) => always(exp::exp_single(x)),
-        () if is(&SIN) => within(trig::sin_single(x), x, x.lit(trig::LIMIT_SINGLE)),
-        () if is(&COS) => within(trig::cos_single(x), x, x.lit(trig::LIMIT_SINGLE)),
-        () => either(f, x),
+        () if is(&crate::EXP) => always(exp::exp_single(x)),
+        () if is(&crate::SIN) => within(trig::sin_single(x), x, x.lit(trig::LIMIT_SINGLE)),
+        () if is(&crate::COS) => within(trig::cos_single(x), x, x.lit(trig::LIMIT_SINGLE)),
+        () if is(&crate::TAN) => within(V::narrow(trig::tan_narrow(x.widen())), x, x.lit(trig::LIMIT as f32)),
+        () => either(f, x).or_else(|| plain_single(f, x)),
+    }
+}
+
+/// A function of two f64.
+pub fn wide_pair<V: Num<Scalar = f64>>(f: &'static Binary, x: V, y: V) -> Option<Expanded<V>> {
+    let is = |g: &'static Binary| std::ptr::eq(f, g);
+    let rare = |value: V, rare: V::Mask| Some(Expanded { value, rare: Some(rare) });
+    match () {
+        () if is(&crate::POW) => rare(pow::pow_wide(x, y), pow::pow_rare(x, y, x.lit(f64::INFINITY))),
+        () if is(&crate::ATAN2) => {
+            let limits = (x.lit(inverse_trig::ATAN2_LOW), x.lit(inverse_trig::ATAN2_HIGH));
+            rare(inverse_trig::atan2_wide(x, y), inverse_trig::atan2_rare(x, y, limits.0, limits.1))
+        }
+        () if is(&crate::LOG_BASE) => always(log::log_base_wide(x, y)),
+        () => None,
+    }
+}
+
+/// A function of two f32.
+pub fn single_pair<V: Single>(f: &'static Binary, x: V, y: V) -> Option<Expanded<V>> {
+    let is = |g: &'static Binary| std::ptr::eq(f, g);
+    let rare = |value: V, rare: V::Mask| Some(Expanded { value, rare: Some(rare) });
+    let infinity = x.lit(f32::INFINITY);
+    match () {
+        () if is(&crate::POW) => rare(V::narrow(pow::pow_narrow(x.widen(), y.widen())), pow::pow_rare(x, y, infinity)),
+        () if is(&crate::ATAN2) => {
+            let value = V::narrow(inverse_trig::atan2_narrow(x.widen(), y.widen()));
+            rare(value, inverse_trig::atan2_rare(x, y, x.lit(0.0), infinity))
+        }
+        () if is(&crate::LOG_BASE) => always(V::narrow(log::log_base_narrow(x.widen(), y.widen()))),
+        () => None,
     }
 }

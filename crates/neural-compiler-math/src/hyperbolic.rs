@@ -8,12 +8,11 @@
 //! two pairs: 0.8 ULP, and above 5, where they would differ too little, it is 1 - e^-x/cosh(x). Beyond n = 200 the
 //! power of two is put on at the end, so only true overflow overflows. tanh of an f32 is the same kernel in f32: 0.8 ULP.
 
-use crate::bits::{poly, pow2, scale2, sign_bit, xor_sign};
 use crate::coefficients::*;
 use crate::dd::{divided_by, fast_two_sum, two_prod};
 use crate::dispatch::{kernel_of_num, kernel1};
-use crate::exp::{clamp, even_odd, reduce};
-use crate::num::{Layout, Num, one, sign_of, two, zero};
+use crate::exp::{even_odd, reduce, reduce_f32};
+use crate::num::{Layout, Num, clamp, one, poly, pow2, sign_of, two, zero};
 
 /// (sinh, cosh) of x in [0, 720] as two words each, divided by 2^(the third value); and e^-x in plain f64.
 #[inline(always)]
@@ -36,15 +35,15 @@ fn sinh_cosh<V: Num>(x: V) -> ((V, V), (V, V), V, V) {
 }
 
 #[inline(always)]
-fn sinh_wide(x: f64) -> f64 {
+pub(crate) fn sinh_wide<V: Num<Scalar = f64>>(x: V) -> V {
     let (s, _, n, _) = sinh_cosh(clamp(x.abs(), 0.0, 720.0));
-    xor_sign(scale2(s.0 + s.1, n), sign_bit(x))
+    (s.0 + s.1).scale2(n).xor_bits(sign_of(x))
 }
 
 #[inline(always)]
-fn cosh_wide(x: f64) -> f64 {
+pub(crate) fn cosh_wide<V: Num<Scalar = f64>>(x: V) -> V {
     let (_, c, n, _) = sinh_cosh(clamp(x.abs(), 0.0, 720.0));
-    scale2(c.0 + c.1, n)
+    (c.0 + c.1).scale2(n)
 }
 
 #[inline(always)]
@@ -61,24 +60,23 @@ pub(crate) fn tanh<V: Num>(x: V) -> V {
 
 /// (sinh, cosh) of x in [0, 200] for f32 results.
 #[inline(always)]
-fn sinh_cosh_f32(x: f64) -> (f64, f64) {
-    let n = x.mul_add(LOG2E_HI, crate::bits::MAGIC) - crate::bits::MAGIC;
-    let r = n.mul_add(-LN2_HI, x);
+fn sinh_cosh_f32<V: Num<Scalar = f64>>(x: V) -> (V, V) {
+    let (n, r) = reduce_f32(x);
     let z = r * r;
-    let c = z.mul_add(poly(z, &EXP_EVEN_F32), 1.0);
+    let c = z.mul_add(poly(z, &EXP_EVEN_F32), one(x));
     let s = (z * r).mul_add(poly(z, &EXP_ODD_F32), r);
-    let (up, down) = (pow2(n - 1.0), pow2(-1.0 - n));
+    let (up, down) = (pow2(n - one(x)), pow2(x.lit(-1.0) - n));
     let (a, b) = (up + down, up - down);
     (a.mul_add(s, b * c), a.mul_add(c, b * s))
 }
 
 #[inline(always)]
-fn sinh_narrow(x: f64) -> f64 {
-    xor_sign(sinh_cosh_f32(clamp(x.abs(), 0.0, 200.0)).0, sign_bit(x))
+pub(crate) fn sinh_narrow<V: Num<Scalar = f64>>(x: V) -> V {
+    sinh_cosh_f32(clamp(x.abs(), 0.0, 200.0)).0.xor_bits(sign_of(x))
 }
 
 #[inline(always)]
-fn cosh_narrow(x: f64) -> f64 {
+pub(crate) fn cosh_narrow<V: Num<Scalar = f64>>(x: V) -> V {
     sinh_cosh_f32(clamp(x.abs(), 0.0, 200.0)).1
 }
 

@@ -6,95 +6,115 @@
 //! kept in a second word; asin uses asin(x) = pi/2 - 2 asin(sqrt((1-x)/2)) above 1/2, the square root again
 //! with a second word. The polynomials leave 2^-59 of terms below 6% of the result: 0.7 ULP. f32 runs in f64.
 
-use crate::bits::{poly, sel, sign_bit, xor_sign};
+use crate::bits::{sign_bit, xor_sign};
 use crate::coefficients::*;
-use crate::dd::{fast_two_sum, two_sum};
+use crate::dd::{fast_two_difference, fast_two_sum, two_difference, two_sum};
 use crate::dispatch::{Map2, kernel1};
+use crate::num::{Num, half, one, opposite, poly, sign_of, two, zero};
 
 const TAN_PI_8: f64 = 0.414213562373095;
 const TAN_3PI_8: f64 = 2.414213562373095;
 
-/// base + atan((n)/(d)) for a reduced quotient, all pairs of words; `flip` negates the quotient.
+/// base + atan((n)/(d)) for a reduced quotient, all pairs of words; `flip` has the sign the quotient gets.
 #[inline(always)]
-fn atan_reduced(n: (f64, f64), d: (f64, f64), base: (f64, f64), flip: u64) -> f64 {
-    let inv = 1.0 / d.0;
+fn atan_reduced<V: Num<Scalar = f64>>(n: (V, V), d: (V, V), base: (V, V), flip: V) -> V {
+    let inv = one(flip) / d.0;
     let t = n.0 * inv;
-    let rem = (-t).mul_add(d.0, n.0) + (-t).mul_add(d.1, n.1);
+    let rem = t.neg_mul_add(d.0, n.0) + t.neg_mul_add(d.1, n.1);
     let lo = rem * inv;
     let z = t * t;
-    let corr = (t * z).mul_add(poly(z, &ATAN), (-z).mul_add(lo, lo));
-    let (t, corr) = (xor_sign(t, flip), xor_sign(corr, flip));
+    let corr = (t * z).mul_add(poly(z, &ATAN), z.neg_mul_add(lo, lo));
+    let (t, corr) = (t.xor_bits(flip), corr.xor_bits(flip));
     let (s, e) = fast_two_sum(base.0, t);
     s + (e + (corr + base.1))
 }
 
-/// atan(a/b) for a, b > 0 of moderate size, or pi - atan(a/b) where `left`.
+/// Of three values the one for a quotient a/b up to tan(pi/8), beyond tan(3 pi/8), and between.
 #[inline(always)]
-fn atan_quotient(a: f64, b: f64, left: bool) -> f64 {
-    let low = a <= TAN_PI_8 * b;
-    let high = a > TAN_3PI_8 * b;
-    let (diff, diff_lo) = two_sum(a, -b);
+fn by_range<V: Num<Scalar = f64>>(a: V, b: V) -> impl Fn(V, V, V) -> V {
+    let above = (a.lit(TAN_PI_8) * b).less(a);
+    let high = (a.lit(TAN_3PI_8) * b).less(a);
+    move |low, far, between| V::select(above, V::select(high, far, between), low)
+}
+
+/// atan(a/b) for a, b > 0 of moderate size, or pi - atan(a/b): the angle where the quotient is small, where it is near 1, and the sign it
+/// has.
+#[inline(always)]
+fn atan_quotient<V: Num<Scalar = f64>>(a: V, b: V, none: (V, V), middle: (V, V), flip: V) -> V {
+    let choose = by_range(a, b);
+    let (diff, diff_lo) = two_difference(a, b);
     let (sum, sum_lo) = two_sum(a, b);
-    let n = sel(low, a, sel(high, -b, diff));
-    let d = sel(low, b, sel(high, a, sum));
-    let edge = low || high;
-    let n_lo = sel(edge, 0.0, diff_lo);
-    let d_lo = sel(edge, 0.0, sum_lo);
-    let zero_h = sel(left, PI_HI, 0.0);
-    let zero_l = sel(left, PI_LO, 0.0);
-    let mid_h = sel(left, THREE_PIO4_HI, PIO4_HI);
-    let mid_l = sel(left, THREE_PIO4_LO, PIO4_LO);
-    let base_h = sel(low, zero_h, sel(high, PIO2_HI, mid_h));
-    let base_l = sel(low, zero_l, sel(high, PIO2_LO, mid_l));
-    atan_reduced((n, n_lo), (d, d_lo), (base_h, base_l), (left as u64) << 63)
+    let n = choose(a, opposite(b), diff);
+    let d = choose(b, a, sum);
+    let n_lo = choose(zero(a), zero(a), diff_lo);
+    let d_lo = choose(zero(a), zero(a), sum_lo);
+    let base = (choose(none.0, a.lit(PIO2_HI), middle.0), choose(none.1, a.lit(PIO2_LO), middle.1));
+    atan_reduced((n, n_lo), (d, d_lo), base, flip)
 }
 
 #[inline(always)]
-fn atan_wide(x: f64) -> f64 {
-    let a = x.abs();
+pub(crate) fn atan_wide<V: Num<Scalar = f64>>(x: V) -> V {
     // beyond 2^60 the result is pi/2 to the last bit
-    let a = sel(a > 1152921504606846976.0, 1152921504606846976.0, a);
-    xor_sign(atan_quotient(a, 1.0, false), sign_bit(x))
+    let a = x.abs().at_most(x.lit(1152921504606846976.0));
+    let none = (zero(x), zero(x));
+    atan_quotient(a, one(x), none, (x.lit(PIO4_HI), x.lit(PIO4_LO)), zero(x)).xor_bits(sign_of(x))
 }
 
 /// atan(a/b), a, b >= 0 not both zero, for f32 results; finite.
 #[inline(always)]
-fn atan_quotient_f32(a: f64, b: f64) -> f64 {
-    let low = a <= TAN_PI_8 * b;
-    let high = a > TAN_3PI_8 * b;
-    let n = sel(low, a, sel(high, -b, a - b));
-    let d = sel(low, b, sel(high, a, a + b));
-    let t = n / d;
+fn atan_quotient_f32<V: Num<Scalar = f64>>(a: V, b: V) -> V {
+    let choose = by_range(a, b);
+    let t = choose(a, opposite(b), a - b) / choose(b, a, a + b);
     let z = t * t;
     let y = (t * z).mul_add(poly(z, &ATAN_F32), t);
-    y + sel(low, 0.0, sel(high, PIO2_HI, PIO4_HI))
+    y + choose(zero(a), a.lit(PIO2_HI), a.lit(PIO4_HI))
 }
 
 #[inline(always)]
-fn atan_narrow(x: f64) -> f64 {
-    xor_sign(atan_quotient_f32(x.abs(), 1.0), sign_bit(x))
+pub(crate) fn atan_narrow<V: Num<Scalar = f64>>(x: V) -> V {
+    atan_quotient_f32(x.abs(), one(x)).xor_bits(sign_of(x))
 }
 
 kernel1!(Atan, f64: atan_wide, f32: atan_narrow);
 
+/// The angle of a point whose numbers are of moderate size.
+#[inline(always)]
+pub(crate) fn atan2_wide<V: Num<Scalar = f64>>(y: V, x: V) -> V {
+    let left = x.less(zero(x));
+    let pick = |yes: f64, no: f64| V::select(left, x.lit(yes), x.lit(no));
+    let none = (pick(PI_HI, 0.0), pick(PI_LO, 0.0));
+    let middle = (pick(THREE_PIO4_HI, PIO4_HI), pick(THREE_PIO4_LO, PIO4_LO));
+    atan_quotient(y.abs(), x.abs(), none, middle, pick(-0.0, 0.0)).xor_bits(sign_of(y))
+}
+
+#[inline(always)]
+pub(crate) fn atan2_narrow<V: Num<Scalar = f64>>(y: V, x: V) -> V {
+    let t = atan_quotient_f32(y.abs(), x.abs());
+    V::select(x.less(zero(x)), x.lit(PI_HI) - t, t).xor_bits(sign_of(y))
+}
+
+/// Where a number is not between the limits: the slow path decides.
+#[inline(always)]
+pub(crate) fn atan2_rare<V: Num>(y: V, x: V, low: V, high: V) -> V::Mask {
+    let between = |v: V| V::both(low.less(v.abs()), v.abs().less(high));
+    V::not(V::both(between(y), between(x)))
+}
+
 /// The angle of the point (x, y).
 pub(crate) struct Atan2;
 
-const ATAN2_LOW: f64 = f64::from_bits((1023 - 500) << 52);
-const ATAN2_HIGH: f64 = f64::from_bits((1023 + 500) << 52);
+pub(crate) const ATAN2_LOW: f64 = f64::from_bits((1023 - 500) << 52);
+pub(crate) const ATAN2_HIGH: f64 = f64::from_bits((1023 + 500) << 52);
 
 impl Map2<f64> for Atan2 {
     #[inline(always)]
     fn fast(y: f64, x: f64) -> f64 {
-        xor_sign(atan_quotient(y.abs(), x.abs(), x < 0.0), sign_bit(y))
+        atan2_wide(y, x)
     }
 
     #[inline(always)]
     fn rare(y: f64, x: f64) -> bool {
-        let (a, b) = (y.abs(), x.abs());
-        let range = ATAN2_LOW..=ATAN2_HIGH;
-        let usual = range.contains(&a) & range.contains(&b);
-        !usual
+        atan2_rare(y, x, ATAN2_LOW, ATAN2_HIGH)
     }
 
     #[inline(never)]
@@ -118,7 +138,7 @@ impl Map2<f64> for Atan2 {
                 if left { PI_HI } else { a / b }
             } else {
                 let down = -exponent(a);
-                atan_quotient(ldexp(a, down), ldexp(b, down), left)
+                atan2_wide(ldexp(a, down), ldexp(if left { -b } else { b }, down))
             }
         };
         xor_sign(angle, sign_bit(y))
@@ -141,16 +161,12 @@ fn ldexp(x: f64, n: i32) -> f64 {
 impl Map2<f32> for Atan2 {
     #[inline(always)]
     fn fast(y: f32, x: f32) -> f32 {
-        let (a, b) = ((y as f64).abs(), (x as f64).abs());
-        let t = atan_quotient_f32(a, b);
-        xor_sign(sel(x < 0.0, PI_HI - t, t), sign_bit(y as f64)) as f32
+        atan2_narrow(f64::from(y), f64::from(x)) as f32
     }
 
     #[inline(always)]
     fn rare(y: f32, x: f32) -> bool {
-        let (a, b) = (y.abs(), x.abs());
-        let usual = (a > 0.0) & (a < f32::INFINITY) & (b > 0.0) & (b < f32::INFINITY);
-        !usual
+        atan2_rare(y, x, 0.0, f32::INFINITY)
     }
 
     #[inline(always)]
@@ -159,64 +175,68 @@ impl Map2<f32> for Atan2 {
     }
 }
 
-/// (s, second word of s, s^3 P(s^2)) with asin(a) or its reflection = s + ..., and whether it was reflected.
+/// (whether it was reflected, s, s^3 P(s^2) and the second word of s) with asin(a) or its reflection = s + ...
 #[inline(always)]
-fn asin_parts(a: f64) -> (bool, f64, f64) {
-    let big = a >= 0.5;
-    let z = sel(big, (1.0 - a) * 0.5, a * a);
+fn asin_parts<V: Num<Scalar = f64>>(a: V) -> (V::Mask, V, V) {
+    let small = a.less(half(a));
+    let z = V::select(small, a * a, (one(a) - a) * half(a));
     let root = z.sqrt();
-    let root_lo = sel(root > 0.0, (-root).mul_add(root, z) / (2.0 * root), 0.0);
-    let s = sel(big, root, a);
-    let lo = sel(big, root_lo, 0.0);
-    (big, s, (s * z).mul_add(poly(z, &ASIN), lo))
+    let root_lo = V::select(zero(a).less(root), root.neg_mul_add(root, z) / (two(a) * root), zero(a));
+    let s = V::select(small, a, root);
+    let lo = V::select(small, zero(a), root_lo);
+    (small, s, (s * z).mul_add(poly(z, &ASIN), lo))
+}
+
+/// NaN outside [-1, 1].
+#[inline(always)]
+fn inside<V: Num<Scalar = f64>>(x: V, y: V) -> V {
+    V::select(one(x).less(x.abs()), x.lit(f64::NAN), y)
 }
 
 #[inline(always)]
-fn asin_wide(x: f64) -> f64 {
-    let a = x.abs();
-    let (big, s, c) = asin_parts(a);
-    let (h, e) = fast_two_sum(PIO2_HI, -2.0 * s);
-    let reflected = h + (e + (-2.0f64).mul_add(c, PIO2_LO));
-    let y = sel(big, reflected, s + c);
-    let y = sel(a > 1.0, f64::NAN, y);
-    xor_sign(y, sign_bit(x))
+pub(crate) fn asin_wide<V: Num<Scalar = f64>>(x: V) -> V {
+    let (small, s, c) = asin_parts(x.abs());
+    let (h, e) = fast_two_difference(x.lit(PIO2_HI), two(x) * s);
+    let reflected = h + (e + c.mul_add(x.lit(-2.0), x.lit(PIO2_LO)));
+    inside(x, V::select(small, s + c, reflected)).xor_bits(sign_of(x))
+}
+
+/// What acos is made of: |x| < 1/2: pi/2 - asin(x); x <= -1/2: pi - 2 asin(..); x >= 1/2: 2 asin(..). The angle's words and the factor.
+#[inline(always)]
+fn acos_base<V: Num<Scalar = f64>>(x: V, small: V::Mask) -> ((V, V), V) {
+    let negative = x.less(zero(x));
+    let pick = |yes: f64, no: f64| V::select(negative, x.lit(yes), x.lit(no));
+    let word = |pi: f64, half_pi: f64| V::select(small, x.lit(half_pi), pick(pi, 0.0));
+    ((word(PI_HI, PIO2_HI), word(PI_LO, PIO2_LO)), V::select(small, pick(1.0, -1.0), pick(-2.0, 2.0)))
 }
 
 #[inline(always)]
-fn acos_wide(x: f64) -> f64 {
-    let a = x.abs();
-    let (big, s, c) = asin_parts(a);
-    let negative = x < 0.0;
-    // |x| < 1/2: pi/2 - asin(x); x <= -1/2: pi - 2(s + c); x >= 1/2: 2(s + c)
-    let base_h = sel(big, sel(negative, PI_HI, 0.0), PIO2_HI);
-    let base_l = sel(big, sel(negative, PI_LO, 0.0), PIO2_LO);
-    let factor = sel(big, 2.0, -1.0) * sel(negative, -1.0, 1.0);
-    let (h, e) = fast_two_sum(base_h, factor * s);
-    let y = h + (e + factor.mul_add(c, base_l));
-    sel(a > 1.0, f64::NAN, y)
+pub(crate) fn acos_wide<V: Num<Scalar = f64>>(x: V) -> V {
+    let (small, s, c) = asin_parts(x.abs());
+    let (base, factor) = acos_base(x, small);
+    let (h, e) = fast_two_sum(base.0, factor * s);
+    inside(x, h + (e + factor.mul_add(c, base.1)))
 }
 
 #[inline(always)]
-fn asin_parts_f32(a: f64) -> (bool, f64) {
-    let big = a >= 0.5;
-    let z = sel(big, (1.0 - a) * 0.5, a * a);
-    let s = sel(big, z.sqrt(), a);
-    (big, (s * z).mul_add(poly(z, &ASIN_F32), s))
+fn asin_parts_f32<V: Num<Scalar = f64>>(a: V) -> (V::Mask, V) {
+    let small = a.less(half(a));
+    let z = V::select(small, a * a, (one(a) - a) * half(a));
+    let s = V::select(small, a, z.sqrt());
+    (small, (s * z).mul_add(poly(z, &ASIN_F32), s))
 }
 
 #[inline(always)]
-fn asin_narrow(x: f64) -> f64 {
-    let (big, s) = asin_parts_f32(x.abs());
-    xor_sign(sel(big, (-2.0f64).mul_add(s, PIO2_HI), s), sign_bit(x))
+pub(crate) fn asin_narrow<V: Num<Scalar = f64>>(x: V) -> V {
+    let (small, s) = asin_parts_f32(x.abs());
+    V::select(small, s, s.mul_add(x.lit(-2.0), x.lit(PIO2_HI))).xor_bits(sign_of(x))
 }
 
 #[inline(always)]
-fn acos_narrow(x: f64) -> f64 {
-    let (big, s) = asin_parts_f32(x.abs());
-    let negative = x < 0.0;
-    let base = sel(big, sel(negative, PI_HI, 0.0), PIO2_HI);
-    let factor = sel(big, 2.0, -1.0) * sel(negative, -1.0, 1.0);
-    factor.mul_add(s, base)
+pub(crate) fn acos_narrow<V: Num<Scalar = f64>>(x: V) -> V {
+    let (small, s) = asin_parts_f32(x.abs());
+    let (base, factor) = acos_base(x, small);
+    factor.mul_add(s, base.0)
 }
 
 kernel1!(Asin, f64: asin_wide, f32: asin_narrow);

@@ -32,6 +32,14 @@ pub trait Num: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Sel
     fn equal(self, b: Self) -> Self::Mask;
     /// `yes` where the mask holds, else `no`.
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
+    /// Where both hold.
+    fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    /// Where it does not hold.
+    fn not(mask: Self::Mask) -> Self::Mask;
+    /// Square root.
+    fn sqrt(self) -> Self;
+    /// Largest whole number not above.
+    fn floor(self) -> Self;
     /// The limit where it is below, else the number; NaN stays.
     fn at_most(self, limit: Self) -> Self;
     /// The limit where it is above, else the number; NaN stays.
@@ -52,6 +60,30 @@ pub trait Num: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Sel
     fn high_bit(self) -> Self::Mask;
     /// `self * 2^n` for a number of moderate size and a whole `n`, rounded once.
     fn scale2(self, n: Self) -> Self;
+}
+
+/// An f32 whose kernels may compute in f64 inside.
+pub trait Single: Num<Scalar = f32> {
+    /// The same number in f64.
+    type Wide: Num<Scalar = f64>;
+
+    /// The number in f64, exactly.
+    fn widen(self) -> Self::Wide;
+    /// Rounded to f32.
+    fn narrow(wide: Self::Wide) -> Self;
+}
+
+impl Single for f32 {
+    type Wide = f64;
+
+    #[inline(always)]
+    fn widen(self) -> f64 {
+        f64::from(self)
+    }
+    #[inline(always)]
+    fn narrow(wide: f64) -> f32 {
+        wide as f32
+    }
 }
 
 /// A number type: its bits, and the constants of kernels that are written once for both types.
@@ -121,6 +153,22 @@ macro_rules! number {
             #[inline(always)]
             fn select(mask: bool, yes: $type, no: $type) -> $type {
                 if mask { yes } else { no }
+            }
+            #[inline(always)]
+            fn both(a: bool, b: bool) -> bool {
+                a & b
+            }
+            #[inline(always)]
+            fn not(mask: bool) -> bool {
+                !mask
+            }
+            #[inline(always)]
+            fn sqrt(self) -> $type {
+                $type::sqrt(self)
+            }
+            #[inline(always)]
+            fn floor(self) -> $type {
+                $type::floor(self)
             }
             #[inline(always)]
             fn at_most(self, limit: $type) -> $type {
@@ -239,6 +287,24 @@ pub fn scaled<V: Num>(y: V, n: V) -> V {
 #[inline(always)]
 pub(crate) fn sign_of<V: Num>(x: V) -> V {
     x.and_bits(x.lit_bits(1 << (V::Scalar::BITS - 1)))
+}
+
+/// The opposite number.
+#[inline(always)]
+pub(crate) fn opposite<V: Num>(x: V) -> V {
+    x.xor_bits(x.lit_bits(1 << (V::Scalar::BITS - 1)))
+}
+
+/// `y` where `x` is a number, else `x`.
+#[inline(always)]
+pub(crate) fn unless_nan<V: Num>(x: V, y: V) -> V {
+    V::select(x.equal(x), y, x)
+}
+
+/// x limited to [lo, hi]; NaN stays.
+#[inline(always)]
+pub(crate) fn clamp<V: Num>(x: V, lo: V::Scalar, hi: V::Scalar) -> V {
+    x.at_most(x.lit(hi)).at_least(x.lit(lo))
 }
 
 /// Polynomial by Horner's rule with fused steps, lowest coefficient first.

@@ -5,57 +5,60 @@
 //! cbrt: |x| = 8^q m, 1 <= m < 8; a polynomial starts w = m^(-1/3) at 2^-7, two fourth-order steps bring it to
 //! 2^-52, and y = m w^2 gets a last correction from the exact residual m - y^3.
 
-use crate::bits::{MAGIC, poly, pow2, sel, sign_bit, xor_sign};
+use crate::bits::MAGIC;
 use crate::coefficients::CBRT;
 use crate::dd::two_prod;
 use crate::dispatch::{Map1, kernel1};
+use crate::num::{Num, one, poly, pow2, sign_of, zero};
 
 /// (q, m, w): |x| = 8^q m and w = m^(-1/3) within 2^-28 (or 2^-52 after a second step).
 #[inline(always)]
-fn start(a: f64) -> (f64, f64, f64) {
-    let tiny = a < f64::MIN_POSITIVE;
-    let a = sel(tiny, a * 18014398509481984.0, a);
-    let bits = a.to_bits();
-    let k = f64::from_bits((bits >> 52) | 0x4330_0000_0000_0000) - (4503599627370496.0 + 1023.0);
-    let q = (k - 1.0).mul_add(1.0 / 3.0, MAGIC) - MAGIC;
-    let m = f64::from_bits((bits & ((1 << 52) - 1)) | (1023 << 52)) * pow2((-3.0f64).mul_add(q, k));
+fn start<V: Num<Scalar = f64>>(a: V) -> (V, V, V) {
+    let tiny = a.less(a.lit(f64::MIN_POSITIVE));
+    let a = V::select(tiny, a * a.lit(18014398509481984.0), a);
+    let k = a.shift_right(52).or_bits(a.lit_bits(0x4330_0000_0000_0000)) - a.lit(4503599627370496.0 + 1023.0);
+    let magic = a.lit(MAGIC);
+    let q = (k - one(a)).mul_add(a.lit(1.0 / 3.0), magic) - magic;
+    let digits = a.and_bits(a.lit_bits((1 << 52) - 1)).or_bits(one(a));
+    let m = digits * pow2(q.mul_add(a.lit(-3.0), k));
     let w = step(m, poly(m, &CBRT));
-    (sel(tiny, q - 18.0, q), m, w)
+    (V::select(tiny, q - a.lit(18.0), q), m, w)
 }
 
 /// One fourth-order step towards m^(-1/3).
 #[inline(always)]
-fn step(m: f64, w: f64) -> f64 {
-    let e = (-(m * w)).mul_add(w * w, 1.0);
+fn step<V: Num<Scalar = f64>>(m: V, w: V) -> V {
+    let e = (m * w).neg_mul_add(w * w, one(m));
     let p = poly(e, &[1.0 / 3.0, 2.0 / 9.0, 14.0 / 81.0]);
     (w * e).mul_add(p, w)
 }
 
 /// 0, infinity and NaN are their own cube roots.
 #[inline(always)]
-fn edges(x: f64, y: f64) -> f64 {
+fn edges<V: Num<Scalar = f64>>(x: V, y: V) -> V {
     let a = x.abs();
-    sel(a > 0.0 && a < f64::INFINITY, xor_sign(y, sign_bit(x)), x)
+    let usual = V::both(zero(a).less(a), a.less(a.lit(f64::INFINITY)));
+    V::select(usual, y.xor_bits(sign_of(x)), x)
 }
 
 #[inline(always)]
-fn cbrt_wide(x: f64) -> f64 {
+pub(crate) fn cbrt_wide<V: Num<Scalar = f64>>(x: V) -> V {
     let (q, m, w) = start(x.abs());
     let w = step(m, w);
     let y = m * (w * w);
     let (s, s_lo) = two_prod(y, y);
     let (c, c_lo) = two_prod(s, y);
     let rem = (m - c) - s_lo.mul_add(y, c_lo);
-    let y = (rem * (w * w)).mul_add(1.0 / 3.0, y);
+    let y = (rem * (w * w)).mul_add(x.lit(1.0 / 3.0), y);
     edges(x, y * pow2(q))
 }
 
 #[inline(always)]
-fn cbrt_narrow(x: f64) -> f64 {
+pub(crate) fn cbrt_narrow<V: Num<Scalar = f64>>(x: V) -> V {
     let (q, m, w) = start(x.abs());
     let y = m * (w * w);
-    let rem = (-(y * y)).mul_add(y, m);
-    let y = (rem * (w * w)).mul_add(1.0 / 3.0, y);
+    let rem = (y * y).neg_mul_add(y, m);
+    let y = (rem * (w * w)).mul_add(x.lit(1.0 / 3.0), y);
     edges(x, y * pow2(q))
 }
 

@@ -9,11 +9,11 @@
 //! rounded, up to three times: 0.76 ULP; tan divides two such pairs: 0.95 ULP. The sine and the cosine of an f32
 //! are computed in f32, 0.8 ULP, up to 6433, beyond that and for tan in f64: 0.501 ULP.
 
-use crate::bits::{MAGIC, poly, sel, sign_bit, xor_sign};
+use crate::bits::MAGIC;
 use crate::coefficients::*;
 use crate::dd::{divided, fast_two_sum, two_difference, two_prod};
 use crate::dispatch::Map1;
-use crate::num::{Layout, Num, sign_of};
+use crate::num::{Layout, Num, poly, sign_of};
 
 /// Arguments above this take the slow path.
 pub(crate) const LIMIT: f64 = 1073741824.0;
@@ -146,7 +146,7 @@ fn cos_parts_single<V: Num<Scalar = f32>>(r: V, lo: V) -> (V, V) {
 #[inline(always)]
 fn in_quadrant<V: Num>(q: V, sine: (V, V), cosine: (V, V), sign: V) -> V {
     let bits = V::Scalar::BITS;
-    let odd = q.shift_left(bits - 1).high_bit();
+    let odd = odd(q);
     let y = V::select(odd, cosine.0, sine.0) + V::select(odd, cosine.1, sine.1);
     let flip = q.shift_left(bits - 2).and_bits(q.lit_bits(1 << (bits - 1)));
     y.xor_bits(flip.xor_bits(sign))
@@ -191,37 +191,48 @@ pub(crate) fn cos_single<V: Num<Scalar = f32>>(x: V) -> V {
     in_quadrant(next_quadrant(q), sin_parts_single(r, lo), cos_parts_single(r, lo), x.lit(0.0))
 }
 
+/// Where the quadrant is odd.
 #[inline(always)]
-fn tan_from(q: f64, r: f64, lo: f64, sign: f64) -> f64 {
+fn odd<V: Num>(q: V) -> V::Mask {
+    q.shift_left(V::Scalar::BITS - 1).high_bit()
+}
+
+#[inline(always)]
+fn tan_from<V: Num<Scalar = f64>>(q: V, r: V, lo: V, sign: V) -> V {
     let (sa, sb) = sin_parts(r, lo);
     let (sa, sb) = fast_two_sum(sa, sb);
     let (ca, cb) = cos_parts(r, lo);
     let (ca, cb) = fast_two_sum(ca, cb);
-    let odd = q.to_bits() & 1 != 0;
-    let n = (sel(odd, ca, sa), sel(odd, cb, sb));
-    let d = (sel(odd, sa, ca), sel(odd, sb, cb));
-    xor_sign(divided(n, d), sign.to_bits() ^ (q.to_bits() << 63))
+    let odd = odd(q);
+    let n = (V::select(odd, ca, sa), V::select(odd, cb, sb));
+    let d = (V::select(odd, sa, ca), V::select(odd, sb, cb));
+    divided(n, d).xor_bits(sign.xor_bits(q.shift_left(63)))
 }
 
-/// Reduction for f32 arguments up to 2^30: r to 2^-53 relative.
+/// Tangent for |x| <= [`LIMIT`].
 #[inline(always)]
-fn reduce_f32(x: f64) -> (u64, f64) {
-    let t = x.mul_add(TWO_OVER_PI_HI, MAGIC);
-    let n = t - MAGIC;
-    (t.to_bits(), (-n).mul_add(PIO2_LO, (-n).mul_add(PIO2_HI, x)))
+pub(crate) fn tan_wide<V: Num<Scalar = f64>>(x: V) -> V {
+    let (q, r, lo) = reduce(x.abs());
+    tan_from(q, r, lo, sign_of(x))
 }
 
+/// The same for f32 results.
 #[inline(always)]
-fn sin_cos_f32(r: f64) -> (f64, f64) {
+pub(crate) fn tan_narrow<V: Num<Scalar = f64>>(x: V) -> V {
+    let a = x.abs();
+    let q = a.mul_add(x.lit(TWO_OVER_PI_HI), x.lit(MAGIC));
+    let n = q - x.lit(MAGIC);
+    let r = n.neg_mul_add(x.lit(PIO2_LO), n.neg_mul_add(x.lit(PIO2_HI), a));
     let z = r * r;
     let s = (z * r).mul_add(poly(z, &SIN_F32), r);
-    let c = (z * z).mul_add(poly(z, &COS_F32), (-0.5f64).mul_add(z, 1.0));
-    (s, c)
+    let c = (z * z).mul_add(poly(z, &COS_F32), z.mul_add(x.lit(-0.5), x.lit(1.0)));
+    let odd = odd(q);
+    (V::select(odd, c, s) / V::select(odd, s, c)).xor_bits(sign_of(x).xor_bits(q.shift_left(63)))
 }
 
 /// A kernel with a slow path for large arguments: what it is made of in f64 and in f32, and from a reduced large argument.
 macro_rules! periodic {
-    ($kernel:ident, f64: $wide:path, f32: $narrow:path, limit of f32: $limit:expr, slow: |$q:ident, $r:ident, $lo:ident, $sign:ident| $slow:expr) => {
+    ($kernel:ident, f64: $wide:path, f32: $narrow:expr, limit of f32: $limit:expr, slow: |$q:ident, $r:ident, $lo:ident, $sign:ident| $slow:expr) => {
         pub(crate) struct $kernel;
 
         impl Map1<f64> for $kernel {
@@ -266,18 +277,4 @@ macro_rules! periodic {
 
 periodic!(Sin, f64: sin_wide, f32: sin_single, limit of f32: LIMIT_SINGLE, slow: |q, r, lo, sign| sin_from(q, r, lo, sign));
 periodic!(Cos, f64: cos_wide, f32: cos_single, limit of f32: LIMIT_SINGLE, slow: |q, r, lo, _sign| sin_from(next_quadrant(q), r, lo, 0.0));
-periodic!(Tan, f64: tan_wide, f32: tan_narrow, limit of f32: LIMIT as f32, slow: |q, r, lo, sign| tan_from(q, r, lo, sign));
-
-#[inline(always)]
-fn tan_wide(x: f64) -> f64 {
-    let (q, r, lo) = reduce(x.abs());
-    tan_from(q, r, lo, sign_of(x))
-}
-
-#[inline(always)]
-fn tan_narrow(x: f32) -> f32 {
-    let (q, r) = reduce_f32((x as f64).abs());
-    let (s, c) = sin_cos_f32(r);
-    let odd = q & 1 != 0;
-    xor_sign(sel(odd, c, s) / sel(odd, s, c), sign_bit(x as f64) ^ ((q & 1) << 63)) as f32
-}
+periodic!(Tan, f64: tan_wide, f32: (|x: f32| tan_narrow(f64::from(x)) as f32), limit of f32: LIMIT as f32, slow: |q, r, lo, sign| tan_from(q, r, lo, sign));

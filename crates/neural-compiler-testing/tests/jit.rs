@@ -201,6 +201,41 @@ fn every_operation_equals_the_interpreter() {
     }
 }
 
+/// Functions that are written out into the loop, at arguments of every size: any bits, moderate numbers, whole ones, exact powers.
+#[test]
+fn functions_equal_the_interpreter_everywhere() {
+    const UNARY: &[&str] = &[
+        "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt", "sigmoid",
+        "softplus", "erf",
+    ];
+    const BINARY: &[&str] = &["pow", "atan", "log"];
+    let lanes = 3_000;
+    let mut rng = fastrand::Rng::with_seed(11);
+    let mut number = |narrow: bool| match rng.u8(0..8) {
+        0 | 1 if narrow => f64::from(f32::from_bits(rng.u32(..))),
+        0 | 1 => f64::from_bits(rng.u64(..)),
+        2 => f64::from(rng.i32(-20..20)),
+        3 => 0.5 * f64::from(rng.i32(-20..20)),
+        4 => 2f64.powi(rng.i32(-160..160)),
+        5 => 2.0 * rng.f64() - 1.0,
+        6 => 1.0 + 1e-6 * (rng.f64() - 0.5),
+        _ => 80.0 * (rng.f64() - 0.5),
+    };
+    let sources = UNARY.iter().map(|f| format!("({f} x)")).chain(BINARY.iter().map(|f| format!("({f} x y)")));
+    for source in sources {
+        let graph = graph_of(&source);
+        let wide: Vec<Vec<f64>> = graph.inputs.iter().map(|_| (0..lanes).map(|_| number(false)).collect()).collect();
+        let narrow: Vec<Vec<f32>> = graph.inputs.iter().map(|_| (0..lanes).map(|_| number(true) as f32).collect()).collect();
+        let uniform = vec![false; wide.len()];
+        for level in levels() {
+            let jit = Jit::new(&graph, &uniform, f32::DTYPE, level).unwrap_or_else(|e| panic!("{source}: {e}"));
+            assert!(!jit.calls(), "{source} is called instead of written out");
+            assert_eq!(compare(&graph, &wide, lanes, &uniform, level, 0, &source), lanes);
+            assert_eq!(compare(&graph, &narrow, lanes, &uniform, level, 0, &source), lanes);
+        }
+    }
+}
+
 fn graph_of(source: &str) -> Graph {
     let program = compile(source, &Options::default()).and_then(|p| p.graph()).unwrap_or_else(|e| panic!("{source}: {e}"));
     (*program).clone()
@@ -233,6 +268,11 @@ fn hard_cases_equal_the_interpreter() {
         "(exp (/ (- 0 (pow x 2)) (* 2 (pow y 2))))".to_string(),
         "(+ (sin (cos x)) (sin (exp (- x y))) (pow (abs x) y))".to_string(),
         "(let ((s (sin x))) (* s s))".to_string(),
+        "(+ (pow x 2) (pow x 0.5) (pow y -1.5) (pow x 3) (pow 2 y) (pow x y))".to_string(),
+        "(+ (log x 2) (log x y) (atan x y) (atan x 1) (atan -1 y))".to_string(),
+        "(loop ((i 0) (s x)) (if (>= i 300) s (recur (+ i 1) (log1p (abs (* s y))))))".to_string(),
+        "(loop ((i 0) (s x)) (if (not (< i (min 9 (abs (* 9 y))))) s (recur (+ i 1) (pow (abs s) (atan s y)))))".to_string(),
+        "(if (> x y) (+ (cosh x) (erf y) (cbrt x)) (softplus (* x (tan y))))".to_string(),
         "(- (max x 0) (min y -0.0))".to_string(),
         "(param k 0.1) (* (exp k) x (- 1 k) y)".to_string(),
         "(input v :size 3) (* x (norm v))".to_string(),

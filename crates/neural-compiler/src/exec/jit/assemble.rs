@@ -301,14 +301,19 @@ impl Assembler {
         }
     }
 
-    /// An operation. Which arguments may be in memory says `memory_argument`.
-    pub(super) fn operation(&mut self, prim: Prim, to: u8, args: &[Operand]) {
+    /// An operation. Which arguments may be in memory says `memory_argument`. `in_f64`: on halves of the lanes of an f32 program.
+    pub(super) fn operation(&mut self, prim: Prim, in_f64: bool, to: u8, args: &[Operand]) {
         let register = |k: usize| if let Operand::Register(r) = args[k] { r } else { 0 };
+        let program = self.dtype;
+        if in_f64 {
+            self.dtype = Dtype::F64;
+        }
         if self.wide {
             self.wide_operation(prim, to, args, register);
         } else {
             self.narrow_operation(prim, to, args, register);
         }
+        self.dtype = program;
     }
 
     fn with_immediate(&mut self, code: Code, out: Register, x: Operand, immediate: u32) -> Result<Instruction, iced_x86::IcedError> {
@@ -372,11 +377,12 @@ impl Assembler {
 pub(super) fn memory_argument(prim: Prim) -> Option<usize> {
     match prim {
         Prim::Add | Prim::Sub | Prim::Mul | Prim::Div | Prim::Lower | Prim::Upper | Prim::And | Prim::Or | Prim::Xor => Some(1),
-        Prim::Quiet | Prim::Compare(_) | Prim::Blend | Prim::Keep | Prim::Mend(_) | Prim::Scale | Prim::AddBits => Some(1),
+        Prim::Quiet | Prim::Compare(_) | Prim::Blend | Prim::Keep | Prim::Mend(_) | Prim::MendPair(_) | Prim::Scale | Prim::AddBits => Some(1),
         Prim::MulAdd | Prim::MulSub | Prim::NegMulAdd => Some(2),
         Prim::Sqrt | Prim::Round(_) => Some(0),
         // Not in AVX2.
         Prim::ShiftLeft(_) | Prim::ShiftRight(_) | Prim::HighBit => None,
+        Prim::Widen(_) | Prim::Narrow => None,
         Prim::Max | Prim::Not | Prim::Both | Prim::Either | Prim::Without | Prim::Always => None,
     }
 }

@@ -5,6 +5,7 @@
 
 use super::ir::{Code, Def, Value};
 use super::schedule::{Schedule, Step, Task};
+use crate::ops::real::Dtype;
 
 /// Where a value lives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,7 +24,7 @@ pub(super) struct Homes {
     pub(super) of: Vec<Home>,
     /// Vectors in the pool.
     pub(super) pool: u32,
-    /// Constants: pool vector and bits.
+    /// Constants: pool vector and the bits of 8 bytes of it, which repeat.
     pub(super) constants: Vec<(u32, u64)>,
     /// Shared inputs: pool vector and number of the input's element.
     pub(super) shared: Vec<(u32, u32)>,
@@ -31,12 +32,16 @@ pub(super) struct Homes {
 }
 
 /// `columns`: how many columns the inputs have.
-pub(super) fn homes(code: &Code, schedule: &Schedule, columns: u32) -> Homes {
+pub(super) fn homes(code: &Code, schedule: &Schedule, columns: u32, dtype: Dtype) -> Homes {
     let mut homes = Homes { of: vec![Home::Nowhere; code.defs.len()], pool: 0, constants: Vec::new(), shared: Vec::new(), slots: 0 };
     for (i, def) in code.defs.iter().enumerate() {
         match *def {
             Def::Input(c) => homes.of[i] = Home::Column(c),
             Def::Constant(bits) if schedule.live[i] => {
+                let at = homes.vector(i);
+                homes.constants.push((at, if dtype == Dtype::F32 { bits | bits << 32 } else { bits }));
+            }
+            Def::WideConstant(bits) if schedule.live[i] => {
                 let at = homes.vector(i);
                 homes.constants.push((at, bits));
             }
@@ -44,7 +49,7 @@ pub(super) fn homes(code: &Code, schedule: &Schedule, columns: u32) -> Homes {
                 let at = homes.vector(i);
                 homes.shared.push((at, k));
             }
-            Def::Constant(_) | Def::Shared(_) | Def::Op(..) | Def::Unary(..) | Def::Binary(..) | Def::Carried(..) | Def::Out(..) => {}
+            Def::Constant(_) | Def::WideConstant(_) | Def::Shared(_) | Def::Op(..) | Def::Unary(..) | Def::Binary(..) | Def::Carried(..) | Def::Out(..) => {}
         }
     }
     // What is computed once and read by others: all of it but the insides of loops.

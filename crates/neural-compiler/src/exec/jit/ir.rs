@@ -51,6 +51,13 @@ impl Test {
     }
 }
 
+/// Which lanes of a vector.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Half {
+    First,
+    Second,
+}
+
 /// An operation of the machine, lane by lane.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Prim {
@@ -87,6 +94,12 @@ pub(super) enum Prim {
     /// The number, computed by the function itself where the mask holds, which is rare. Arguments: mask, number, the function's
     /// argument.
     Mend(Function<math::Unary>),
+    /// The same for a function of two arguments, which come last.
+    MendPair(Function<math::Binary>),
+    /// Half of the lanes of an f32 as f64, the first half or the second.
+    Widen(Half),
+    /// Both halves, rounded to f32.
+    Narrow,
     Compare(Test),
     /// Whether the highest bit is set.
     HighBit,
@@ -125,6 +138,9 @@ impl Prim {
             | Prim::ShiftLeft(_)
             | Prim::ShiftRight(_)
             | Prim::Mend(_)
+            | Prim::MendPair(_)
+            | Prim::Widen(_)
+            | Prim::Narrow
             | Prim::Sqrt
             | Prim::Round(_)
             | Prim::Quiet
@@ -164,6 +180,9 @@ impl<F> std::hash::Hash for Function<F> {
     }
 }
 
+/// The values a value is made of, as many as count.
+pub(super) type Args = [Value; 4];
+
 /// What a value is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Def {
@@ -173,7 +192,9 @@ pub(super) enum Def {
     Shared(u32),
     /// The bits of a number of the program's type, in the low bits.
     Constant(u64),
-    Op(Prim, [Value; 3], u8),
+    /// The bits of an f64 in an f32 program.
+    WideConstant(u64),
+    Op(Prim, Args, u8),
     Unary(Function<math::Unary>, Value),
     Binary(Function<math::Binary>, Value, Value),
     /// What a loop carries, at the start of a round.
@@ -211,6 +232,7 @@ pub(super) struct Loop {
 pub(super) struct Code {
     pub(super) defs: Vec<Def>,
     pub(super) classes: Vec<Class>,
+    wide: Vec<bool>,
     pub(super) blocks: Vec<u32>,
     pub(super) spans: Vec<Span>,
     pub(super) loops: Vec<Loop>,
@@ -241,13 +263,18 @@ impl Code {
     }
 
     /// The values a value is made of; for a result of a loop, see `loop_needs`.
-    pub(super) fn args(&self, v: Value) -> ([Value; 3], usize) {
+    pub(super) fn args(&self, v: Value) -> (Args, usize) {
         match self.def(v) {
             Def::Op(_, args, n) => (args, n as usize),
-            Def::Unary(_, x) => ([x; 3], 1),
-            Def::Binary(_, x, y) => ([x, y, y], 2),
-            Def::Input(_) | Def::Shared(_) | Def::Constant(_) | Def::Carried(..) | Def::Out(..) => ([v; 3], 0),
+            Def::Unary(_, x) => ([x; 4], 1),
+            Def::Binary(_, x, y) => ([x, y, y, y], 2),
+            Def::Input(_) | Def::Shared(_) | Def::Constant(_) | Def::WideConstant(_) | Def::Carried(..) | Def::Out(..) => ([v; 4], 0),
         }
+    }
+
+    /// Whether a value is half of the lanes of an f32 program, in f64.
+    pub(super) fn is_wide(&self, v: Value) -> bool {
+        self.wide[v.0 as usize]
     }
 
     pub(super) fn constant_bits(&self, v: Value) -> Option<u64> {
@@ -273,6 +300,13 @@ impl Code {
         self.defs.push(def);
         self.classes.push(class);
         self.spans.push(self.span);
+        let wide = match def {
+            Def::WideConstant(_) | Def::Op(Prim::Widen(_), ..) => true,
+            Def::Op(Prim::Narrow, ..) => false,
+            Def::Op(_, args, n) => args[..n as usize].iter().any(|&a| self.is_wide(a)),
+            Def::Input(_) | Def::Shared(_) | Def::Constant(_) | Def::Unary(..) | Def::Binary(..) | Def::Carried(..) | Def::Out(..) => false,
+        };
+        self.wide.push(wide);
         let block = match def {
             Def::Carried(l, _) => l + 1,
             Def::Out(l, _) => self.loops[l as usize].parent,
@@ -289,7 +323,7 @@ impl Code {
     }
 
     pub(super) fn op(&mut self, prim: Prim, args: &[Value]) -> Value {
-        let mut list = [Value(0); 3];
+        let mut list = [Value(0); 4];
         list[..args.len()].copy_from_slice(args);
         self.make(Def::Op(prim, list, args.len() as u8), prim.class())
     }
@@ -362,7 +396,7 @@ impl Code {
             for i in 0..self.defs.len() {
                 shared[i] = match self.defs[i] {
                     Def::Input(_) => false,
-                    Def::Shared(_) | Def::Constant(_) => true,
+                    Def::Shared(_) | Def::Constant(_) | Def::WideConstant(_) => true,
                     Def::Carried(l, _) | Def::Out(l, _) => !varying[l as usize],
                     Def::Op(..) | Def::Unary(..) | Def::Binary(..) => {
                         let (args, n) = self.args(Value(i as u32));

@@ -9,16 +9,25 @@ use super::assemble::{Address, Assembler, Label};
 use super::ir::Class;
 use crate::ops::real::{Dtype, Real};
 use iced_x86::{Code, Instruction, MemoryOperand, Register};
-use neural_compiler_math::Unary;
+use neural_compiler_math::{Binary, Unary};
 
 /// Vectors of memory the routine needs: every vector register, then the masks.
 pub(super) const SAVED_VECTORS: u32 = 33;
 
+/// A function to call.
+#[derive(Clone, Copy)]
+pub(super) enum Callee {
+    Unary(&'static Unary),
+    Binary(&'static Binary),
+}
+
 /// A place where a function is called for some lanes.
 pub(super) struct Detour {
-    pub(super) f: &'static Unary,
+    pub(super) f: Callee,
     pub(super) mask: u8,
     pub(super) x: u8,
+    /// The second argument, if the function has one.
+    pub(super) y: u8,
     pub(super) out: u8,
     /// Where the loop goes on.
     pub(super) back: Label,
@@ -29,36 +38,42 @@ const GENERAL: [Register; 8] = [Register::RDI, Register::RSI, Register::RDX, Reg
 
 const ACCUMULATOR: Register = Register::RAX;
 
-/// What generated code calls.
-///
-/// # Safety
-/// As for `recompute`.
-#[cfg(target_arch = "x86_64")]
-unsafe extern "sysv64" fn apply<T: Real>(f: *const Unary, x: *const T, out: *mut T, mask: u64) {
-    // SAFETY: by the caller's word.
-    unsafe { recompute(f, x, out, mask) }
+/// A function generated code calls, with the calling convention it has.
+macro_rules! called {
+    ($(#[$doc:meta])* $name:ident($f:ident: *const $function:ty, $x:ident, $y:ident) = $value:expr) => {
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// `f` must be a function's address, and arguments and results must hold a number for every lane of the mask.
+        #[cfg(target_arch = "x86_64")]
+        unsafe extern "sysv64" fn $name<T: Real>($f: *const $function, x: *const T, y: *const T, out: *mut T, mask: u64) {
+            // SAFETY: by the caller's word.
+            each_lane(mask, |lane| unsafe {
+                let ($f, $x, $y) = (&*$f, *x.add(lane), *y.add(lane));
+                *out.add(lane) = $value;
+            });
+        }
+
+        /// No generated code runs on other machines.
+        #[cfg(not(target_arch = "x86_64"))]
+        unsafe extern "C" fn $name<T: Real>(_: *const $function, _: *const T, _: *const T, _: *mut T, _: u64) {}
+    };
 }
 
-/// No generated code runs on other machines.
-///
-/// # Safety
-/// As for `recompute`.
-#[cfg(not(target_arch = "x86_64"))]
-unsafe extern "C" fn apply<T: Real>(f: *const Unary, x: *const T, out: *mut T, mask: u64) {
-    // SAFETY: by the caller's word.
-    unsafe { recompute(f, x, out, mask) }
+called! {
+    /// Recomputes the lanes of the mask.
+    apply(f: *const Unary, x, _y) = T::unary(f, x)
 }
 
-/// Recomputes the lanes of the mask.
-///
-/// # Safety
-/// `f` must be a function's address, and `x` and `out` must hold a number for every lane of the mask.
-unsafe fn recompute<T: Real>(f: *const Unary, x: *const T, out: *mut T, mut mask: u64) {
+called! {
+    /// The same for a function of two arguments.
+    apply_pair(f: *const Binary, x, y) = T::binary(f, x, y)
+}
+
+fn each_lane(mut mask: u64, mut run: impl FnMut(usize)) {
     while mask != 0 {
-        let lane = mask.trailing_zeros() as usize;
+        run(mask.trailing_zeros() as usize);
         mask &= mask - 1;
-        // SAFETY: by the caller's word.
-        unsafe { *out.add(lane) = T::unary(&*f, *x.add(lane)) };
     }
 }
 
@@ -68,14 +83,21 @@ fn saved(asm: &Assembler, save: i64, register: u8) -> i64 {
 
 /// Pushes what the routine needs and calls it.
 pub(super) fn detour(asm: &mut Assembler, detour: &Detour, save: i64, routine: Label) {
-    for number in [std::ptr::from_ref(detour.f) as i64, saved(asm, save, detour.x), saved(asm, save, detour.out)] {
+    let (f, apply) = match (detour.f, asm.dtype()) {
+        (Callee::Unary(f), Dtype::F32) => (std::ptr::from_ref(f) as i64, apply::<f32> as *const () as i64),
+        (Callee::Unary(f), Dtype::F64) => (std::ptr::from_ref(f) as i64, apply::<f64> as *const () as i64),
+        (Callee::Binary(f), Dtype::F32) => (std::ptr::from_ref(f) as i64, apply_pair::<f32> as *const () as i64),
+        (Callee::Binary(f), Dtype::F64) => (std::ptr::from_ref(f) as i64, apply_pair::<f64> as *const () as i64),
+    };
+    let numbers = [apply, f, saved(asm, save, detour.x), saved(asm, save, detour.y), saved(asm, save, detour.out)];
+    for number in numbers {
         asm.emit(Instruction::with2(Code::Mov_r64_imm64, ACCUMULATOR, number));
         asm.push(ACCUMULATOR);
     }
     asm.mask_bits(ACCUMULATOR, detour.mask);
     asm.push(ACCUMULATOR);
     asm.jump(Code::Call_rel32_64, routine);
-    asm.add_general(Register::RSP, 32);
+    asm.add_general(Register::RSP, 8 * (numbers.len() as i32 + 1));
     asm.jump(Code::Jmp_rel32_64, detour.back);
 }
 
@@ -95,20 +117,17 @@ pub(super) fn routine(asm: &mut Assembler, pool: Register, save: i64) {
     for r in mask_registers.clone() {
         asm.store(Class::Mask, place(masks + 8 * i64::from(r)), r);
     }
-    // Above the frame: the return address, then the mask, where the results are kept, where the arguments are, the function.
-    asm.load_general(Register::RCX, frame(16));
-    for (register, offset) in [(Register::RDX, 24), (Register::RSI, 32)] {
+    // Above the frame: the return address, then the mask, where the results are kept, where the arguments are, the function, what
+    // applies it.
+    asm.load_general(Register::R8, frame(16));
+    for (register, offset) in [(Register::RCX, 24), (Register::RDX, 32), (Register::RSI, 40)] {
         asm.load_general(register, frame(offset));
         asm.emit(Instruction::with2(Code::Add_r64_rm64, register, pool));
     }
-    asm.load_general(Register::RDI, frame(40));
+    asm.load_general(Register::RDI, frame(48));
+    asm.load_general(ACCUMULATOR, frame(56));
     asm.end();
     asm.emit(Instruction::with2(Code::And_rm64_imm8, Register::RSP, -16));
-    let apply = match asm.dtype() {
-        Dtype::F32 => apply::<f32> as *const () as i64,
-        Dtype::F64 => apply::<f64> as *const () as i64,
-    };
-    asm.emit(Instruction::with2(Code::Mov_r64_imm64, ACCUMULATOR, apply));
     asm.emit(Instruction::with1(Code::Call_rm64, ACCUMULATOR));
     let bottom = MemoryOperand::with_base_displ_size(Register::RBP, -8 * GENERAL.len() as i64, 1);
     asm.emit(Instruction::with2(Code::Lea_r64_m, Register::RSP, bottom));

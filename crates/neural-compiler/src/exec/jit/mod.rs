@@ -143,7 +143,7 @@ impl Jit {
         let schedule = schedule::schedule(&code);
         let inputs: Vec<(usize, bool)> = graph.inputs.iter().zip(uniform).map(|(i, &u)| (i.shape.len(), u)).collect();
         let columns: usize = inputs.iter().filter(|i| !i.1).map(|i| i.0).sum();
-        let homes = homes::homes(&code, &schedule, columns as u32);
+        let homes = homes::homes(&code, &schedule, columns as u32, dtype);
         let mut asm = Assembler::new(level, dtype);
         let size = match dtype {
             Dtype::F32 => 4,
@@ -207,6 +207,11 @@ impl Jit {
             steps: translated.steps,
             id: NEXT.fetch_add(1, Ordering::Relaxed),
         })
+    }
+
+    /// Whether functions are called for whole blocks of lanes, between loops.
+    pub fn calls(&self) -> bool {
+        self.once.iter().chain(&self.lanes).any(|part| !matches!(part, Part::Fused(_)))
     }
 
     /// Bytes of generated code.

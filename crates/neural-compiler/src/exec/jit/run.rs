@@ -8,7 +8,7 @@ use super::homes::Home;
 use super::{Jit, Part};
 use crate::exec::lanes::Column;
 use crate::limits::Limits;
-use crate::ops::real::{Dtype, Real};
+use crate::ops::real::Real;
 use neural_compiler_math::Arg;
 
 /// 64 bytes, aligned like a vector.
@@ -125,10 +125,7 @@ impl Jit {
         let vector = |at: u32| unsafe { std::slice::from_raw_parts_mut(areas.pool.cast::<T>().add(at as usize * width), width) };
         let bits = |at: u32, bits: u64| unsafe {
             let first = areas.pool.add(at as usize * self.vector_bytes());
-            match self.dtype {
-                Dtype::F32 => std::slice::from_raw_parts_mut(first.cast::<u32>(), width).fill(bits as u32),
-                Dtype::F64 => std::slice::from_raw_parts_mut(first.cast::<u64>(), width).fill(bits),
-            }
+            std::slice::from_raw_parts_mut(first.cast::<u64>(), self.vector_bytes() / 8).fill(bits);
         };
         if memory.owner != self.id {
             memory.owner = self.id;

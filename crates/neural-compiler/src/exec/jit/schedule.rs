@@ -62,7 +62,9 @@ pub(super) fn schedule(code: &Code) -> Schedule {
         }
     }
     code.outputs.iter().for_each(|&v| want(v));
-    let once = Section { code, mine: &|v| shared[v.0 as usize] && !matches!(code.def(v), Def::Shared(_) | Def::Constant(_)), outputs: &[] }.steps(&roots);
+    let once =
+        Section { code, mine: &|v| shared[v.0 as usize] && !matches!(code.def(v), Def::Shared(_) | Def::Constant(_) | Def::WideConstant(_)), outputs: &[] }
+            .steps(&roots);
     let lanes = Section { code, mine: &|v| !shared[v.0 as usize] && !matches!(code.def(v), Def::Input(_)), outputs: &code.outputs }.steps(&[]);
     Schedule { once, lanes, live }
 }

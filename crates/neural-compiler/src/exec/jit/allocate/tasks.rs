@@ -5,7 +5,7 @@ use super::super::Declined;
 use super::super::assemble::{Note, Operand, memory_argument};
 use super::super::homes::Home;
 use super::super::ir::{Class, Def, Function, Prim, Value};
-use super::super::mend::Detour;
+use super::super::mend::{Callee, Detour};
 use super::flat::Flat;
 use super::{Fuse, NEVER, NONE};
 use iced_x86::Code as Op;
@@ -55,13 +55,13 @@ impl Fuse<'_, '_> {
     }
 
     pub(super) fn operation(&mut self, v: Value, prim: Prim, args: &[Value], copy: usize) -> Result<(), Declined> {
-        let mut order = [0usize, 1, 2];
+        let mut order = [0usize, 1, 2, 3];
         let somewhere = |f: &Self, k: usize| f.t.register[args[k].0 as usize][copy] != NONE;
         if prim.commutes() && !somewhere(self, 0) && somewhere(self, 1) {
             order.swap(0, 1);
         }
         let at = memory_argument(prim);
-        let mut operands = [Operand::Register(0); 3];
+        let mut operands = [Operand::Register(0); 4];
         // What must be in registers first, so that the address of what is read from memory comes last.
         for k in (0..args.len()).filter(|&k| Some(k) != at) {
             operands[k] = Operand::Register(self.in_register(args[order[k]], copy)?);
@@ -78,7 +78,7 @@ impl Fuse<'_, '_> {
         let class = self.shape.code.class(v);
         // Several instructions read the arguments of these, so that the result needs a register of its own.
         let fused = matches!(prim, Prim::MulAdd | Prim::MulSub | Prim::NegMulAdd);
-        let apart = matches!(prim, Prim::Max | Prim::Mend(_)) || fused;
+        let apart = matches!(prim, Prim::Max | Prim::Mend(_) | Prim::MendPair(_)) || fused;
         if !apart {
             self.unlock();
             for a in args {
@@ -103,13 +103,20 @@ impl Fuse<'_, '_> {
             }
             _ => self.free_register(class)?,
         };
-        self.asm.operation(prim, out, &operands[..args.len()]);
-        if let (Prim::Mend(Function(f)), [Operand::Register(mask), _, Operand::Register(x)]) = (prim, operands) {
+        // Comparisons of f64 halves give masks, so the arguments say in which type the operation works.
+        let in_f64 = prim != Prim::Narrow && args.iter().any(|&a| self.shape.code.is_wide(a));
+        self.asm.operation(prim, in_f64, out, &operands[..args.len()]);
+        let called = match prim {
+            Prim::Mend(Function(f)) => Some(Callee::Unary(f)),
+            Prim::MendPair(Function(f)) => Some(Callee::Binary(f)),
+            _ => None,
+        };
+        if let (Some(f), [Operand::Register(mask), _, Operand::Register(x), Operand::Register(y)]) = (called, operands) {
             let (detour, back) = (self.asm.label(), self.asm.label());
             self.asm.test_any(&[mask]);
             self.asm.jump(Op::Jne_rel32_64, detour);
             self.asm.bind(back);
-            self.detours.push((detour, Detour { f, mask, x, out, back }));
+            self.detours.push((detour, Detour { f, mask, x, y, out, back }));
         }
         self.unlock();
         self.hold(class, out, v, copy);

@@ -1,9 +1,17 @@
 //! The operations in AVX2: 256 bits, masks as vectors. In: an operation on registers and memory; out: its instructions.
 
-use super::super::ir::{Prim, Test};
+use super::super::ir::{Half, Prim, Test};
 use super::{Assembler, Operand, rounding};
 use crate::ops::real::Dtype;
-use iced_x86::{Code, Instruction};
+use iced_x86::{Code, Instruction, Register};
+
+/// The register nobody else uses.
+const SCRATCH: u8 = 15;
+
+/// The first half of a register.
+fn half_of(r: u8) -> Register {
+    Register::XMM0 + u32::from(r)
+}
 
 impl Assembler {
     pub(super) fn narrow_operation(&mut self, prim: Prim, to: u8, args: &[Operand], register: impl Fn(usize) -> u8) {
@@ -50,7 +58,21 @@ impl Assembler {
                 self.emit(Instruction::with3(xor, scratch, scratch, scratch));
                 Instruction::with3(typed!(self, VEX_Vpcmpgtd_ymm_ymm_ymmm256, VEX_Vpcmpgtq_ymm_ymm_ymmm256), out, scratch, self.vector(register(0)))
             }
-            Prim::Mend(_) => return self.copied(to, args[1]),
+            Prim::Mend(_) | Prim::MendPair(_) => return self.copied(to, args[1]),
+            Prim::Widen(half) => {
+                let mut from = half_of(register(0));
+                if half == Half::Second {
+                    self.emit(Instruction::with3(Code::VEX_Vextractf128_xmmm128_ymm_imm8, half_of(SCRATCH), self.vector(register(0)), 1));
+                    from = half_of(SCRATCH);
+                }
+                Instruction::with2(Code::VEX_Vcvtps2pd_ymm_xmmm128, out, from)
+            }
+            Prim::Narrow => {
+                let convert = Code::VEX_Vcvtpd2ps_xmm_ymmm256;
+                self.emit(Instruction::with2(convert, half_of(SCRATCH), self.vector(register(1))));
+                self.emit(Instruction::with2(convert, half_of(to), self.vector(register(0))));
+                Instruction::with4(Code::VEX_Vinsertf128_ymm_ymm_xmmm128_imm8, out, out, half_of(SCRATCH), 1)
+            }
             Prim::MulSub => self.fused(typed!(self, VEX_Vfmsub213ps_ymm_ymm_ymmm256, VEX_Vfmsub213pd_ymm_ymm_ymmm256), to, args),
             Prim::NegMulAdd => self.fused(typed!(self, VEX_Vfnmadd213ps_ymm_ymm_ymmm256, VEX_Vfnmadd213pd_ymm_ymm_ymmm256), to, args),
             Prim::Sqrt => {

@@ -1,9 +1,17 @@
 //! The operations in AVX-512: whole 512-bit vectors, masks in mask registers. In: an operation on registers and memory; out: its instructions.
 
-use super::super::ir::{Prim, Test};
+use super::super::ir::{Half, Prim, Test};
 use super::{Assembler, Operand, rounding};
 use crate::ops::real::Dtype;
 use iced_x86::{Code, Instruction, Register};
+
+/// The register nobody else uses.
+const SCRATCH: u8 = 31;
+
+/// The first half of a register.
+fn half_of(r: u8) -> Register {
+    Register::YMM0 + u32::from(r)
+}
 
 impl Assembler {
     pub(super) fn wide_operation(&mut self, prim: Prim, to: u8, args: &[Operand], register: impl Fn(usize) -> u8) {
@@ -46,7 +54,21 @@ impl Assembler {
                 self.with_immediate(code, out, args[0], u32::from(by))
             }
             Prim::HighBit => Instruction::with2(typed!(self, EVEX_Vpmovd2m_kr_zmm, EVEX_Vpmovq2m_kr_zmm), self.mask(to), self.vector(register(0))),
-            Prim::Mend(_) => return self.copied(to, args[1]),
+            Prim::Mend(_) | Prim::MendPair(_) => return self.copied(to, args[1]),
+            Prim::Widen(half) => {
+                let mut from = half_of(register(0));
+                if half == Half::Second {
+                    self.emit(Instruction::with3(Code::EVEX_Vextractf64x4_ymmm256_k1z_zmm_imm8, half_of(SCRATCH), self.vector(register(0)), 1));
+                    from = half_of(SCRATCH);
+                }
+                Instruction::with2(Code::EVEX_Vcvtps2pd_zmm_k1z_ymmm256b32_sae, out, from)
+            }
+            Prim::Narrow => {
+                let convert = Code::EVEX_Vcvtpd2ps_ymm_k1z_zmmm512b64_er;
+                self.emit(Instruction::with2(convert, half_of(SCRATCH), self.vector(register(1))));
+                self.emit(Instruction::with2(convert, half_of(to), self.vector(register(0))));
+                Instruction::with4(Code::EVEX_Vinsertf64x4_zmm_k1z_zmm_ymmm256_imm8, out, out, half_of(SCRATCH), 1)
+            }
             Prim::MulSub => self.fused(typed!(self, EVEX_Vfmsub213ps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vfmsub213pd_zmm_k1z_zmm_zmmm512b64_er), to, args),
             Prim::NegMulAdd => self.fused(typed!(self, EVEX_Vfnmadd213ps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vfnmadd213pd_zmm_k1z_zmm_zmmm512b64_er), to, args),
             Prim::Sqrt => {

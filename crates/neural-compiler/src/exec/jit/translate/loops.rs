@@ -81,8 +81,8 @@ impl Translator<'_> {
     /// A number where the mask holds; elsewhere anything.
     pub(super) fn where_held(&self, mask: Value, not: Value, x: Number) -> Number {
         let value = match self.code.def(x.value) {
-            Def::Op(Prim::Keep | Prim::Blend, [m, yes, _], _) if m == mask => yes,
-            Def::Op(Prim::Blend, [m, _, no], _) if m == not => no,
+            Def::Op(Prim::Keep | Prim::Blend, [m, yes, ..], _) if m == mask => yes,
+            Def::Op(Prim::Blend, [m, _, no, _], _) if m == not => no,
             _ => x.value,
         };
         Number { value, ..x }
@@ -165,7 +165,7 @@ impl Translator<'_> {
             for i in 0..varies.len() {
                 varies[i] = match self.code.defs[i] {
                     Def::Input(_) | Def::Out(..) => true,
-                    Def::Shared(_) | Def::Constant(_) => false,
+                    Def::Shared(_) | Def::Constant(_) | Def::WideConstant(_) => false,
                     Def::Carried(m, k) => m != l || !same.get(k as usize).copied().unwrap_or(false),
                     Def::Op(..) | Def::Unary(..) | Def::Binary(..) => {
                         let (args, n) = self.code.args(Value(i as u32));

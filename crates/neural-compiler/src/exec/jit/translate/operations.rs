@@ -2,7 +2,7 @@
 //! else instructions, a function written out, or a call.
 
 use super::super::Declined;
-use super::super::ir::{Class, Def, Function, Prim};
+use super::super::ir::{Class, Def, Function, Prim, Value};
 use super::super::{arithmetic, expand, tensor};
 use super::{Nan, Number, Place, Translator};
 use crate::ops::real::Dtype;
@@ -51,7 +51,7 @@ impl Translator<'_> {
                 }
                 Kernel::Binary(f) => {
                     let (x, y) = (self.arena[arg(0)], self.arena[arg(1)]);
-                    self.binary(op, f, x, y)
+                    self.binary(op, f, x, y, place)
                 }
                 Kernel::Select => {
                     let (t, x, y) = (self.arena[arg(0)], self.arena[arg(1)], self.arena[arg(2)]);
@@ -69,22 +69,30 @@ impl Translator<'_> {
         if let Some(number) = arithmetic::unary(self, op, x) {
             return number;
         }
-        let Some((value, rare)) = expand::expand(&mut self.code, self.dtype, self.level, f, x.value) else {
-            return Number { value: self.code.make(Def::Unary(Function(f), x.value), Class::Number), nan: Nan::Quiet };
-        };
-        // Lanes that do not count may hold anything.
-        let rare = match (rare, place.mask) {
+        match expand::expand(&mut self.code, self.dtype, self.level, f, x.value) {
+            Some(recorded) => self.mended(recorded, Prim::Mend(Function(f)), &[x.value], place),
+            None => Number { value: self.code.make(Def::Unary(Function(f), x.value), Class::Number), nan: Nan::Quiet },
+        }
+    }
+
+    pub(super) fn binary(&mut self, op: Op, f: &'static math::Binary, x: Number, y: Number, place: Place) -> Number {
+        if let Some(number) = arithmetic::binary(self, op, x, y) {
+            return number;
+        }
+        match expand::expand_pair(&mut self.code, self.dtype, self.level, f, x.value, y.value) {
+            Some(recorded) => self.mended(recorded, Prim::MendPair(Function(f)), &[x.value, y.value], place),
+            None => Number { value: self.code.make(Def::Binary(Function(f), x.value, y.value), Class::Number), nan: Nan::Quiet },
+        }
+    }
+
+    /// A function written out, called for rare lanes among those that count: others may hold anything.
+    fn mended(&mut self, recorded: expand::Recorded, mend: Prim, args: &[Value], place: Place) -> Number {
+        let rare = match (recorded.rare, place.mask) {
             (Some(rare), Some(counts)) => Some(self.op(Prim::Both, &[rare, counts])),
             (rare, _) => rare,
         };
-        Number::loose(match rare {
-            Some(rare) => self.op(Prim::Mend(Function(f)), &[rare, value, x.value]),
-            None => value,
-        })
-    }
-
-    pub(super) fn binary(&mut self, op: Op, f: &'static math::Binary, x: Number, y: Number) -> Number {
-        arithmetic::binary(self, op, x, y)
-            .unwrap_or_else(|| Number { value: self.code.make(Def::Binary(Function(f), x.value, y.value), Class::Number), nan: Nan::Quiet })
+        let Some(rare) = rare else { return Number::loose(recorded.value) };
+        let list: Vec<Value> = [rare, recorded.value].into_iter().chain(args.iter().copied()).collect();
+        Number::loose(self.op(mend, &list))
     }
 }

@@ -82,7 +82,7 @@ impl Translator<'_> {
     /// The mask of a number that is 1 or 0 because of it; constants 1 and 0 are `Some(Err)`.
     pub(super) fn as_test(&self, v: Value) -> Option<Result<Value, bool>> {
         match self.code.def(v) {
-            Def::Op(Prim::Keep, [mask, x, _], _) if self.is_one(x) => Some(Ok(mask)),
+            Def::Op(Prim::Keep, [mask, x, ..], _) if self.is_one(x) => Some(Ok(mask)),
             _ if self.is_zero(v) => Some(Err(false)),
             _ if self.is_one(v) => Some(Err(true)),
             _ => None,
@@ -117,7 +117,7 @@ impl Translator<'_> {
     pub(super) fn not(&mut self, mask: Value) -> Value {
         match self.code.def(mask) {
             Def::Op(Prim::Not, [m, ..], _) => m,
-            Def::Op(Prim::Compare(test), [a, b, _], _) if test.inverse().is_some() => {
+            Def::Op(Prim::Compare(test), [a, b, ..], _) if test.inverse().is_some() => {
                 let inverse = test.inverse().unwrap_or(test);
                 self.op(Prim::Compare(inverse), &[a, b])
             }

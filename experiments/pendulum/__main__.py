@@ -54,6 +54,7 @@ def _models(quick: bool, seed: int) -> list[Job]:
     add("S2, compiled hybrid", runs.s2, kind="compiled", epochs=some)
     add("S2, hand-coded hybrid", runs.s2, kind="hand-coded", epochs=some)
     add("S2, network of the speed (ours)", runs.s2_one_text, **({"epochs": 1_000, "lr": 3e-2} if quick else {"epochs": epochs}))
+    add("S2, native fit (ours)", runs.s2_fitted, hidden="8" if quick else "32 32")
     add("MLP", runs.network, epochs=some)
     add("neural ODE", runs.neural_ode, epochs=some)
     for kind in ("compiled", "hand-coded"):
@@ -93,6 +94,7 @@ def report(records: Records, quick: bool) -> Report:
         ("window", "compiled, window as one program (ours)"),
         ("s2", "S2, compiled hybrid"),
         ("s2_ours", "S2, network of the speed (ours)"),
+        ("s2_fit", "S2, native fit (ours)"),
         ("fit", "native fit, whole trajectory (ours)"),
     ):
         numbers[f"g_L.{key}"] = records.median("models", row, lambda r: r["off"]["g_L"])
@@ -112,11 +114,12 @@ def _claims(result: Report, records: Records) -> None:
     ours = numbers["g_L.window"] if numbers["g_L.compiled"] is None else numbers["g_L.compiled"]
     if ours is not None:
         result.claim("S1 recovers g/L to 0.08 %.", ours <= 0.0008, f"{percent(ours)} (median over the seeds run)")
-    if numbers["g_L.s2"] is not None and numbers["g_L.s2_ours"] is not None:
+    released, speed, fitted = (numbers[f"g_L.{key}"] for key in ("s2", "s2_ours", "s2_fit"))
+    if released is not None and speed is not None and fitted is not None:
         result.claim(
             "In S2 g/L stays 47 % off, an inherent limitation of additive hybrids.",
-            numbers["g_L.s2"] > 0.2 and numbers["g_L.s2_ours"] > 0.02,
-            f"{percent(numbers['g_L.s2'])} when the network sees the angle too, {percent(numbers['g_L.s2_ours'])} when it sees the speed only: not inherent",
+            released > 0.2 and min(speed, fitted) > 0.02,
+            f"{percent(released)} as described; {percent(fitted)} with the same network by the native fit, {percent(speed)} when it sees the speed only",
         )
     stated, released, tuned = (worst(f"PINN, {k}") for k in ("stated (S)", "released (R)", "tuned (ours)"))
     if stated is not None and released is not None:

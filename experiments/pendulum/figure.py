@@ -22,6 +22,7 @@ ROWS = (
     "S2, compiled hybrid",
     "S2, hand-coded hybrid",
     "S2, network of the speed (ours)",
+    "S2, native fit (ours)",
     "MLP",
     "neural ODE",
 )

@@ -18,6 +18,7 @@ G = 6.674
 START = 3.0
 SOURCE = "(scale (/ (* (- 0 G) (* m1 m2)) (pow (norm r) 3)) r)"
 INPUTS = {"m1": None, "m2": None, "r": 3}
+DRAG_WEIGHTS = 8 + 8 + 8 + 1
 KINDS = {"compiled": "torch", "compiled, native": "native", "hand-coded": "hand"}
 
 
@@ -141,17 +142,27 @@ def projected(epochs: int, seed: int) -> Record:
     return {**result.record(), "G": best().item(), "test": test(), "parameters": count(drag) + 1}
 
 
-def fitted(seed: int) -> Record:
-    """G through the native fit, with its standard error."""
-    training, testing = data(seed, drag=False)
-    columns = {"m1": training.m1, "m2": training.m2}
-    columns |= {f"r[{i}]": training.r[:, i] for i in range(3)} | {f"F[{i}]": training.force[:, i] for i in range(3)}
+def _columns(d: Data, drag: bool) -> dict[str, Tensor]:
+    vectors = {"r": d.r, "F": d.force} | ({"v": d.v} if drag else {})
+    return {"m1": d.m1, "m2": d.m2} | {f"{name}[{i}]": value[:, i] for name, value in vectors.items() for i in range(3)}
+
+
+def fitted(drag: bool, seed: int) -> Record:
+    """G through the native fit, with its standard error; an unknown drag is a network of each number of the velocity in the same text."""
+    training, testing = data(seed, drag)
+    text = f"(param G {START})\n(input r :size 3)\n"
+    text += f"(input v :size 3)\n(net drag (u) 8 1)\n(+ {SOURCE} (vec (drag (ref v 0)) (drag (ref v 1)) (drag (ref v 2))))" if drag else SOURCE
     begun = time.perf_counter()
-    found = native_fit.fit(f"(param G {START})\n(input r :size 3)\n{SOURCE}", columns, target="F")
+    found = native_fit.fit(text, _columns(training, drag), target="F", seed=seed)
     seconds = time.perf_counter() - begun
-    value = found.values["G"]
-    gap = by_hand(torch.tensor(value), **testing.known) - testing.force
-    return {"G": value, "error": found.errors["G"], "training_seconds": seconds, "test": gap.square().mean().item(), "parameters": 1}
+    gap = torch.as_tensor(found.result.predict(_columns(testing, drag))) - testing.force
+    return {
+        "G": found.values["G"],
+        "error": found.errors["G"],
+        "training_seconds": seconds,
+        "test": gap.square().mean().item(),
+        "parameters": 1 + DRAG_WEIGHTS * drag,
+    }
 
 
 def cost(drag: bool, rounds: int, steps: int, seed: int) -> Record:

@@ -3,7 +3,7 @@
 //! of lanes, the strides and the inputs all lanes share. `JIT_PROGRAMS=n` runs more.
 
 use neural_compiler::exec::interp::{self, RunOptions};
-use neural_compiler::exec::jit::{Declined, Jit, Memory};
+use neural_compiler::exec::jit::{Batches, Declined, Jit, Memory};
 use neural_compiler::exec::lanes::Column;
 use neural_compiler::graph::Graph;
 use neural_compiler::ops::real::Real;
@@ -102,16 +102,21 @@ fn laid_out<T: Bits>(columns: &[Vec<T>], graph: &Graph, uniform: &[bool], gap: u
         .collect()
 }
 
-/// Compares a batch with the interpreter, lane by lane. The number of lanes compared, 0 when the program is left to the lane engine.
+/// Compares a batch with the interpreter, lane by lane, with code for batches of every size. The number of lanes compared, 0 when the
+/// program is left to the lane engine.
 fn compare<T: Bits>(graph: &Graph, columns: &[Vec<T>], lanes: usize, uniform: &[bool], level: Level, gap: usize, what: &str) -> usize {
-    let Ok(jit) = Jit::new(graph, uniform, T::DTYPE, level) else { return 0 };
-    let sizes: Vec<usize> = graph.outputs().iter().map(|s| s.len()).collect();
-    let mut outputs: Vec<Vec<T>> = sizes.iter().map(|n| vec![T::ZERO; n * lanes]).collect();
     let held = laid_out(columns, graph, uniform, gap);
     let inputs: Vec<Column<'_, T>> = held.iter().map(|(data, stride)| Column { data, lane_stride: *stride, element_stride: 1 }).collect();
-    let mut buffers: Vec<&mut [T]> = outputs.iter_mut().map(|o| &mut o[..]).collect();
-    if !jit.run(&mut Memory::new(), &inputs, lanes, &mut buffers, &limits()) {
-        return 0;
+    let sizes: Vec<usize> = graph.outputs().iter().map(|s| s.len()).collect();
+    let mut found: Vec<(Batches, Vec<Vec<T>>)> = Vec::new();
+    for batches in [Batches::Few, Batches::Usual, Batches::Large] {
+        let Ok(jit) = Jit::for_batches(graph, uniform, T::DTYPE, level, batches) else { return 0 };
+        let mut outputs: Vec<Vec<T>> = sizes.iter().map(|n| vec![T::ZERO; n * lanes]).collect();
+        let mut buffers: Vec<&mut [T]> = outputs.iter_mut().map(|o| &mut o[..]).collect();
+        if !jit.run(&mut Memory::new(), &inputs, lanes, &mut buffers, &limits()) {
+            return 0;
+        }
+        found.push((batches, outputs));
     }
     for lane in 0..lanes {
         let values = values_of_lane(graph, columns, uniform, lane);
@@ -119,14 +124,16 @@ fn compare<T: Bits>(graph: &Graph, columns: &[Vec<T>], lanes: usize, uniform: &[
         let results = expected.unwrap_or_else(|e| panic!("{what}\nlane {lane} has a result, the interpreter fails with {e}"));
         for (k, tensor) in results.iter().enumerate() {
             for (e, &x) in tensor.data().iter().enumerate() {
-                let y = outputs[k][lane * sizes[k] + e];
-                assert!(
-                    x.bits() == y.bits(),
-                    "{what}\nlane {lane} of {lanes}, result {k}[{e}]: {y:?} ({:x}) instead of {x:?} ({:x}), {level:?}, {}, inputs {values:?}",
-                    y.bits(),
-                    x.bits(),
-                    T::DTYPE.name()
-                );
+                for (batches, outputs) in &found {
+                    let y = outputs[k][lane * sizes[k] + e];
+                    assert!(
+                        x.bits() == y.bits(),
+                        "{what}\nlane {lane} of {lanes}, result {k}[{e}]: {y:?} ({:x}) instead of {x:?} ({:x}), {level:?}, {batches:?}, {}, inputs {values:?}",
+                        y.bits(),
+                        x.bits(),
+                        T::DTYPE.name()
+                    );
+                }
             }
         }
     }
@@ -201,7 +208,7 @@ fn every_operation_equals_the_interpreter() {
     }
 }
 
-/// Functions that are written out into the loop, at arguments of every size: any bits, moderate numbers, whole ones, exact powers.
+/// Functions that are written out into the loop, and divisions by the same number, at arguments of every size: any bits, moderate numbers, whole ones, exact powers.
 #[test]
 fn functions_equal_the_interpreter_everywhere() {
     const UNARY: &[&str] = &[
@@ -221,8 +228,10 @@ fn functions_equal_the_interpreter_everywhere() {
         6 => 1.0 + 1e-6 * (rng.f64() - 0.5),
         _ => 80.0 * (rng.f64() - 0.5),
     };
+    // Quotients that share a reciprocal.
+    const QUOTIENTS: &str = "[(/ x y) (/ 1 y) (/ (/ x y) y) (/ z y)]";
     let sources = UNARY.iter().map(|f| format!("({f} x)")).chain(BINARY.iter().map(|f| format!("({f} x y)")));
-    for source in sources {
+    for source in sources.chain([QUOTIENTS.to_string()]) {
         let graph = graph_of(&source);
         let wide: Vec<Vec<f64>> = graph.inputs.iter().map(|_| (0..lanes).map(|_| number(false)).collect()).collect();
         let narrow: Vec<Vec<f32>> = graph.inputs.iter().map(|_| (0..lanes).map(|_| number(true) as f32).collect()).collect();
@@ -233,6 +242,31 @@ fn functions_equal_the_interpreter_everywhere() {
             assert_eq!(compare(&graph, &wide, lanes, &uniform, level, 0, &source), lanes);
             assert_eq!(compare(&graph, &narrow, lanes, &uniform, level, 0, &source), lanes);
         }
+    }
+}
+
+/// A million quotients of each type that share a reciprocal, held to the machine's division.
+#[test]
+fn shared_divisions_are_divisions() {
+    fn hold<T: Bits + std::ops::Div<Output = T>>(level: Level, number: impl Fn(&mut fastrand::Rng) -> T) {
+        let lanes = 1_000_000;
+        let mut rng = fastrand::Rng::with_seed(5);
+        let columns: Vec<Vec<T>> = (0..2).map(|_| (0..lanes).map(|_| number(&mut rng)).collect()).collect();
+        let graph = graph_of("[(/ x y) (/ 1 y) (/ (/ x y) y)]");
+        let jit = Jit::new(&graph, &[false; 2], T::DTYPE, level).unwrap_or_else(|e| panic!("{e}"));
+        let inputs: Vec<Column<'_, T>> = columns.iter().map(|c| Column::rows(c, 1)).collect();
+        let mut out = vec![T::ZERO; 3 * lanes];
+        assert!(jit.run(&mut Memory::new(), &inputs, lanes, &mut [&mut out[..]], &limits()));
+        for (lane, row) in out.chunks(3).enumerate() {
+            let (x, y) = (columns[0][lane], columns[1][lane]);
+            let expected = [x / y, T::from_f64(1.0) / y, x / y / y];
+            assert!(row.iter().zip(expected).all(|(a, b)| a.bits() == b.bits()), "{x:?} / {y:?}: {row:?} instead of {expected:?}, {level:?}");
+        }
+    }
+    for level in levels() {
+        // Every mantissa, exponents that mostly stay inside the fast way and sometimes leave it.
+        hold::<f32>(level, |rng| f32::from_bits(rng.u32(..) & 0x807f_ffff | (127 + rng.u32(0..60) - 30) << 23));
+        hold::<f64>(level, |rng| f64::from_bits(rng.u64(..) & 0x800f_ffff_ffff_ffff | (1023 + rng.u64(0..900) - 450) << 52));
     }
 }
 

@@ -32,8 +32,8 @@ const NEVER: u32 = u32::MAX;
 const NONE: u8 = u8::MAX;
 
 // The arguments of a fused loop, as the System V calling convention passes them.
-const POOL: Register = Register::RDI;
-const COLUMNS: Register = Register::RSI;
+pub(super) const POOL: Register = Register::RDI;
+pub(super) const COLUMNS: Register = Register::RSI;
 const AT: Register = Register::RDX;
 const END: Register = Register::RCX;
 const ROUNDS: Register = Register::R8;
@@ -48,6 +48,7 @@ const ADDRESSES: [Register; 7] = [Register::R10, Register::R11, Register::RBP, R
 const SAVED: [Register; 6] = [Register::RBX, Register::RBP, Register::R12, Register::R13, Register::R14, Register::R15];
 
 /// What stays the same over the fused loops of a program.
+#[derive(Clone, Copy)]
 pub(super) struct Shape<'a> {
     pub(super) code: &'a Code,
     pub(super) homes: &'a Homes,
@@ -58,6 +59,10 @@ pub(super) struct Shape<'a> {
     pub(super) pool: u32,
     /// Bytes of a slot.
     pub(super) slot_bytes: u32,
+    /// Whether several vectors may be worked on side by side.
+    pub(super) side_by_side: bool,
+    /// Whether results go past the caches; their addresses are aligned then.
+    pub(super) stream: bool,
 }
 
 /// State per value, kept between fused loops so that each costs only what it uses.
@@ -122,6 +127,7 @@ pub(super) fn fuse(shape: &Shape<'_>, tables: &mut Tables, asm: &mut Assembler, 
     let mut touched: Vec<Value> = Vec::new();
     let (next, pressure) = survey(shape, tables, &flat, &mut touched);
     let registers = asm.registers(Class::Number).len() as u32;
+    let once = once || !shape.side_by_side;
     let mut copies = if once { 1 } else { USUAL_COPIES };
     while copies > 1 && (pressure * copies as u32 + 3 > registers || flat.len() * copies > 320) {
         copies /= 2;
@@ -243,6 +249,9 @@ impl<'a, 'b> Fuse<'a, 'b> {
         self.asm.add_general(AT, step);
         self.asm.compare_general(AT, END);
         self.asm.jump(Op::Jb_rel32_64, head);
+        if self.shape.stream {
+            self.asm.fence();
+        }
         self.asm.set(Register::EAX, 1);
         let leave = self.asm.label();
         self.asm.bind(leave);
@@ -263,16 +272,27 @@ impl<'a, 'b> Fuse<'a, 'b> {
         if self.detours.is_empty() {
             return;
         }
-        self.asm.note(Note::Frame("functions of rare arguments"));
+        self.asm.note(Note::Frame("functions and quotients of rare arguments"));
         let save = self.behind_pool(self.spills);
-        self.spills += mend::SAVED_VECTORS;
-        let routine = self.asm.label();
+        let mut routine = None;
         for (label, detour) in std::mem::take(&mut self.detours) {
             self.asm.bind(label);
-            mend::detour(self.asm, &detour, save, routine);
+            match detour {
+                Detour::Call(call) => {
+                    let routine = *routine.get_or_insert_with(|| self.asm.label());
+                    mend::call(self.asm, &call, save, routine);
+                }
+                Detour::Division { in_f64, x, y, out, back } => {
+                    self.asm.divide(in_f64, out, x, y);
+                    self.asm.jump(Op::Jmp_rel32_64, back);
+                }
+            }
         }
-        self.asm.bind(routine);
-        mend::routine(self.asm, POOL, save);
+        if let Some(routine) = routine {
+            self.spills += mend::SAVED_VECTORS;
+            self.asm.bind(routine);
+            mend::routine(self.asm, POOL, save);
+        }
     }
 
     /// Gives a register to the address of each column, as far as they last.

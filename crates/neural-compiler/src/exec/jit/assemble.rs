@@ -278,6 +278,17 @@ impl Assembler {
         self.emit(i);
     }
 
+    /// Stores a vector past the caches; the address must be a multiple of its size.
+    pub(super) fn stream(&mut self, to: Address, from: u8) {
+        let code = if self.wide { Code::EVEX_Vmovntps_m512_zmm } else { Code::VEX_Vmovntps_m256_ymm };
+        self.emit(Instruction::with2(code, to.operand(), self.vector(from)));
+    }
+
+    /// What was stored past the caches is seen before anything stored behind.
+    pub(super) fn fence(&mut self) {
+        self.emit(Ok(Instruction::with(Code::Sfence)));
+    }
+
     pub(super) fn copy(&mut self, class: Class, to: u8, from: u8) {
         let i = match self.held_in(class) {
             Class::Number if self.wide => Instruction::with2(Code::EVEX_Vmovaps_zmm_k1z_zmmm512, self.vector(to), self.vector(from)),
@@ -341,11 +352,23 @@ impl Assembler {
         self.three(code, self.vector(to), self.vector(b), args[2])
     }
 
+    /// `x / y` in a register of its own, divided.
+    pub(super) fn divide(&mut self, in_f64: bool, to: u8, x: u8, y: u8) {
+        self.operation(Prim::Div, in_f64, to, &[Operand::Register(x), Operand::Register(y)]);
+    }
+
     fn blended(&mut self, code: Code, out: Register, no: Register, yes: Operand, mask: Register) -> Result<Instruction, iced_x86::IcedError> {
         match yes {
             Operand::Register(r) => Instruction::with4(code, out, no, self.vector(r), mask),
             Operand::Memory(m) => Instruction::with4(code, out, no, m.operand(), mask),
         }
+    }
+
+    /// Sets the flags: zero when no lane of the mask register of this file holds.
+    pub(super) fn test_spare(&mut self, in_f64: bool) {
+        let wide = in_f64 || self.dtype == Dtype::F64;
+        let test = if wide { Code::VEX_Kortestb_kr_kr } else { Code::VEX_Kortestw_kr_kr };
+        self.emit(Instruction::with2(test, Register::K7, Register::K7));
     }
 
     /// Sets the flags: zero when no lane of any of the masks holds.
@@ -382,7 +405,7 @@ pub(super) fn memory_argument(prim: Prim) -> Option<usize> {
         Prim::Sqrt | Prim::Round(_) => Some(0),
         // Not in AVX2.
         Prim::ShiftLeft(_) | Prim::ShiftRight(_) | Prim::HighBit => None,
-        Prim::Widen(_) | Prim::Narrow => None,
+        Prim::Widen(_) | Prim::Narrow | Prim::Quotient => None,
         Prim::Max | Prim::Not | Prim::Both | Prim::Either | Prim::Without | Prim::Always => None,
     }
 }

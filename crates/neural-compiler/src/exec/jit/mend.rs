@@ -21,8 +21,16 @@ pub(super) enum Callee {
     Binary(&'static Binary),
 }
 
+/// What happens out of the loop's way.
+pub(super) enum Detour {
+    /// A function is called for some lanes.
+    Call(Call),
+    /// A quotient is divided after all.
+    Division { in_f64: bool, x: u8, y: u8, out: u8, back: Label },
+}
+
 /// A place where a function is called for some lanes.
-pub(super) struct Detour {
+pub(super) struct Call {
     pub(super) f: Callee,
     pub(super) mask: u8,
     pub(super) x: u8,
@@ -82,7 +90,7 @@ fn saved(asm: &Assembler, save: i64, register: u8) -> i64 {
 }
 
 /// Pushes what the routine needs and calls it.
-pub(super) fn detour(asm: &mut Assembler, detour: &Detour, save: i64, routine: Label) {
+pub(super) fn call(asm: &mut Assembler, detour: &Call, save: i64, routine: Label) {
     let (f, apply) = match (detour.f, asm.dtype()) {
         (Callee::Unary(f), Dtype::F32) => (std::ptr::from_ref(f) as i64, apply::<f32> as *const () as i64),
         (Callee::Unary(f), Dtype::F64) => (std::ptr::from_ref(f) as i64, apply::<f64> as *const () as i64),

@@ -1,7 +1,7 @@
 //! Generated code: a program as fused loops of machine code. In: a graph; out: something that runs batches, or the reason why the lane
 //! engine should.
 //!
-//! `translate` turns the graph into machine-sized operations, `schedule` puts them into as few loops over lanes as functions of the math
+//! `translate` turns the graph into machine-sized operations, `quotients` saves divisions, `schedule` puts them into as few loops over lanes as functions of the math
 //! crate allow, `homes` says where values live between loops, `allocate` gives out registers, `assemble` makes bytes, `memory` makes
 //! them executable, `run` runs them over a batch, and `listing` shows them.
 //! Invariants: every lane's result equals the interpreter's to the bit; a program that could fail in a lane, other than by taking too
@@ -17,6 +17,7 @@ mod listing;
 mod memory;
 mod mend;
 mod pace;
+mod quotients;
 mod run;
 mod schedule;
 mod tensor;
@@ -83,6 +84,17 @@ impl std::fmt::Display for Declined {
 
 impl std::error::Error for Declined {}
 
+/// What batches code is for. Nothing else depends on it: any code runs any batch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Batches {
+    /// A few lanes, which a vector holds: nothing is computed side by side.
+    Few,
+    /// Results stay in the caches for whoever reads them.
+    Usual,
+    /// Larger than the caches: results go straight to memory.
+    Large,
+}
+
 /// Lanes of a block when values are kept between loops.
 const MOST_LANES: usize = 1024;
 
@@ -107,6 +119,8 @@ pub struct Jit {
     level: Level,
     once: Vec<Part>,
     lanes: Vec<Part>,
+    /// The same with results that go past the caches, where there are such and every result is a column.
+    streamed: Vec<Part>,
     /// For each input: numbers, and whether all lanes share it.
     inputs: Vec<(usize, bool)>,
     /// Numbers of each result.
@@ -132,6 +146,11 @@ pub struct Jit {
 impl Jit {
     /// Generates code for a graph. `uniform`: which inputs all lanes share.
     pub fn new(graph: &Graph, uniform: &[bool], dtype: Dtype, level: Level) -> Result<Jit, Declined> {
+        Jit::for_batches(graph, uniform, dtype, level, Batches::Usual)
+    }
+
+    /// The same for batches of a certain size.
+    pub fn for_batches(graph: &Graph, uniform: &[bool], dtype: Dtype, level: Level, batches: Batches) -> Result<Jit, Declined> {
         if std::env::var_os(SWITCH).is_some_and(|v| v == "0") {
             return Err(Declined::SwitchedOff);
         }
@@ -139,7 +158,7 @@ impl Jit {
             return Err(Declined::Machine);
         }
         let translated = translate::translate(graph, uniform, dtype, level)?;
-        let code = translated.code;
+        let code = quotients::share(translated.code, dtype, level);
         let schedule = schedule::schedule(&code);
         let inputs: Vec<(usize, bool)> = graph.inputs.iter().zip(uniform).map(|(i, &u)| (i.shape.len(), u)).collect();
         let columns: usize = inputs.iter().filter(|i| !i.1).map(|i| i.0).sum();
@@ -154,18 +173,26 @@ impl Jit {
         while block > vector * allocate::MOST_COPIES && homes.slots as usize * block * size > SLOT_BYTES {
             block /= 2;
         }
-        let shape =
-            allocate::Shape { code: &code, homes: &homes, live: &schedule.live, columns: columns as u32, pool: homes.pool, slot_bytes: (block * size) as u32 };
+        let usual = allocate::Shape {
+            side_by_side: batches != Batches::Few,
+            stream: false,
+            code: &code,
+            homes: &homes,
+            live: &schedule.live,
+            columns: columns as u32,
+            pool: homes.pool,
+            slot_bytes: (block * size) as u32,
+        };
         let mut tables = allocate::Tables::new(code.defs.len());
         let mut spills = 0;
         let mut copies = 1;
-        let mut parts = |steps: &[Step], once: bool| -> Result<Vec<Part>, Declined> {
+        let mut parts = |shape: &allocate::Shape<'_>, steps: &[Step], once: bool| -> Result<Vec<Part>, Declined> {
             let mut list = Vec::with_capacity(steps.len());
             for step in steps {
                 list.push(match step {
                     Step::Fused(tasks) => {
                         asm.note(Note::Fused);
-                        let fused = allocate::fuse(&shape, &mut tables, &mut asm, tasks, once)?;
+                        let fused = allocate::fuse(shape, &mut tables, &mut asm, tasks, once)?;
                         spills = spills.max(fused.spills);
                         copies = copies.max(fused.copies);
                         Part::Fused(fused.entry)
@@ -182,8 +209,14 @@ impl Jit {
             }
             Ok(list)
         };
-        let once = parts(&schedule.once, true)?;
-        let lanes = parts(&schedule.lanes, false)?;
+        let once = parts(&usual, &schedule.once, true)?;
+        let lanes = parts(&usual, &schedule.lanes, false)?;
+        let outputs: Vec<usize> = graph.outputs().iter().map(|s| s.len()).collect();
+        let streamed = if batches == Batches::Large && outputs.iter().all(|&n| n == 1) {
+            parts(&allocate::Shape { stream: true, ..usual }, &schedule.lanes, false)?
+        } else {
+            Vec::new()
+        };
         let (bytes, notes) = asm.finish()?;
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Ok(Jit {
@@ -194,8 +227,9 @@ impl Jit {
             level,
             once,
             lanes,
+            streamed,
             inputs,
-            outputs: graph.outputs().iter().map(|s| s.len()).collect(),
+            outputs,
             columns,
             pool: (homes.pool + spills) as usize,
             constants: homes.constants,

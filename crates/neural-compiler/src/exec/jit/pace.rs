@@ -20,6 +20,7 @@ fn cost(prim: Prim) -> (usize, usize) {
     match prim {
         Prim::Div => (16, 20),
         Prim::Sqrt => (20, 28),
+        Prim::Quotient => (40, 9),
         _ => (4, 1),
     }
 }

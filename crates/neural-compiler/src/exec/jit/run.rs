@@ -68,23 +68,40 @@ impl Jit {
         if !unsafe { self.parts::<T>(&self.once, &areas, memory.table.as_ptr(), 0..self.vector_bytes(), limits, true) } {
             return false;
         }
-        let full = count - count % self.step;
+        let (head, streamed) = self.aligned(count, outputs);
+        if head > 0 && !self.block(memory, &areas, inputs, from, 0, head, self.step, outputs, limits, &self.lanes) {
+            return false;
+        }
+        let parts = if streamed { &self.streamed } else { &self.lanes };
+        let full = head + (count - head) / self.step * self.step;
         let direct = self.slots == 0
             && self.lanes.len() <= 1
             && inputs.iter().zip(&self.inputs).all(|(c, i)| i.1 || c.lane_stride == 1)
             && self.outputs.iter().all(|&n| n == 1);
         let block = if direct { full.max(1) } else { self.block };
-        for start in (0..full).step_by(block) {
+        for start in (head..full).step_by(block) {
             let n = block.min(full - start);
-            if !self.block(memory, &areas, inputs, from, start, n, n, outputs, limits) {
+            if !self.block(memory, &areas, inputs, from, start, n, n, outputs, limits, parts) {
                 return false;
             }
         }
         let rest = count - full;
-        rest == 0 || self.block(memory, &areas, inputs, from, full, rest, self.step, outputs, limits)
+        rest == 0 || self.block(memory, &areas, inputs, from, full, rest, self.step, outputs, limits, &self.lanes)
     }
 
-    fn vector_bytes(&self) -> usize {
+    /// How many lanes come before all results are aligned like vectors, and whether results then go past the caches.
+    fn aligned<T>(&self, count: usize, outputs: &[&mut [T]]) -> (usize, bool) {
+        let before = |o: &&mut [T]| o.as_ptr().addr().wrapping_neg() % 64;
+        match outputs.first().map(before) {
+            Some(bytes) if !self.streamed.is_empty() && outputs.iter().all(|o| before(o) == bytes) => {
+                let head = bytes / size_of::<T>();
+                if bytes % size_of::<T>() == 0 && head < self.step && head < count { (head, true) } else { (0, false) }
+            }
+            _ => (0, false),
+        }
+    }
+
+    pub(super) fn vector_bytes(&self) -> usize {
         if self.level == neural_compiler_math::Level::Avx512 { 64 } else { 32 }
     }
 
@@ -159,6 +176,7 @@ impl Jit {
         padded: usize,
         outputs: &mut [&mut [T]],
         limits: &Limits,
+        parts: &[Part],
     ) -> bool {
         let offset = start * size_of::<T>();
         let scratch = |column: usize| areas.scratch.cast::<T>().wrapping_add(column * self.block);
@@ -201,7 +219,7 @@ impl Jit {
         let range = offset..offset + padded * size_of::<T>();
         // SAFETY: every column of the table has `padded` lanes from byte `offset` on, its own or in scratch memory; slots and pool have
         // been made room for.
-        if !unsafe { self.parts::<T>(&self.lanes, areas, memory.table.as_ptr(), range, limits, false) } {
+        if !unsafe { self.parts::<T>(parts, areas, memory.table.as_ptr(), range, limits, false) } {
             return false;
         }
         let mut column = self.columns;

@@ -70,7 +70,7 @@ pub(super) fn schedule(code: &Code) -> Schedule {
 }
 
 /// Values that reach a result.
-fn live(code: &Code) -> Vec<bool> {
+pub(super) fn live(code: &Code) -> Vec<bool> {
     let mut live = vec![false; code.defs.len()];
     let mut open = vec![false; code.loops.len()];
     let mut stack: Vec<Value> = code.outputs.clone();

@@ -1,10 +1,10 @@
 //! Which batches run as machine code. In: an engine and what it has run so far; out: generated code, made when it is worth it, and
 //! its run over a share of a batch.
-//! Invariant: the choice never changes a bit; code is generated at most once per number type and level.
+//! Invariant: the choice never changes a bit; code is generated at most once per number type, level and size of batches.
 
 use super::reduce::BLOCK;
 use super::{BatchOptions, Column, Engine, Share};
-use crate::exec::jit::{self, Jit};
+use crate::exec::jit::{self, Batches, Jit};
 use crate::ops::real::{Dtype, Real};
 use crate::tape::RegionTape;
 use neural_compiler_math::Level;
@@ -22,11 +22,28 @@ const LONG: usize = 12;
 /// What a call costs tile by tile at least, in lanes.
 const CALL: u64 = 64;
 
-/// The code of an engine, for each number type and level.
+/// Bytes of a batch, inputs and results together, from which on its results go past the caches: they would drive out each other.
+const LARGE: usize = 6 << 20;
+
+/// The code of an engine, for each number type, level and size of batches.
 #[derive(Default)]
 pub(super) struct Generated {
     ran: AtomicU64,
-    code: [[OnceLock<Option<Jit>>; 2]; 2],
+    code: [[[OnceLock<Option<Jit>>; 3]; 2]; 2],
+}
+
+/// What batches of so many lanes are for an engine.
+fn size<T>(engine: &Engine, lanes: usize, level: Level) -> Batches {
+    let vector = if level == Level::Avx512 { 64 } else { 32 };
+    let numbers = || {
+        let varying = engine.original.inputs.iter().zip(&engine.uniform).filter(|(_, u)| !**u).map(|(i, _)| i.shape.len());
+        varying.chain(engine.shapes.iter().map(|s| s.len())).sum::<usize>()
+    };
+    match lanes * size_of::<T>() {
+        bytes if bytes <= vector => Batches::Few,
+        bytes if engine.rows() == 0 && bytes * numbers() >= LARGE => Batches::Large,
+        _ => Batches::Usual,
+    }
 }
 
 impl Generated {
@@ -37,7 +54,9 @@ impl Generated {
             return None;
         }
         let worth = CALL.max(lanes as u64);
-        let level = match options.level.min(Level::best()) {
+        let level = options.level.min(Level::best());
+        let batches = size::<T>(engine, lanes, level);
+        let which = match level {
             Level::Baseline => return None,
             Level::Avx2 => 0,
             Level::Avx512 => 1,
@@ -46,11 +65,11 @@ impl Generated {
             Dtype::F32 => 0,
             Dtype::F64 => 1,
         };
-        let place = &self.code[dtype][level];
+        let place = &self.code[dtype][which][batches as usize];
         if place.get().is_none() && self.ran.fetch_add(worth, Ordering::Relaxed) + worth < WORTH_IT {
             return None;
         }
-        place.get_or_init(|| Jit::new(&engine.original, &engine.uniform, T::DTYPE, options.level.min(Level::best())).ok()).as_ref()
+        place.get_or_init(|| Jit::for_batches(&engine.original, &engine.uniform, T::DTYPE, level, batches).ok()).as_ref()
     }
 }
 

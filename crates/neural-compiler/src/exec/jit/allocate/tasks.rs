@@ -5,7 +5,7 @@ use super::super::Declined;
 use super::super::assemble::{Note, Operand, memory_argument};
 use super::super::homes::Home;
 use super::super::ir::{Class, Def, Function, Prim, Value};
-use super::super::mend::{Callee, Detour};
+use super::super::mend::{Call, Callee, Detour};
 use super::flat::Flat;
 use super::{Fuse, NEVER, NONE};
 use iced_x86::Code as Op;
@@ -39,8 +39,12 @@ impl Fuse<'_, '_> {
                     self.read = copy as i32;
                     let r = self.in_register(v, copy)?;
                     let to = self.designated(Home::Column(self.shape.columns + k), copy);
-                    self.asm.store(Class::Number, to, r);
-                    if self.shape.homes.of[v.0 as usize] == Home::Column(self.shape.columns + k) {
+                    if self.shape.stream {
+                        self.asm.stream(to, r);
+                    } else {
+                        self.asm.store(Class::Number, to, r);
+                    }
+                    if !self.shape.stream && self.shape.homes.of[v.0 as usize] == Home::Column(self.shape.columns + k) {
                         self.t.at_home[v.0 as usize][copy] = true;
                     }
                     self.unlock();
@@ -78,7 +82,7 @@ impl Fuse<'_, '_> {
         let class = self.shape.code.class(v);
         // Several instructions read the arguments of these, so that the result needs a register of its own.
         let fused = matches!(prim, Prim::MulAdd | Prim::MulSub | Prim::NegMulAdd);
-        let apart = matches!(prim, Prim::Max | Prim::Mend(_) | Prim::MendPair(_)) || fused;
+        let apart = matches!(prim, Prim::Max | Prim::Mend(_) | Prim::MendPair(_) | Prim::Quotient) || fused;
         if !apart {
             self.unlock();
             for a in args {
@@ -106,6 +110,13 @@ impl Fuse<'_, '_> {
         // Comparisons of f64 halves give masks, so the arguments say in which type the operation works.
         let in_f64 = prim != Prim::Narrow && args.iter().any(|&a| self.shape.code.is_wide(a));
         self.asm.operation(prim, in_f64, out, &operands[..args.len()]);
+        if let (Prim::Quotient, [Operand::Register(x), Operand::Register(y), ..]) = (prim, operands) {
+            let (detour, back) = (self.asm.label(), self.asm.label());
+            self.asm.test_spare(in_f64);
+            self.asm.jump(Op::Jne_rel32_64, detour);
+            self.asm.bind(back);
+            self.detours.push((detour, Detour::Division { in_f64, x, y, out, back }));
+        }
         let called = match prim {
             Prim::Mend(Function(f)) => Some(Callee::Unary(f)),
             Prim::MendPair(Function(f)) => Some(Callee::Binary(f)),
@@ -116,7 +127,7 @@ impl Fuse<'_, '_> {
             self.asm.test_any(&[mask]);
             self.asm.jump(Op::Jne_rel32_64, detour);
             self.asm.bind(back);
-            self.detours.push((detour, Detour { f, mask, x, y, out, back }));
+            self.detours.push((detour, Detour::Call(Call { f, mask, x, y, out, back })));
         }
         self.unlock();
         self.hold(class, out, v, copy);

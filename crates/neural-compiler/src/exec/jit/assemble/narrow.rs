@@ -100,6 +100,7 @@ impl Assembler {
             }
             Prim::Always => Instruction::with4(compare, out, out, out, TRUE),
             Prim::Max
+            | Prim::Quotient
             | Prim::Scale
             | Prim::AddBits
             | Prim::Add

@@ -1,12 +1,15 @@
 //! The operations in AVX-512: whole 512-bit vectors, masks in mask registers. In: an operation on registers and memory; out: its instructions.
 
-use super::super::ir::{Half, Prim, Test};
+use super::super::ir::{Class, Half, Prim, Test};
 use super::{Assembler, Operand, rounding};
 use crate::ops::real::Dtype;
 use iced_x86::{Code, Instruction, Register};
 
 /// The register nobody else uses.
 const SCRATCH: u8 = 31;
+
+/// Classes of numbers, as the instruction numbers them: NaNs, zeros, infinities, subnormal numbers.
+const UNUSUAL: u32 = 0b1011_1111;
 
 /// The first half of a register.
 fn half_of(r: u8) -> Register {
@@ -62,6 +65,24 @@ impl Assembler {
                     from = half_of(SCRATCH);
                 }
                 Instruction::with2(Code::EVEX_Vcvtps2pd_zmm_k1z_ymmm256b32_sae, out, from)
+            }
+            Prim::Quotient => {
+                let multiply = typed!(self, EVEX_Vmulps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vmulpd_zmm_k1z_zmm_zmmm512b64_er);
+                let subtract = typed!(self, EVEX_Vfnmadd231ps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vfnmadd231pd_zmm_k1z_zmm_zmmm512b64_er);
+                let add = typed!(self, EVEX_Vfmadd231ps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vfmadd231pd_zmm_k1z_zmm_zmmm512b64_er);
+                let [x, y, reciprocal, square] = [0, 1, 2, 3].map(|k| self.vector(register(k)));
+                let rest = self.scratch();
+                self.emit(Instruction::with3(multiply, out, x, reciprocal));
+                for _ in 0..2 {
+                    self.copy(Class::Number, SCRATCH, register(0));
+                    self.emit(Instruction::with3(subtract, rest, out, y));
+                    self.emit(Instruction::with3(add, out, rest, reciprocal));
+                }
+                // About x x, but it overflows or vanishes as well where the divisor or the quotient is too large or too small.
+                self.emit(Instruction::with3(multiply, rest, out, out));
+                self.emit(Instruction::with3(multiply, rest, rest, square));
+                let class = typed!(self, EVEX_Vfpclassps_kr_k1_zmmm512b32_imm8, EVEX_Vfpclasspd_kr_k1_zmmm512b64_imm8);
+                Instruction::with3(class, spare, rest, UNUSUAL)
             }
             Prim::Narrow => {
                 let convert = Code::EVEX_Vcvtpd2ps_ymm_k1z_zmmm512b64_er;

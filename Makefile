@@ -69,6 +69,8 @@ bench: bench-env ## our engine beside its alternatives (about an hour), then doc
 	$(BENCH_VENV)/bin/python bench/run.py --out $(OUT)/bench/threads --threads all
 	$(BENCH_VENV)/bin/python bench/run.py --out $(OUT)/bench --suite scaling --threads 1
 	$(BENCH_VENV)/bin/python bench/run.py --out $(OUT)/bench --suite module --threads 1
+	$(BENCH_VENV)/bin/python bench/run.py --out $(OUT)/bench --suite hybrid --threads 1
+	$(BENCH_VENV)/bin/python bench/run.py --out $(OUT)/bench --suite fit --threads 1
 	$(MAKE) bench-memory
 	$(BENCH_VENV)/bin/python bench/report.py $(OUT)/bench
 

@@ -1,4 +1,5 @@
-"""The page of results. In: the folder with bench.json and, where they were measured, threads/bench.json, scaling.json, module.json and memory.json; out: docs/benchmarks.md and its picture.
+"""The page of results. In: the folder with bench.json and, where they were measured, threads/bench.json, scaling.json, module.json,
+hybrid.json, fit.json and memory.json; out: docs/benchmarks.md and its picture.
 
 Everything on the page comes from those files: nothing is typed in by hand, misses included.
 """
@@ -42,8 +43,36 @@ def merged(bench: dict[str, Any], threads: dict[str, Any] | None) -> dict[str, A
     return bench | {"machine": about, "batches": section, "floors": [v.record() for v in floors.judge(section["records"], "batches")]}
 
 
-def page(bench: dict[str, Any], scaling: dict[str, Any] | None, module: dict[str, Any] | None, memory: list[dict[str, Any]] | None) -> str:
-    """The whole page."""
+def suite(name: str, title: str, said: str, report: dict[str, Any]) -> list[str]:
+    """A part of the page: what was promised, the misses, the times."""
+    shown = {"module": tables.module, "hybrid": tables.hybrid, "fit": tables.fits}[name]
+    verdicts = report["floors"]
+    met = sum(v["met"] for v in verdicts)
+    about = report["machine"]
+    quick = " **A quick run: fewer and shorter rounds.**" if report["quick"] else ""
+    return [
+        f"## {title}",
+        f"{said} {met} of {len(verdicts)} promises are met.{quick}",
+        without_title(tables.markdown(tables.floors(verdicts))),
+        *(tables.markdown(t) for t in shown(report[name])),
+        f"Measured at commit {about['commit']}, load {about['load']}, by `{about['command']}`.",
+    ]
+
+
+MODULE = """`compile_scheme` as an `nn.Module` beside the same formula in eager PyTorch, called and differentiated alike; programs of five operations or
+more. *Empty Function* hands a tensor through `torch.autograd.Function` and computes nothing: what PyTorch itself charges for a call and, with a
+gradient, for its backward pass. Where a miss has little or nothing *allowed over empty*, PyTorch's own charge is its cause; a program with many
+inputs pays it for each of them."""
+
+HYBRID = """Zero the gradients, forward, loss, backward, Adam: the paper's three patterns with our physics and with the same physics by hand. Both start from
+the same weights and give the same loss and gradients before they are timed. Most of a step is the network and the optimiser, the same on both sides."""
+
+FIT = "Constants from data, everything a user waits for included."
+
+
+def page(bench: dict[str, Any], parts_of: dict[str, Any]) -> str:
+    """The whole page, of the batches and of what else was measured: `scaling`, `module`, `hybrid`, `fit`, `memory`."""
+    scaling, memory = parts_of.get("scaling"), parts_of.get("memory")
     section = bench["batches"]
     missed = [v for v in bench["floors"] if not v["met"] and v["ours"] == "ours_rust"]
     judged = [v for v in bench["floors"] if v["ours"] == "ours_rust"]
@@ -79,8 +108,9 @@ def page(bench: dict[str, Any], scaling: dict[str, Any] | None, module: dict[str
         parts += ["Empty cells:", notes]
     if scaling:
         parts += ["## Cost per lane", *(without_title(tables.markdown(t)) for t in tables.scaling(scaling["scaling"])), f"Measured at commit {scaling['machine']['commit']}."]
-    if module:
-        parts += ["## The PyTorch module", without_title(tables.markdown(tables.floors(module["floors"]))), *(tables.markdown(t) for t in tables.batches(module["module"])), f"Measured at commit {module['machine']['commit']}, load {module['machine']['load']}."]
+    for name, title, said in (("module", "The PyTorch module", MODULE), ("hybrid", "Hybrid models", HYBRID), ("fit", "Fits", FIT)):
+        if parts_of.get(name):
+            parts += suite(name, title, said.replace("\n", " "), parts_of[name])
     if memory:
         lines = ["| rows | file | peak memory | time |", "| ---: | ---: | ---: | ---: |"]
         lines += [f"| {m['rows']:,} | {m['file_bytes'] / 1e6:.1f} MB | {m['peak_bytes'] / 1e6:.1f} MB | {m['seconds']:.2f} s |" for m in memory]
@@ -117,7 +147,7 @@ def main() -> None:
     threads = read(folder / "threads" / "bench.json")
     if bench is None:
         raise SystemExit(f"{folder} has no bench.json: run bench/run.py first")
-    (DOCS / "benchmarks.md").write_text(page(merged(bench, threads), read(folder / "scaling.json"), read(folder / "module.json"), read(folder / "memory.json")), encoding="utf-8")
+    (DOCS / "benchmarks.md").write_text(page(merged(bench, threads), {name: read(folder / f"{name}.json") for name in ("scaling", "module", "hybrid", "fit", "memory")}), encoding="utf-8")
     shutil.copyfile(folder / "bench.svg", DOCS / "benchmarks.svg")
     print(f"written to {DOCS / 'benchmarks.md'}")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from floors import times_of
+from floors import MODULE_FLOORS, times_of
 
 Table = tuple[str, list[str], list[list[str]]]
 """A title, the heads of the columns, the rows."""
@@ -72,6 +72,38 @@ def fits(section: dict[str, Any]) -> list[Table]:
     return tables
 
 
+def module(section: dict[str, Any]) -> list[Table]:
+    """Our module beside eager PyTorch: how much of its time, how much is allowed, and what of both is over a Function that computes nothing."""
+    tables = []
+    for floor in MODULE_FLOORS:
+        limit, rows = 1 / floor.needed, []
+        for record in (r for r in section["records"] if (r["lanes"], r["gradient"]) == (floor.lanes, floor.gradient)):
+            times = times_of(record)
+            if "module" not in times or "eager" not in times:
+                continue
+            ours, eager, empty = times["module"], times["eager"], times.get("empty_function")
+            over = ["-"] * 3 if empty is None else [microseconds(empty), microseconds(ours - empty), microseconds(limit * eager - empty)]
+            rows.append([record["program"], microseconds(ours), microseconds(eager), f"{ours / eager:.2f}", "met" if ours <= limit * eager else "MISSED", *over])
+        what = "forward and backward" if floor.gradient else "value"
+        head = ["program", "ours", "torch eager", f"ours / eager (at most {limit:.2f})", "result", "empty Function", "ours over empty", "allowed over empty"]
+        tables.append((f"module, {what}, batch {power(floor.lanes or 0)}, one thread, µs per call", head, rows))
+    return [t for t in tables if t[2]]
+
+
+def hybrid(section: dict[str, Any]) -> list[Table]:
+    """A training step of the paper's patterns: ours beside physics by hand."""
+    rows = []
+    for record in section["records"]:
+        times = times_of(record)
+        if "module" not in times or "eager" not in times:
+            rows.append([record["program"], power(record["lanes"]), "WRONG", "-", "-", "-"])
+            continue
+        ours, eager = times["module"], times["eager"]
+        rows.append([record["program"], power(record["lanes"]), microseconds(ours), microseconds(eager), f"{ours / eager:.3f}", "met" if ours <= eager else "MISSED"])
+    head = ["pattern", "samples", "ours", "physics by hand", "ours / by hand (at most 1)", "result"]
+    return [("training step of hybrid models, one thread, µs per step", head, rows)]
+
+
 def scaling(section: dict[str, Any]) -> list[Table]:
     """Nanoseconds per lane by size of batch, the largest over the smallest, and the native loop at the largest batch: where both grow
     alike, memory is what is waited for."""
@@ -96,8 +128,9 @@ def scaling(section: dict[str, Any]) -> list[Table]:
 
 def case(verdict: dict[str, Any], floor: str) -> str:
     """A program, and what of it is not said by the promise."""
-    gradient = " gradient" if verdict["gradient"] and "gradients" not in floor and "backward" not in floor else ""
-    return f"{verdict['program']}{gradient}{' f64' if verdict.get('dtype') == 'float64' else ''}"
+    gradient = " gradient" if verdict["gradient"] and "gradients" not in floor and "backward" not in floor and "training" not in floor else ""
+    size = f" at {power(verdict['lanes'])}" if verdict.get("lanes") else ""
+    return f"{verdict['program']}{size}{gradient}{' f64' if verdict.get('dtype') == 'float64' else ''}"
 
 
 def floors(verdicts: list[dict[str, Any]]) -> Table:

@@ -1,6 +1,6 @@
 """A training step of the paper's hybrid models: ours against the same model with physics written by hand in PyTorch.
 
-In: a job; out: records like those of `batches`, one per pattern and batch. A step is zero_grad, forward, loss, backward and Adam's step. Both
+In: a job; out: a section like that of `batches`, a record per pattern and batch. A step is zero_grad, forward, loss, backward and Adam's step. Both
 contenders start from the same weights and must give the same loss and gradients before they are timed.
 """
 
@@ -152,7 +152,7 @@ def agree(ours: list[np.ndarray], theirs: list[np.ndarray]) -> str | None:
     return None
 
 
-def run(job: dict[str, Any]) -> list[dict[str, Any]]:
+def run(job: dict[str, Any]) -> dict[str, Any]:
     """A record per pattern and batch."""
     torch.set_num_threads(job["threads"])
     torch.set_grad_enabled(True)
@@ -169,4 +169,10 @@ def run(job: dict[str, Any]) -> list[dict[str, Any]]:
             record: dict[str, Any] = {"program": name, "dtype": "float32", "gradient": True, "lanes": lanes, "threads": job["threads"]}
             record["contenders"] = {"module": {"wrong": wrong}} if wrong else measure(SimpleNamespace(threads=job["threads"]), racing, effort)
             records.append(record)
-    return records
+    version = f"torch {torch.__version__}"
+    return {
+        "versions": {"module": version, "eager": version},
+        "missing": {},
+        "labels": {"module": "our nn.Module", "eager": "physics by hand"},
+        "records": records,
+    }

@@ -1,11 +1,10 @@
-"""Our PyTorch module against hand-written eager PyTorch, and against a Function that computes nothing: one lane and 10^4; then a
-training step of hybrid models."""
+"""Our PyTorch module against hand-written eager PyTorch, and against a Function that computes nothing: one lane and 10^4."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from suites import batches, hybrid
+from suites import batches
 
 PROGRAMS = ("quadratic", "discriminant", "dist_sq", "dot4", "gaussian", "barometric", "three_body", "soft_clamp", "newton20")
 """Those of at least five operations and at most a few inputs."""
@@ -17,5 +16,4 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
     found = batches.run(job | {"programs": chosen, "peers": ["module", "eager", "empty_function"], "batches": [1, 10**4]})
     # Comparisons alone have no backward pass in PyTorch.
     found["records"] = [r for r in found["records"] if not (r["program"] == "discriminant" and r["gradient"])]
-    found["records"] += hybrid.run(job)
     return found

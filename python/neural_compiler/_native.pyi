@@ -6,7 +6,20 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Core", "Function", "__version__", "failure", "fit_model", "operations", "predict_model", "use_exchange"]
+__all__ = [
+    "Caller",
+    "Core",
+    "Function",
+    "Taped",
+    "__version__",
+    "failure",
+    "fit_model",
+    "operations",
+    "predict_model",
+    "remember",
+    "use_autograd",
+    "use_exchange",
+]
 __version__: str
 
 _Sized = tuple[str, list[int] | None]
@@ -33,11 +46,10 @@ class Core:
 class Function:
     """A program or a derivative of one, to be called."""
 
-    def quick(self, args: tuple[Any, ...], kwargs: dict[str, Any], params: dict[str, Any], threads: int) -> Any: ...
+    def quick(self, args: tuple[Any, ...], kwargs: dict[str, Any], params: dict[str, Any], threads: int, out: Any = None) -> Any: ...
     def numpy(self, inputs: list[Any], out: list[Any] | None, double: bool, threads: int, trap: bool) -> list[Any]: ...
     def torch(self, inputs: tuple[Any, ...], threads: int, trap: bool, follow: int = 0) -> Any: ...
-    def plain(self, inputs: tuple[Any, ...], follow: int) -> Any: ...
-    def pull(self, inputs: tuple[Any, ...], pad: int, count: int, threads: int, follow: int) -> tuple[Any, ...] | None: ...
+    def plain(self, compiled: Any, inputs: tuple[Any, ...], follow: int) -> Any: ...
     def graph_json(self, shapes: _Shapes = None) -> str: ...
     def graph_text(self, shapes: _Shapes = None) -> str: ...
     def svg(self, shapes: _Shapes = None) -> str: ...
@@ -47,15 +59,35 @@ class Function:
     def likes(self) -> list[int | None]: ...
     def domain(self, ranges: list[tuple[float, float] | None], double: bool, shapes: _Shapes = None) -> list[dict[str, Any]]: ...
 
+@final
+class Caller:
+    """What the calls of a module share."""
+
+    def __new__(
+        cls, function: Function, compiled: Any, follow: int, open: tuple[str, ...], own: tuple[tuple[int, str], ...], code: bool
+    ) -> Caller: ...
+    def add_code(self, sizes: list[int], code: Callable[..., tuple[Any, ...]]) -> None: ...
+    def call(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
+
+@final
+class Taped:
+    """A call that autograd remembers."""
+
+    @property
+    def compiled(self) -> Any: ...
+    def pull(self, tensors: tuple[Any, ...], cotangents: tuple[Any, ...], needs: tuple[bool, ...]) -> tuple[Any, ...] | None: ...
+
 def operations() -> list[dict[str, Any]]: ...
-def use_exchange(
-    capsule: Any,
-    tensor: type,
-    parameter: type,
+def use_exchange(capsule: Any, tensor: type, parameter: type) -> bool: ...
+def use_autograd(
     watchers: list[Callable[[], Any]],
+    forward_mode: dict[str, Any],
     grad_enabled: Callable[[], bool],
     threads: Callable[[], int],
-) -> bool: ...
+    hooks: list[Any],
+    apply: Callable[..., Any],
+) -> None: ...
+def remember(ctx: Any, taped: Taped, *tensors: Any) -> Any: ...
 def failure(source: str, code: str, message: str, start: int, end: int) -> dict[str, Any]: ...
 def fit_model(
     core: Core, columns: list[tuple[str, _Column]], options: dict[str, Any], progress: Callable[[int, int, float], None] | None

@@ -77,9 +77,9 @@ class Program:
 
         With `check`, the first operation that leaves its domain raises `EvaluationError` instead of giving NaN or infinity.
         """
-        if out is None and not check:
+        if not check:
             # Plain arrays and numbers, the usual call, are sorted out where they are used.
-            found = self._value.quick(args, kwargs, self.params, get_num_threads())
+            found = self._value.quick(args, kwargs, self.params, get_num_threads(), out)
             if found is not None:
                 return found
         results = self._run((), self._bound(args, kwargs), out, check=check)
@@ -93,11 +93,10 @@ class Program:
         `out` takes the result: a buffer for the value and a tuple of them for the derivatives, as they are returned.
         """
         steps = (("value_and_grad", self._wrt(wrt)),)
-        if out is None:
-            found = self._function(steps).quick(args, kwargs, self.params, get_num_threads())
-            if found is not None:
-                return found[0], found[1:]
         buffers = None if out is None else (out[0], *out[1])
+        found = self._function(steps).quick(args, kwargs, self.params, get_num_threads(), buffers)
+        if found is not None:
+            return found[0], found[1:]
         value, *grads = self._run(steps, self._bound(args, kwargs), buffers)
         return value, tuple(grads)
 

@@ -129,11 +129,13 @@ pub(crate) struct Function {
     pub(crate) steps: Vec<Step>,
     pub(crate) chain: Vec<Link>,
     variants: Mutex<FxHashMap<Vec<Shape>, Arc<Variant>>>,
+    /// Programs that pull cotangents back, by the inputs they are about.
+    pub(crate) pull_backs: Mutex<Vec<(u64, Arc<Function>)>>,
 }
 
 impl Function {
     pub(crate) fn new(core: Arc<Core>, steps: Vec<Step>, chain: Vec<Link>) -> Function {
-        Function { core, steps, chain, variants: Mutex::default() }
+        Function { core, steps, chain, variants: Mutex::default(), pull_backs: Mutex::default() }
     }
 
     /// The input each result is like; empty when none is like any.
@@ -224,7 +226,8 @@ impl Function {
     /// Views must be valid for reads of `T` and outputs for writes, no output may overlap another or an input.
     pub(crate) unsafe fn run<T: Number>(&self, py: Python<'_>, plan: &Plan, views: &[View<'_>], outputs: &[*mut T], how: How) -> PyResult<()> {
         let Plan { variant, batch, lanes, summed } = plan;
-        let (lanes, summed) = (*lanes, *summed);
+        // The sum of one lane is the lane.
+        let (lanes, summed) = (*lanes, if *lanes == 1 { 0 } else { *summed });
         let is_summed = |k: usize| k < MOST_SHARED && summed >> k & 1 == 1;
         // SAFETY: as promised by the caller.
         let mut buffers: Vec<&mut [T]> = (outputs.iter().zip(&variant.results).enumerate())

@@ -3,6 +3,8 @@
 
 mod advance;
 mod arrays;
+mod autograd;
+mod caller;
 mod chain;
 mod core;
 mod derive;
@@ -15,6 +17,8 @@ mod operations;
 mod python;
 mod quick;
 mod splice;
+mod surroundings;
+mod tensors;
 mod views;
 
 use pyo3::prelude::*;
@@ -24,8 +28,12 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add_class::<python::PyCore>()?;
     m.add_class::<python::PyFunction>()?;
+    m.add_class::<caller::Caller>()?;
+    m.add_class::<autograd::Taped>()?;
     m.add_function(wrap_pyfunction!(operations::operations, m)?)?;
     m.add_function(wrap_pyfunction!(dlpack::use_exchange, m)?)?;
+    m.add_function(wrap_pyfunction!(surroundings::use_autograd, m)?)?;
+    m.add_function(wrap_pyfunction!(autograd::remember, m)?)?;
     m.add_function(wrap_pyfunction!(errors::failure, m)?)?;
     m.add_function(wrap_pyfunction!(fitting::fit_model, m)?)?;
     m.add_function(wrap_pyfunction!(fitting::predict_model, m)?)?;

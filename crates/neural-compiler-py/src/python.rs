@@ -1,11 +1,13 @@
 //! The classes Python sees. In: Python values; out: `Core` (a compiled program) and `Function` (something to call).
 
+use crate::autograd::{on_tuple, packed, remembered};
 use crate::chain::Link;
 use crate::core::{Core, Named};
 use crate::derive::Step;
-use crate::dlpack::{self, Plain, Reading};
 use crate::errors::{compile_error, findings};
 use crate::function::{Function, How, Variant};
+use crate::surroundings::Surroundings;
+use crate::tensors::Reading;
 use crate::{arrays, json, quick};
 use neural_compiler::graph::{print, svg};
 use neural_compiler::ops::real::Dtype;
@@ -178,7 +180,8 @@ impl PyFunction {
 
 #[pymethods]
 impl PyFunction {
-    /// Calls on the arguments of a user's call: NumPy arrays of one type, and numbers. None for anything else.
+    /// Calls on the arguments of a user's call: NumPy arrays of one type, and numbers; `out` takes the results. None for anything else.
+    #[pyo3(signature = (args, kwargs, params, threads, out=None))]
     fn quick<'py>(
         &self,
         py: Python<'py>,
@@ -186,12 +189,10 @@ impl PyFunction {
         kwargs: &Bound<'py, PyDict>,
         params: &Bound<'py, PyDict>,
         threads: usize,
+        out: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Option<Py<PyAny>>> {
-        let Some(mut results) = quick::call(py, &self.0, &self.1, args, kwargs, params, How { threads, trap: false })? else { return Ok(None) };
-        match results.len() {
-            1 => Ok(results.pop()),
-            _ => Ok(Some(PyTuple::new(py, results)?.into_any().unbind())),
-        }
+        let found = quick::call(py, &self.0, &self.1, args, kwargs, params, out, How { threads, trap: false })?;
+        found.map(|results| packed(py, results)).transpose()
     }
 
     /// Calls on NumPy arrays of one type, in the order of the inputs; gives the results.
@@ -217,43 +218,16 @@ impl PyFunction {
     /// None for anything else.
     #[pyo3(signature = (inputs, threads, trap, follow=0))]
     fn torch<'py>(&self, py: Python<'py>, inputs: &Bound<'py, PyTuple>, threads: usize, trap: bool, follow: u64) -> PyResult<Option<Py<PyAny>>> {
-        let Some(mut results) = dlpack::call(py, &self.0, inputs, Reading { follow, fitting: false }, How { threads, trap })? else { return Ok(None) };
-        match results.len() {
-            1 => Ok(results.pop()),
-            _ => Ok(Some(PyTuple::new(py, results)?.into_any().unbind())),
-        }
+        let found = on_tuple(py, &self.0, inputs, Reading { follow, fitting: false, known: 0 }, How { threads, trap })?;
+        found.map(|results| packed(py, results)).transpose()
     }
 
-    /// As `torch`, when nothing but the caller looks on: a tracer, a mode, a transform. False when gradients are asked for, None for
-    /// anything else that is not plain.
-    fn plain<'py>(&self, py: Python<'py>, inputs: &Bound<'py, PyTuple>, follow: u64) -> PyResult<Option<Py<PyAny>>> {
-        match dlpack::plain(py, &self.0, inputs, follow)? {
-            Plain::No => Ok(None),
-            Plain::NeedsGradient => Ok(Some(false.into_pyobject(py)?.to_owned().into_any().unbind())),
-            Plain::Done(mut results) if results.len() == 1 => Ok(results.pop()),
-            Plain::Done(results) => Ok(Some(PyTuple::new(py, results)?.into_any().unbind())),
+    /// As `torch`, remembered by autograd where gradients are asked for. None when a tracer, a mode or a transform looks on, too.
+    fn plain<'py>(&self, py: Python<'py>, compiled: &Bound<'py, PyAny>, inputs: &Bound<'py, PyTuple>, follow: u64) -> PyResult<Option<Py<PyAny>>> {
+        match Surroundings::get() {
+            Some(now) if !now.watched(py)? => remembered(py, now, &self.0, compiled, inputs, follow),
+            _ => Ok(None),
         }
-    }
-
-    /// A backward pass as the autograd engine wants it: nothing for `pad` places, then for each of `count` inputs its cotangent or
-    /// nothing. None when `torch` would give None, or when a cotangent has to be summed over some axes.
-    fn pull<'py>(
-        &self,
-        py: Python<'py>,
-        inputs: &Bound<'py, PyTuple>,
-        pad: usize,
-        count: usize,
-        threads: usize,
-        follow: u64,
-    ) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        let Some(results) = dlpack::call(py, &self.0, inputs, Reading { follow, fitting: true }, How { threads, trap: false })? else { return Ok(None) };
-        let mut places: Vec<Py<PyAny>> = (0..pad + count).map(|_| py.None()).collect();
-        for (like, result) in self.0.likes().into_iter().zip(results) {
-            if let Some(place) = like.and_then(|i| places.get_mut(pad + i)) {
-                *place = result;
-            }
-        }
-        PyTuple::new(py, places).map(Some)
     }
 
     /// The graph as JSON text, for the shapes given or pinned by the program.

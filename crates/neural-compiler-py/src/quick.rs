@@ -6,7 +6,7 @@ use crate::arrays::on_views;
 use crate::function::{Function, How, Number};
 use crate::views::View;
 use numpy::npyffi::{NPY_ARRAY_ALIGNED, PyArray_CheckExact, PyArrayObject};
-use numpy::{Element, PyArrayDescr};
+use numpy::{Element, PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyInt, PyString, PyTuple};
@@ -34,6 +34,7 @@ pub(crate) fn call<'py>(
     args: &Bound<'py, PyTuple>,
     kwargs: &Bound<'py, PyDict>,
     params: &Bound<'py, PyDict>,
+    out: Option<&Bound<'py, PyAny>>,
     how: How,
 ) -> PyResult<Option<Vec<Py<PyAny>>>> {
     let n = names.len();
@@ -82,10 +83,14 @@ pub(crate) fn call<'py>(
         }
     }
     let given = &given[..n];
+    let out = match out.map(buffers) {
+        Some(None) => return Ok(None),
+        found => found.flatten(),
+    };
     match kind {
-        Some(d) if d == single.as_ptr() => typed::<f32>(py, function, given, &single, &double, how),
+        Some(d) if d == single.as_ptr() => typed::<f32>(py, function, given, &single, &double, out, how),
         Some(d) if d != double.as_ptr() => Ok(None),
-        _ => typed::<f64>(py, function, given, &double, &double, how),
+        _ => typed::<f64>(py, function, given, &double, &double, out, how),
     }
 }
 
@@ -108,6 +113,24 @@ fn plain(py: Python<'_>, object: *mut ffi::PyObject) -> Option<Given> {
     }
 }
 
+/// Buffers of the caller: an array or a tuple of arrays.
+fn buffers<'py>(out: &Bound<'py, PyAny>) -> Option<Vec<Bound<'py, PyUntypedArray>>> {
+    let array = |object: &Bound<'py, PyAny>| object.cast::<PyUntypedArray>().ok().cloned();
+    match out.cast::<PyTuple>() {
+        Ok(several) => several.iter().map(|o| array(&o)).collect(),
+        Err(_) => array(out).map(|a| vec![a]),
+    }
+}
+
+/// The addresses from the first number to behind the last one, of numbers of this many bytes at strides that count bytes.
+fn extent(data: *const u8, axes: impl Iterator<Item = (i64, i64)>, width: i64) -> (i64, i64) {
+    let start = data.addr() as i64;
+    axes.fold((start, start + width), |(low, high), (size, stride)| {
+        let reach = (size - 1) * stride;
+        if size == 0 { (low, low) } else { (low + reach.min(0), high + reach.max(0)) }
+    })
+}
+
 /// Runs in one type; arrays of another are parameters, which follow if they are numbers.
 fn typed<T: Number + Element>(
     py: Python<'_>,
@@ -115,6 +138,7 @@ fn typed<T: Number + Element>(
     given: &[Given],
     own: &Bound<'_, PyArrayDescr>,
     double: &Bound<'_, PyArrayDescr>,
+    out: Option<Vec<Bound<'_, PyUntypedArray>>>,
     how: How,
 ) -> PyResult<Option<Vec<Py<PyAny>>>> {
     let mut numbers = [T::ZERO; MOST];
@@ -156,6 +180,22 @@ fn typed<T: Number + Element>(
         let data = if data[k].is_null() { (&raw const numbers[k]).cast() } else { data[k] };
         views[k] = View { data, shape: &sizes[k][..ranks[k]], strides: &strides[k][..ranks[k]] };
     }
-    // SAFETY: the arrays and numbers live during the call; there are no buffers of the caller.
-    unsafe { on_views::<T>(py, function, &views[..given.len()], None, how).map(Some) }
+    let views = &views[..given.len()];
+    if let Some(out) = &out {
+        let reads = views.iter().map(|v| extent(v.data, v.shape.iter().zip(v.strides).map(|(&n, &s)| (n, s * width)), width));
+        let writes = out.iter().map(|b| {
+            // SAFETY: the pointer is that of a live array object.
+            let data = unsafe { (*b.as_array_ptr()).fields.data }.cast_const().cast();
+            extent(data, b.shape().iter().zip(b.strides()).map(|(&n, &s)| (n as i64, s as i64)), b.dtype().itemsize() as i64)
+        });
+        let mut taken: Vec<(i64, i64)> = reads.collect();
+        for write in writes {
+            if taken.iter().any(|t| t.0 < write.1 && write.0 < t.1) {
+                return Ok(None);
+            }
+            taken.push(write);
+        }
+    }
+    // SAFETY: the arrays and numbers live during the call; no buffer shares memory with them or another.
+    unsafe { on_views::<T>(py, function, views, out, how).map(Some) }
 }

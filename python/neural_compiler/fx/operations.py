@@ -19,6 +19,7 @@ from . import matrices
 from .graph import Shape
 from .indices import element_at, placed_at
 from .leaf import leaf
+from .norm import norm
 
 Value = Any
 """A tensor, or a proxy of one."""
@@ -157,14 +158,6 @@ def spread(site: Site, x: Value) -> Value:
     return aligned(x, (), site.shape).expand(x.shape + site.shape)
 
 
-def norm(_: Site, v: Value) -> Value:
-    # Squares may overflow where the length does not: the vector is scaled by a power of two, which changes no bit elsewhere.
-    largest = v.detach().abs().amax(-1)
-    power = largest / (2 * torch.frexp(largest)[0])
-    scale = torch.where((largest > 0) & torch.isfinite(largest), power, 1.0)
-    return torch.linalg.vector_norm(v / scale[..., None], dim=-1) * scale
-
-
 def total(site: Site, x: Value) -> Value:
     return x.sum(tuple(range(-len(site.shapes[0]), 0))) if site.shapes[0] else x
 
@@ -246,7 +239,7 @@ OPERATIONS: dict[str, Expression] = {
     "Select": Expression(torch.where, numbers=True),
     "Dot": whole(lambda _, u, v: (u * v).sum(-1)),
     "Cross": whole(lambda _, u, v: torch.linalg.cross(*broadcast(u, v))),
-    "Norm": whole(norm),
+    "Norm": whole(lambda _, v: norm(v)),
     "Total": whole(total),
     "Transpose": whole(lambda _, a: a.transpose(-2, -1)),
     "Trace": whole(lambda _, a: torch.diagonal(a, dim1=-2, dim2=-1).sum(-1)),

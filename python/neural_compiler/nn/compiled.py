@@ -23,13 +23,7 @@ Shapes: TypeAlias = "tuple[tuple[int, ...], ...]"
 
 _exchange = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)
 if _exchange is not None:
-    watchers = [
-        torch._C._functorch.peek_interpreter_stack,
-        torch._C._len_torch_dispatch_stack,
-        torch._C._len_torch_function_stack,
-        torch._C._is_tracing,
-    ]
-    _native.use_exchange(_exchange, torch.Tensor, torch.nn.Parameter, watchers, torch.is_grad_enabled, torch.get_num_threads)
+    _native.use_exchange(_exchange, torch.Tensor, torch.nn.Parameter)
 
 
 def describe(source: str, inputs: Any, params: Sequence[tuple[str, list[int]]], steps: Steps, backend: str) -> str:
@@ -49,7 +43,6 @@ class Compiled:
         self.inputs: tuple[Input, ...] = read_inputs(core)
         self.names = tuple(i.name for i in self.inputs)
         self._functions: dict[Chain, _native.Function] = {}
-        self._backward: dict[tuple[bool, ...], _native.Function] = {}
         self._lowered: dict[tuple[Chain, Shapes], Lowered] = {}
         self.value = self.function()
 
@@ -58,14 +51,6 @@ class Compiled:
         found = self._functions.get(chain)
         if found is None:
             found = self._functions[chain] = self.core.function(list(self.steps), list(chain))
-        return found
-
-    def backward(self, needs: tuple[bool, ...], results: int) -> _native.Function:
-        """The pull-back of all results to the inputs that need it, as `ctx.needs_input_grad` says it (two other arguments first)."""
-        found = self._backward.get(needs)
-        if found is None:
-            wrt = tuple(k for k, n in enumerate(needs[2:]) if n)
-            found = self._backward[needs] = self.function((("vjp", wrt, tuple(range(results))),))
         return found
 
     def core_shapes(self, tensors: Sequence[torch.Tensor]) -> Shapes:

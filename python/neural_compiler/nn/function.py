@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+import torch.autograd.forward_ad
+import torch.nn.modules.module as modules
 from torch import Tensor
 
+from .. import _native
 from .compiled import Chain, Compiled
 from .run import fitted, in_front, run
-
-_is_grad_enabled = torch.is_grad_enabled
-_get_num_threads = torch.get_num_threads
 
 
 def _listed(results: Any) -> tuple[Tensor, ...]:
@@ -31,44 +31,50 @@ def _pull(chain: Chain, needs: Sequence[bool], grads: Sequence[Tensor | None]) -
     return (*chain, ("vjp", tuple(wrt), tuple(seeds))), wrt, [g for g in grads if g is not None]
 
 
-class NotPlain(Exception):
-    """The tensors are not those of the quick path; nothing has been computed."""
-
-
 class QuickRun(torch.autograd.Function):
-    """For plain eager autograd on the CPU, where nothing but the engine looks on. Tensors in the bits `follow` take the type of the others."""
+    """For plain eager autograd on the CPU, where nothing but the engine looks on: `Function.plain` and `Caller.call` make such nodes."""
 
-    @staticmethod
-    def forward(ctx: Any, compiled: Compiled, follow: int, *tensors: Tensor) -> Any:
-        found = compiled.value.torch(tensors, _get_num_threads(), False, follow)
-        if found is None:
-            raise NotPlain
-        ctx.how = compiled, follow
-        ctx.save_for_backward(*tensors)
-        if type(found) is tuple:
-            ctx.set_materialize_grads(False)
-        return found
+    forward = staticmethod(_native.remember)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> Any:
-        (compiled, follow), tensors, needs = ctx.how, ctx.saved_tensors, ctx.needs_input_grad
-        if not _is_grad_enabled() and (len(grads) == 1 or all([g is not None for g in grads])):
-            found = compiled.backward(needs, len(grads)).pull((*tensors, *grads), 2, len(tensors), _get_num_threads(), follow)
-            if found is not None:
-                return found
-        chain, wrt, cotangents = _pull((), needs[2:], grads)
-        results: list[Tensor | None] = [None] * (2 + len(tensors))
+        how, tensors, needs = ctx.how, ctx.saved_tensors, ctx.needs_input_grad
+        found = how.pull(tensors, grads, needs)
+        if found is not None:
+            return found
+        chain, wrt, cotangents = _pull((), needs[1:], grads)
+        results: list[Tensor | None] = [None] * (1 + len(tensors))
         if cotangents:
             dtype = cotangents[0].dtype
             inputs = tuple([t if t.dtype is dtype else t.to(dtype) for t in (*tensors, *cotangents)])
-            found = apply(compiled, chain, inputs) if _is_grad_enabled() else run(compiled, chain, inputs)
+            found = apply(how.compiled, chain, inputs) if torch.is_grad_enabled() else run(how.compiled, chain, inputs)
             for k, g in zip(wrt, _listed(found)):
-                results[2 + k] = _fit(g, tensors[k])
+                results[1 + k] = _fit(g, tensors[k])
         return tuple(results)
 
 
-# The class's own `apply` first looks for transforms; whoever calls this has looked already.
-quick_apply = super(torch.autograd.Function, QuickRun).apply
+# What the engine calls: the class's own first looks which of two names a backward pass has.
+QuickRun._backward_cls.apply = QuickRun.backward  # type: ignore[attr-defined]
+
+_native.use_autograd(
+    [
+        torch._C._functorch.peek_interpreter_stack,
+        torch._C._len_torch_dispatch_stack,
+        torch._C._len_torch_function_stack,
+        torch._C._is_tracing,
+    ],
+    vars(torch.autograd.forward_ad),
+    torch.is_grad_enabled,
+    torch.get_num_threads,
+    [
+        modules._global_forward_hooks,
+        modules._global_forward_pre_hooks,
+        modules._global_backward_hooks,
+        modules._global_backward_pre_hooks,
+    ],
+    # The class's own `apply` first looks for transforms; whoever calls this has looked already.
+    super(torch.autograd.Function, QuickRun).apply,
+)
 
 
 class Run(torch.autograd.Function):

@@ -8,10 +8,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd import forward_ad
 
 from .compiled import describe, find
-from .function import NotPlain, apply, quick_apply
+from .function import apply
 from .module import CompiledModule
 
 METHODS = ("rk4", "dopri5")
@@ -34,7 +33,6 @@ class FusedStep:
         for k, value in enumerate(self.values):
             if value is not None and names[k] not in own:
                 self.values[k] = torch.as_tensor(value, dtype=like.dtype, device=like.device)
-        self.plain = not _observed()
 
     def __call__(self, t: Tensor, y: list[Tensor], h: Tensor) -> list[Tensor]:
         given: list[Any] = [*self.values, h]
@@ -46,21 +44,10 @@ class FusedStep:
         return list(found) if isinstance(found, tuple) else [found]
 
     def _run(self, given: tuple[Tensor, ...], dtype: torch.dtype) -> Any:
-        if self.plain:
-            found = self.compiled.value.plain(given, self.follow)
-            if found is False:
-                try:
-                    return quick_apply(self.compiled, self.follow, *given)
-                except NotPlain:
-                    found = None
-            if found is not None:
-                return found
+        found = self.compiled.value.plain(self.compiled, given, self.follow)
+        if found is not None:
+            return found
         return apply(self.compiled, (), [v.to(dtype) for v in given])
-
-
-def _observed() -> bool:
-    """Whether forward mode is active, which the quick way does not know."""
-    return forward_ad._current_level >= 0
 
 
 def fused(module: CompiledModule, method: str, states: list[str], time: str | None, fixed: Mapping[str, Any], start: list[Tensor]) -> FusedStep | None:

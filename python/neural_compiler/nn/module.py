@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-import torch.nn.modules.module as _all
 from torch import Tensor, nn
 from torch.autograd import forward_ad
 
+from .. import _native
 from ..errors import Diagnostic, _diagnostic
 from ..signature import Input, Size, bind, positions, sizes
 from .compiled import Compiled, Shapes, Steps, describe, find
-from .function import NotPlain, apply, quick_apply
+from .function import apply
 from .run import call, run
 from .tensors import _FLOATS, as_tensor, common_device, common_type
 
@@ -72,66 +72,21 @@ class CompiledModule(nn.Module):
         self._function = compiled.function()
         self._names = compiled.names
         self._open = tuple(n for n in compiled.names if n not in self._fields)
-        self._count = len(self._open)
         # Where the values of a call go: positions of the open inputs, and of the module's own tensors.
         # The module's own tensors follow the inputs in their type, unless there are no inputs.
         self._follow = sum(1 << k for k, n in enumerate(compiled.names[:64]) if n in self._fields) if self._open else 0
-        self._plain_count = self._count if len(self._open) == len(compiled.names) else -1
         self._own = tuple((k, self._fields[n]) for k, n in enumerate(compiled.names) if n in self._fields)
+        self._caller = _native.Caller(self._function, compiled, self._follow, self._open, self._own, self.backend == "torch")
 
     # Calls.
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         # The usual call, without what `nn.Module` does for hooks that are not there.
-        if not _is_compiling() and "check" not in kwargs and forward_ad._current_level < 0 and not self._hooked():
-            tensors = args if len(args) == self._plain_count and not kwargs else self._quick(args, kwargs)
-            if tensors is not None:
-                found = self._quick_torch(tensors) if self.backend == "torch" else self._quick_native(tensors)
-                if found is not None:
-                    return found
+        if not _is_compiling():
+            found = self._caller.call(self, args, kwargs)
+            if found is not None:
+                return found
         return super().__call__(*args, **kwargs)
-
-    def _quick_native(self, tensors: tuple[Any, ...]) -> Any:
-        """The results of plain tensors on the CPU when nothing but autograd looks on; else None."""
-        found = self._function.plain(tensors, self._follow)
-        if found is not False:
-            return found
-        try:
-            return quick_apply(self._compiled, self._follow, *tensors)
-        except NotPlain:
-            return None
-
-    def _quick_torch(self, tensors: tuple[Any, ...]) -> Any:
-        """The results of plain tensors of one type as plain torch operations; None for anything else, mistakes included."""
-        shapes, given = [], []
-        dtype = next((getattr(t, "dtype", None) for k, t in enumerate(tensors) if not self._follow >> k & 1), None)
-        for k, (i, t) in enumerate(zip(self._compiled.inputs, tensors)):
-            if type(t) not in _PLAIN or t.dim() < i.rank:
-                return None
-            if t.dtype is not dtype:
-                if not self._follow >> k & 1 or dtype not in _FLOATS:
-                    return None
-                t = t.to(dtype)
-            given.append(t)
-            shapes.append(tuple(t.shape[t.dim() - i.rank :]) if i.rank else ())
-        if dtype not in _FLOATS:
-            return None
-        lowered = self._compiled._lowered.get(((), tuple(shapes)))
-        if lowered is None or lowered.may_fail or _is_tracing() or _dispatch_modes():
-            return None
-        try:
-            results = lowered.code.forward(*given)
-        except RuntimeError:
-            # Devices or batch sizes that do not fit: the longer way says so in our words.
-            return None
-        return results[0] if len(results) == 1 else tuple(results)
-
-    def _hooked(self) -> bool:
-        return bool(
-            self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks
-            or _all._global_forward_hooks or _all._global_forward_pre_hooks or _all._global_backward_hooks or _all._global_backward_pre_hooks
-            or self._compiled_call_impl is not None
-        )  # fmt: skip
 
     def forward(self, *args: Any, check: bool = False, **kwargs: Any) -> Any:
         """The value: inputs by position, by name or in one dict, any leading batch sizes.
@@ -139,23 +94,6 @@ class CompiledModule(nn.Module):
         With `check`, the first operation that leaves its domain raises `EvaluationError`, which names the lane.
         """
         return self._general(bind(self._names, self._own_values(), args, kwargs), check)
-
-    def _quick(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
-        """The arguments in order, when they are complete without further ado."""
-        if kwargs:
-            if args or len(kwargs) != self._count:
-                return None
-            args = tuple([kwargs.get(n) for n in self._open])
-        elif len(args) != self._count:
-            return None
-        if not self._own:
-            return args
-        values = list(args)
-        for k, field in self._own:
-            own = self._parameters.get(field)
-            # Neither, when a parametrization stands in for it.
-            values.insert(k, getattr(self, field) if own is None else own)
-        return tuple(values)
 
     def _own_values(self) -> dict[str, Tensor]:
         return {self._names[k]: getattr(self, field) for k, field in self._own}
@@ -195,6 +133,8 @@ class CompiledModule(nn.Module):
         if may_fail and not _is_compiling() and (_mapped() or any(map(_is_hidden, tensors))):
             return apply(compiled, (), tensors)
         code = compiled.lowered((), shapes).code
+        if not may_fail and not _is_compiling():
+            self._caller.add_code([n for shape in shapes for n in shape], code.forward)
         results = code(*tensors) if _is_compiling() or not may_fail else call(compiled, code, tensors)
         return results[0] if len(results) == 1 else tuple(results)
 
@@ -333,7 +273,7 @@ class CompiledModule(nn.Module):
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
-        for made in ("_compiled", "_function"):
+        for made in ("_compiled", "_function", "_caller"):
             state.pop(made, None)
         return state
 

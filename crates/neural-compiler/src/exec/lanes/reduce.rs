@@ -96,12 +96,27 @@ impl<T: Real> Row<T> {
 }
 
 fn chunk_sum<T: Real>(chunk: &[T]) -> T {
-    // Minus zero changes no sum it is added to.
-    let mut lanes = [-T::ZERO; CHUNK];
-    lanes[..chunk.len()].copy_from_slice(chunk);
-    let row = |r: usize| -> [T; WIDTH] { std::array::from_fn(|i| lanes[r * WIDTH + i]) };
-    let add = |a: [T; WIDTH], b: [T; WIDTH]| -> [T; WIDTH] { std::array::from_fn(|i| a[i] + b[i]) };
-    tree(&add(add(row(0), row(1)), add(row(2), row(3))))
+    match chunk.try_into() {
+        Ok(full) => full_sum(full),
+        Err(_) => {
+            // Minus zero changes no sum it is added to.
+            let mut lanes = [-T::ZERO; CHUNK];
+            lanes[..chunk.len()].copy_from_slice(chunk);
+            full_sum(&lanes)
+        }
+    }
+}
+
+/// Four rows, the first two and the last two, then the tree of a row.
+fn full_sum<T: Real>(lanes: &[T; CHUNK]) -> T {
+    let row: [T; WIDTH] = std::array::from_fn(|i| (lanes[i] + lanes[i + WIDTH]) + (lanes[i + 2 * WIDTH] + lanes[i + 3 * WIDTH]));
+    let [a, b]: [T; 2] = neighbours(&neighbours::<T, 8, 4>(&neighbours::<T, WIDTH, 8>(&row)));
+    a + b
+}
+
+/// A level of the tree.
+fn neighbours<T: Real, const N: usize, const HALF: usize>(numbers: &[T; N]) -> [T; HALF] {
+    std::array::from_fn(|i| numbers[2 * i] + numbers[2 * i + 1])
 }
 
 /// Halves summed, then their sum; the left half is a power of two. Of nothing: zero.
@@ -112,6 +127,21 @@ fn tree<T: Real>(numbers: &[T]) -> T {
         _ => {
             let (a, b) = numbers.split_at(numbers.len().next_power_of_two() / 2);
             tree(a) + tree(b)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chunk_is_summed_in_the_order_of_the_tree() {
+        for n in 1..=CHUNK {
+            let lanes: Vec<f64> = (0..n).map(|i| (i as f64 * 0.7).sin() * 10f64.powi(i as i32 % 7)).collect();
+            let padded: Vec<f64> = lanes.iter().copied().chain(std::iter::repeat(-0.0)).take(CHUNK).collect();
+            let row: Vec<f64> = (0..WIDTH).map(|i| (padded[i] + padded[i + WIDTH]) + (padded[i + 2 * WIDTH] + padded[i + 3 * WIDTH])).collect();
+            assert_eq!(chunk_sum(&lanes).to_bits(), tree(&row).to_bits(), "{n} lanes");
         }
     }
 }

@@ -1,0 +1,185 @@
+//! The call of a module. In: the arguments as the user gave them, and the module; out: its results, or nothing where the call is not
+//! a usual one and the longer way must sort it out (or say what is wrong with it).
+//! Invariant: what this path takes means the same to the longer one.
+
+use crate::autograd::remembered;
+use crate::dlpack::{Torch, describe, view};
+use crate::function::Function;
+use crate::python::PyFunction;
+use crate::surroundings::{Surroundings, item};
+use crate::tensors::MOST_INPUTS;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString, PyTuple};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How a module runs.
+enum Runs {
+    /// Natively.
+    Native(Arc<Function>),
+    /// As torch operations: the code for the sizes of the inputs' own axes, as far as it was made.
+    Torch { ranks: Vec<usize>, code: Mutex<Vec<Code>> },
+}
+
+/// Sizes, and what to call.
+type Code = (Vec<i64>, Py<PyAny>);
+
+/// What the calls of a module share.
+#[pyclass(name = "Caller", module = "neural_compiler._native", frozen)]
+pub(crate) struct Caller {
+    runs: Runs,
+    compiled: Py<PyAny>,
+    /// Inputs that follow the others in their type, as bits.
+    follow: u64,
+    /// Inputs of a call.
+    open: Vec<Py<PyString>>,
+    /// Places of the module's own tensors, and the names of their fields.
+    own: Vec<(usize, Py<PyString>)>,
+    parameters: Py<PyString>,
+}
+
+#[pymethods]
+impl Caller {
+    /// `code`: run torch operations, which `add_code` tells.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        function: &PyFunction,
+        compiled: Py<PyAny>,
+        follow: u64,
+        open: Vec<Py<PyString>>,
+        own: Vec<(usize, Py<PyString>)>,
+        code: bool,
+    ) -> Caller {
+        let native = function.0.clone();
+        let runs = if code { Runs::Torch { ranks: native.core.ranks.clone(), code: Mutex::default() } } else { Runs::Native(native) };
+        let parameters = PyString::intern(py, "_parameters").unbind();
+        let interned = |name: Py<PyString>| {
+            let mut raw = name.into_ptr();
+            // SAFETY: an owned text goes in, an owned text comes out.
+            unsafe {
+                ffi::PyUnicode_InternInPlace(&mut raw);
+                Bound::from_owned_ptr(py, raw).cast_into_unchecked().unbind()
+            }
+        };
+        let own = own.into_iter().map(|(at, name)| (at, interned(name))).collect();
+        Caller { runs, compiled, follow, open: open.into_iter().map(interned).collect(), own, parameters }
+    }
+
+    /// Torch operations for inputs whose own axes have these sizes, one after the other; called with the tensors, gives a tuple.
+    fn add_code(&self, sizes: Vec<i64>, code: Py<PyAny>) {
+        if let Runs::Torch { code: known, .. } = &self.runs {
+            let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+            known.retain(|k| k.0 != sizes);
+            known.push((sizes, code));
+        }
+    }
+
+    /// The results of a usual call; else None.
+    fn call<'py>(&self, module: &Bound<'py, PyAny>, args: &Bound<'py, PyTuple>, kwargs: &Bound<'py, PyDict>) -> PyResult<Option<Py<PyAny>>> {
+        let py = module.py();
+        let Some(now) = Surroundings::get() else { return Ok(None) };
+        // SAFETY: a module is an object with a dictionary; a new reference comes back, or an exception.
+        let names = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyObject_GenericGetDict(module.as_ptr(), std::ptr::null_mut()))? };
+        let names = names.cast_into::<PyDict>()?;
+        if now.hooked(&names)? || now.watched(py)? {
+            return Ok(None);
+        }
+        let Some(tensors) = self.bound(module, &names, args, kwargs)? else { return Ok(None) };
+        match &self.runs {
+            Runs::Native(function) => remembered(py, now, function, self.compiled.bind(py), &tensors, self.follow),
+            Runs::Torch { ranks, code } => on_torch(py, ranks, code, &tensors, self.follow),
+        }
+    }
+}
+
+impl Caller {
+    /// The tensors of a call in the order of the inputs; None when the arguments are not complete without further ado.
+    fn bound<'py>(
+        &self,
+        module: &Bound<'py, PyAny>,
+        names: &Bound<'py, PyDict>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: &Bound<'py, PyDict>,
+    ) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let py = module.py();
+        let by_name = !kwargs.is_empty();
+        if (by_name && !args.is_empty()) || args.len() + kwargs.len() != self.open.len() {
+            return Ok(None);
+        }
+        if !by_name && self.own.is_empty() {
+            return Ok(Some(args.clone()));
+        }
+        let parameters = item(names, &self.parameters);
+        let parameters = parameters.as_ref().and_then(|p| p.cast::<PyDict>().ok());
+        let (mut own, mut taken) = (self.own.iter().peekable(), 0);
+        let mut values: Vec<Bound<'py, PyAny>> = Vec::with_capacity(self.open.len() + self.own.len());
+        for k in 0..self.open.len() + self.own.len() {
+            if let Some((_, field)) = own.next_if(|o| o.0 == k) {
+                // Not among the parameters when a parametrization stands in for it, or when it is a buffer.
+                let held = parameters.as_ref().and_then(|p| item(p, field)).filter(|v| !v.is_none());
+                values.push(match held {
+                    Some(value) => value.to_owned(),
+                    None => module.getattr(field)?,
+                });
+            } else if by_name {
+                match item(kwargs, &self.open[taken]) {
+                    Some(value) => values.push(value.to_owned()),
+                    None => return Ok(None),
+                }
+                taken += 1;
+            } else {
+                values.push(args.get_item(taken)?);
+                taken += 1;
+            }
+        }
+        PyTuple::new(py, values).map(Some)
+    }
+}
+
+/// The results of torch operations on plain tensors of one type (those that follow are converted), where the operations for their
+/// sizes are known.
+fn on_torch<'py>(py: Python<'py>, ranks: &[usize], code: &Mutex<Vec<Code>>, tensors: &Bound<'py, PyTuple>, follow: u64) -> PyResult<Option<Py<PyAny>>> {
+    let Some(torch) = Torch::get() else { return Ok(None) };
+    let first = (0..ranks.len()).find(|&k| follow >> k.min(63) & 1 == 0).unwrap_or(0);
+    let mut sizes = [0i64; 2 * MOST_INPUTS];
+    let mut dtypes = [None; MOST_INPUTS];
+    let mut count = 0;
+    for (k, (object, &rank)) in tensors.iter_borrowed().zip(ranks).enumerate() {
+        // SAFETY: the tuple holds the tensors.
+        let Some(tensor) = (unsafe { describe(torch, object.as_ptr()) }) else { return Ok(None) };
+        let shape = view(&tensor).shape;
+        if k == MOST_INPUTS || !matches!(tensor.dtype.bits, 32 | 64) || shape.len() < rank {
+            return Ok(None);
+        }
+        dtypes[k] = Some(tensor.dtype);
+        sizes[count..count + rank].copy_from_slice(&shape[shape.len() - rank..]);
+        count += rank;
+    }
+    let found = {
+        let known = code.lock().unwrap_or_else(PoisonError::into_inner);
+        known.iter().find(|k| k.0 == sizes[..count]).map(|k| k.1.clone_ref(py))
+    };
+    let Some(run) = found else { return Ok(None) };
+    let other = |k: usize| dtypes[k] != dtypes[first];
+    let results = if (0..ranks.len()).any(other) {
+        if (0..ranks.len()).any(|k| other(k) && follow >> k & 1 == 0) {
+            return Ok(None);
+        }
+        let like = tensors.get_item(first)?;
+        let convert = |(k, t): (usize, Bound<'py, PyAny>)| if other(k) { t.call_method1(pyo3::intern!(py, "type_as"), (&like,)) } else { Ok(t) };
+        run.call1(py, PyTuple::new(py, tensors.iter().enumerate().map(convert).collect::<PyResult<Vec<_>>>()?)?)
+    } else {
+        run.call1(py, tensors)
+    };
+    match results {
+        Ok(results) => {
+            let results = results.into_bound(py).cast_into::<PyTuple>()?;
+            Ok(Some(if results.len() == 1 { results.get_item(0)?.unbind() } else { results.into_any().unbind() }))
+        }
+        // Devices or batch sizes that do not fit: the longer way says so in our words.
+        Err(error) if error.is_instance_of::<PyRuntimeError>(py) => Ok(None),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,145 @@
+//! Calls on PyTorch tensors. In: tensors on the CPU; out: new tensors that autograd does not know.
+//! Invariants: tensors of another type than the first are converted only where the caller says that they follow, and their cotangents
+//! converted back; anything that is not plain is told apart before anything is computed.
+
+use crate::dlpack::{DataType, DlTensor, Fresh, Torch, peek, view};
+use crate::function::{Function, How, Number};
+use crate::views::{View, gather};
+use pyo3::ffi::PyObject;
+use pyo3::prelude::*;
+
+/// The most inputs of the quick path.
+pub(crate) const MOST_INPUTS: usize = 16;
+
+/// How tensors are to be read.
+#[derive(Clone, Copy)]
+pub(crate) struct Reading {
+    /// Inputs that follow the others in their type, as bits.
+    pub(crate) follow: u64,
+    /// Every cotangent must have the shape of its input without a sum over some axes.
+    pub(crate) fitting: bool,
+    /// So many of the first tensors have been read before.
+    pub(crate) known: usize,
+}
+
+/// Numbers a tensor that follows may have to be converted on the quick path.
+const MOST_CONVERTED: i64 = 4096;
+
+/// Calls a function on tensors. `None`: the tensors are not of one type on the CPU (but for those that follow), or there is no exchange, or
+/// cotangents do not fit.
+///
+/// # Safety
+/// The inputs must be live Python objects, held by the caller.
+pub(crate) unsafe fn call(py: Python<'_>, function: &Function, inputs: &[*mut PyObject], reading: Reading, how: How) -> PyResult<Option<Vec<Py<PyAny>>>> {
+    let Some(torch) = Torch::get() else { return Ok(None) };
+    let count = inputs.len();
+    if count == 0 || count > MOST_INPUTS {
+        return Ok(None);
+    }
+    let mut tensors = [const { std::mem::MaybeUninit::<DlTensor>::uninit() }; MOST_INPUTS];
+    for (k, (slot, &object)) in tensors.iter_mut().zip(inputs).enumerate() {
+        // SAFETY: as promised by the caller.
+        match unsafe { peek(torch, object, k < reading.known) } {
+            Some(t) => slot.write(t),
+            None => return Ok(None),
+        };
+    }
+    // SAFETY: the first `count` have just been written.
+    let tensors = unsafe { std::slice::from_raw_parts(tensors.as_ptr().cast::<DlTensor>(), count) };
+    let follows = |k: usize| reading.follow >> k & 1 == 1;
+    let first = (0..count).find(|&k| !follows(k)).unwrap_or(0);
+    let dtype = tensors[first].dtype;
+    let mut converted = false;
+    for (k, t) in tensors.iter().enumerate().filter(|(_, t)| t.dtype != dtype) {
+        let small = view(t).shape.iter().product::<i64>() <= MOST_CONVERTED;
+        if !(follows(k) && small && matches!(t.dtype.bits, 32 | 64)) {
+            return Ok(None);
+        }
+        converted = true;
+    }
+    let mut views = [View { data: std::ptr::null(), shape: &[], strides: &[] }; MOST_INPUTS];
+    views.iter_mut().zip(tensors).for_each(|(v, t)| *v = view(t));
+    let views = &views[..count];
+    match (dtype.bits, converted) {
+        (32, false) => run::<f32>(py, torch, function, views, dtype, reading.fitting, how),
+        (64, false) => run::<f64>(py, torch, function, views, dtype, reading.fitting, how),
+        (32, true) => following::<f64, f32>(py, torch, function, (views, tensors), dtype, reading.fitting, how),
+        (64, true) => following::<f32, f64>(py, torch, function, (views, tensors), dtype, reading.fitting, how),
+        _ => Ok(None),
+    }
+}
+
+/// Numbers of another type, and their strides.
+struct Converted<T> {
+    numbers: Vec<T>,
+    strides: Vec<i64>,
+}
+
+/// Runs in the type `T` after tensors of type `S` have been converted; their cotangents are converted back.
+fn following<S: Number, T: Number>(
+    py: Python<'_>,
+    torch: &Torch,
+    function: &Function,
+    (views, tensors): (&[View<'_>], &[DlTensor]),
+    dtype: DataType,
+    fitting: bool,
+    how: How,
+) -> PyResult<Option<Vec<Py<PyAny>>>> {
+    let convert = |t: &DlTensor| {
+        let from = view(t);
+        // SAFETY: the tensor is held by the caller's tuple and has this type.
+        let numbers = unsafe { gather::<S>(&from, 0, from.shape) }.into_iter().map(|x| T::from_f64(x.to_f64())).collect();
+        let mut strides = vec![1; from.shape.len()];
+        (1..strides.len()).rev().for_each(|d| strides[d - 1] = strides[d] * from.shape[d]);
+        Converted { numbers, strides }
+    };
+    let made: Vec<Option<Converted<T>>> = tensors.iter().map(|t| (t.dtype != dtype).then(|| convert(t))).collect();
+    let mut now = [View { data: std::ptr::null(), shape: &[], strides: &[] }; MOST_INPUTS];
+    for ((slot, old), new) in now.iter_mut().zip(views).zip(&made) {
+        *slot = match new {
+            Some(c) => View { data: c.numbers.as_ptr().cast(), shape: old.shape, strides: &c.strides },
+            None => *old,
+        };
+    }
+    let views = &now[..views.len()];
+    let plan = function.plan(py, views)?;
+    if fitting && !plan.fits(views) {
+        return Ok(None);
+    }
+    let mut results: Vec<(Fresh, Vec<T>)> = Vec::with_capacity(plan.variant.results.len());
+    for k in 0..plan.variant.results.len() {
+        let sizes = plan.sizes(k, views);
+        let other = plan.like(k).map(|i| tensors[i].dtype).filter(|d| fitting && *d != dtype);
+        let room = if other.is_some() { sizes.iter().product::<i64>() as usize } else { 0 };
+        results.push((Fresh::new(&sizes, other.unwrap_or(dtype))?, vec![T::ZERO; room]));
+    }
+    let pointers: Vec<*mut T> = results.iter_mut().map(|(r, own)| if own.is_empty() { r.data().cast() } else { own.as_mut_ptr() }).collect();
+    // SAFETY: the tensors are held by the caller's tuple, converted ones here; results are fresh memory of the right size.
+    unsafe { function.run(py, &plan, views, &pointers, how)? };
+    for (r, own) in results.iter().filter(|(_, own)| !own.is_empty()) {
+        // SAFETY: the tensor has as many numbers, of the other type, and nobody else knows it yet.
+        let to = unsafe { std::slice::from_raw_parts_mut(r.data().cast::<S>(), own.len()) };
+        to.iter_mut().zip(own).for_each(|(to, x)| *to = S::from_f64(x.to_f64()));
+    }
+    results.into_iter().map(|(r, _)| r.into_object(py, torch)).collect::<PyResult<_>>().map(Some)
+}
+
+fn run<T: Number>(
+    py: Python<'_>,
+    torch: &Torch,
+    function: &Function,
+    views: &[View<'_>],
+    dtype: DataType,
+    fitting: bool,
+    how: How,
+) -> PyResult<Option<Vec<Py<PyAny>>>> {
+    let plan = function.plan(py, views)?;
+    if fitting && !plan.fits(views) {
+        return Ok(None);
+    }
+    let results: Vec<Fresh> = (0..plan.variant.results.len()).map(|k| Fresh::new(&plan.sizes(k, views), dtype)).collect::<PyResult<_>>()?;
+    let pointers: Vec<*mut T> = results.iter().map(|r| r.data().cast()).collect();
+    // SAFETY: the tensors are held by the caller's tuple; results are fresh memory of the right size.
+    unsafe { function.run(py, &plan, views, &pointers, how)? };
+    results.into_iter().map(|r| r.into_object(py, torch)).collect::<PyResult<_>>().map(Some)
+}

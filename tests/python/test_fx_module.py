@@ -102,3 +102,36 @@ def test_other_devices_take_the_torch_operations_by_themselves() -> None:
     assert found.device.type == "meta" and found.shape == (3, 2)
     with pytest.raises(RuntimeError, match="native"):
         compile_scheme("(sin x)", backend="native")(x=torch.ones(3, device="meta"))
+
+
+def test_the_second_call_means_what_the_first_means() -> None:
+    """The first lowers the program, the later ones go the short way."""
+    module = nc.compile_scheme("(+ (* k (vsum v)) x)", inputs={"v": None, "x": None} | {"v": 3}, params={"k": 2.0}, backend="torch")
+    v, x = torch.rand(4, 3), torch.rand(4)
+    for dtype in (torch.float32, torch.float64):
+        given = v.to(dtype), x.to(dtype)
+        first, second, named = module(*given), module(*given), module(x=given[1], v=given[0])
+        assert first.dtype == second.dtype == dtype and torch.equal(first, second) and torch.equal(first, named)
+        assert torch.equal(first, module.k.to(dtype) * given[0].sum(-1) + given[1])
+        second.sum().backward()
+        assert module.k.grad is not None and module.k.grad.dtype == torch.float64
+    mixed = module(v, x.double())
+    assert mixed.dtype == torch.float64 and torch.equal(mixed, module(v.double(), x.double()))
+    for wrong in ((torch.rand(4, 2), x), (v, torch.rand(5))):
+        with pytest.raises(ValueError):
+            module(*wrong)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_lengths_have_the_same_bits_whether_numbers_are_looked_at_or_not(dtype: torch.dtype) -> None:
+    from neural_compiler.fx.norm import _scaled, norm
+
+    largest = torch.finfo(dtype).max
+    torch.manual_seed(0)
+    for size in (1.0, 1e-9, 1e15, 2.0**-41, 2.0**61, largest / 8, 1e-6 / largest):
+        v = (torch.randn(200, 3, dtype=dtype) * torch.exp(4 * torch.randn(200, 3, dtype=dtype).clamp(-1, 1)) / 60 * size).requires_grad_()
+        short, scaled = norm(v), _scaled(v)
+        assert torch.equal(short, scaled)
+        assert torch.equal(*(torch.autograd.grad(n.sum(), v)[0] for n in (short, scaled)))
+    assert torch.equal(norm(torch.tensor([[3.0, 4.0], [largest / 2, 0.0]], dtype=dtype)), torch.tensor([5.0, largest / 2], dtype=dtype))
+    assert norm(torch.empty(0, 3, dtype=dtype)).shape == (0,) and norm(torch.tensor([float("nan"), 1.0], dtype=dtype)).isnan()

@@ -38,6 +38,11 @@ def test_out_is_filled_in_place() -> None:
     assert P(X, Y, out=out) is out and np.array_equal(out, P(X, Y))
     both = X.copy()
     assert P(both, Y, out=both) is both and np.array_equal(both, out)
+    room = np.concatenate([X, np.zeros(1)])
+    for source, target in ((room[:24], room[1:]), (room[1:], room[:24]), (room[:24][::-1], room[:24])):
+        room[:24], room[24] = X, 0.5
+        expected = P(source.copy(), Y)
+        assert np.array_equal(P(source, Y, out=target), expected)
     for wrong, error in ((np.empty(23), ValueError), (np.empty(24, np.float32), TypeError), (np.empty(48)[::2], ValueError)):
         with pytest.raises(error, match="`out`"):
             P(X, Y, out=wrong)
@@ -177,6 +182,8 @@ def test_value_and_grad_into_buffers() -> None:
         np.testing.assert_array_equal(found, wanted)
     only = p.value_and_grad(x=x, y=y, wrt=["y"], out=(np.empty(5), (x,)))
     np.testing.assert_array_equal(only[1][0], expected[1][1])
+    shared = np.empty(5)
+    p.value_and_grad(x=x, y=y, wrt=["y"], out=(shared, (shared,)))  # Whichever is written last: nothing else is touched.
     with pytest.raises(ValueError, match="3 results, 2 buffers"):
         p.value_and_grad(x=x, y=y, out=(np.empty(5), (np.empty(5),)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 
 import neural_compiler as nc
@@ -313,3 +314,70 @@ def test_parameters_in_float64_follow_inputs_in_float32() -> None:
     assert [f.dtype for f in found] == [torch.float32, F64, F64]
     double = nc.compile_scheme("(* k x)", params={"k": torch.tensor(0.1)})
     assert double(X).dtype == F64 and torch.equal(double(X), torch.tensor(0.1).double() * X)
+
+
+def test_a_graph_is_walked_twice_only_if_it_is_kept(module: nc.CompiledModule) -> None:
+    x, y = torch.rand(5, requires_grad=True), torch.rand(5)
+    value = module(x, y)
+    first = torch.autograd.grad(value.sum(), x, retain_graph=True)[0]
+    assert torch.equal(first, torch.autograd.grad(value.sum(), x)[0])
+    with pytest.raises(RuntimeError, match="second time"):
+        torch.autograd.grad(value.sum(), x)
+    changed = torch.rand(5, requires_grad=True)
+    held = changed * 1
+    value = module(held, y)
+    held.mul_(2)
+    with pytest.raises(RuntimeError, match="inplace"):
+        value.sum().backward()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_results_are_tensors_like_others(module: nc.CompiledModule, dtype: torch.dtype) -> None:
+    for n in (0, 1, 3, 4097):
+        x = torch.rand(n, dtype=dtype, requires_grad=True)
+        value = module(x, torch.rand(n, dtype=dtype))
+        gradient = torch.autograd.grad(value.sum(), x)[0]
+        for found in (value, gradient):
+            assert found.shape == (n,) and found.stride() == (1,) and found.dtype == dtype and (n == 0 or found.data_ptr() % 64 == 0)
+    grid = module(torch.rand(2, 0, 3), torch.rand(3))
+    assert grid.shape == (2, 0, 3) and grid.is_contiguous()
+
+
+def test_the_gradient_of_one_lane_keeps_its_sign() -> None:
+    module = nc.compile_scheme("(* a x)", params={"a": 1.0}).float()
+    module(torch.tensor([-0.0])).backward(torch.ones(1))
+    assert module.a.grad is not None and math.copysign(1.0, module.a.grad.item()) == -1.0
+
+
+def test_a_module_called_while_a_hook_comes_and_goes(module: nc.CompiledModule) -> None:
+    seen: list[int] = []
+    x, y = torch.rand(3), torch.rand(3)
+    plain = module(x, y)
+    handle = module.register_forward_hook(lambda *_: seen.append(1))
+    assert torch.equal(module(x, y), plain) and seen == [1]
+    handle.remove()
+    everywhere = torch.nn.modules.module.register_module_forward_pre_hook(lambda *_: seen.append(2))
+    assert torch.equal(module(x, y), plain) and seen == [1, 2]
+    everywhere.remove()
+    assert torch.equal(module(x, y), plain) and seen == [1, 2]
+
+
+@pytest.mark.parametrize("backend", ["native", "torch"])
+def test_a_parameter_inside_vmap_is_summed_over_the_inner_batch_only(backend: str) -> None:
+    """The sizes fit by accident when summed over the wrong axes: three samples of three numbers each."""
+    module = nc.compile_scheme(SOURCE, params={"k": 2.0}, backend=backend)
+    x, y = torch.rand(3, 2, 3, dtype=F64), torch.rand(3, dtype=F64)
+
+    def loss(params: dict[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor:
+        return torch.func.functional_call(module, params, (x, y)).sum()
+
+    params = {n: p.detach() for n, p in module.named_parameters()}
+    each = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0))(params, x)["k"]
+    expected = (0.5 * x * torch.sin(x * y)).sum((1, 2))
+    torch.testing.assert_close(each, expected)
+    held = x[0].clone().requires_grad_()
+    value = module(held, y)
+    seeds = torch.eye(6, dtype=F64).reshape(6, 2, 3)[:3]
+    batched = torch.autograd.grad(value, (held, module.k), seeds, is_grads_batched=True)
+    torch.testing.assert_close(batched[1], (0.5 * x[0] * torch.sin(x[0] * y)).flatten()[:3])
+    torch.testing.assert_close(batched[0], torch.stack([torch.autograd.grad(module(held, y), held, s)[0] for s in seeds]))

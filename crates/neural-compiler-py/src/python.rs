@@ -191,7 +191,7 @@ impl PyFunction {
         threads: usize,
         out: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Option<Py<PyAny>>> {
-        let found = quick::call(py, &self.0, &self.1, args, kwargs, params, out, How { threads, trap: false })?;
+        let found = quick::call(&self.0, &self.1, args, kwargs, params, out, How { threads, trap: false })?;
         found.map(|results| packed(py, results)).transpose()
     }
 

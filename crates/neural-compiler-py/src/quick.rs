@@ -28,7 +28,6 @@ enum Given {
 
 /// The arguments of a call in the order of the inputs; `None` when they are not complete and plain.
 pub(crate) fn call<'py>(
-    py: Python<'py>,
     function: &Function,
     names: &[Py<PyString>],
     args: &Bound<'py, PyTuple>,
@@ -37,7 +36,7 @@ pub(crate) fn call<'py>(
     out: Option<&Bound<'py, PyAny>>,
     how: How,
 ) -> PyResult<Option<Vec<Py<PyAny>>>> {
-    let n = names.len();
+    let (py, n) = (args.py(), names.len());
     if n == 0 || n > MOST || !(args.is_empty() || kwargs.is_empty()) {
         return Ok(None);
     }

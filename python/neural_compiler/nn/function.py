@@ -12,7 +12,7 @@ from torch import Tensor
 
 from .. import _native
 from .compiled import Chain, Compiled
-from .run import fitted, in_front, run
+from .run import fitted_behind, in_front, run
 
 
 def _listed(results: Any) -> tuple[Tensor, ...]:
@@ -114,7 +114,7 @@ class Run(torch.autograd.Function):
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], compiled: Compiled, chain: Chain, *tensors: Tensor) -> Any:
         moved, shapes = in_front(compiled, chain, tensors, in_dims[2:])
-        found = tuple(fitted(_listed(Run.apply(compiled, chain, *moved)), shapes))
+        found = tuple(fitted_behind(_listed(Run.apply(compiled, chain, *moved)), shapes))
         return (found[0], 0) if len(found) == 1 else (found, (0,) * len(found))
 
 

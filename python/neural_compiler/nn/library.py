@@ -13,7 +13,7 @@ from torch import Tensor
 
 from .compiled import Chain, Compiled, find
 from .function import _fit, _pull
-from .run import fitted, in_front, run
+from .run import fitted_behind, in_front, run
 
 
 @lru_cache(maxsize=4096)
@@ -64,5 +64,5 @@ operation.register_autograd(_backward, setup_context=_setup)
 def _(info: Any, in_dims: Any, spec: str, chain: str, inputs: Sequence[Tensor]) -> Any:
     compiled: Compiled = find(spec)
     moved, shapes = in_front(compiled, _chain(chain), inputs, in_dims[2])
-    found = fitted(operation(spec, chain, moved), shapes)
+    found = fitted_behind(operation(spec, chain, moved), shapes)
     return found, [0] * len(found)

@@ -56,6 +56,12 @@ def fitted(results: Sequence[Tensor], shapes: Sequence[tuple[int, ...]]) -> list
     return [r if r.shape == s else r.sum_to_size(s) for r, s in zip(results, shapes)]
 
 
+def fitted_behind(results: Sequence[Tensor], shapes: Sequence[tuple[int, ...]]) -> list[Tensor]:
+    """The same where both have an axis in front that is not summed: what is behind it is fitted."""
+    wide = [(s[0], *[1] * (r.dim() - len(s)), *s[1:]) for r, s in zip(results, shapes)]
+    return [r.reshape(s) for r, s in zip(fitted(results, wide), shapes)]
+
+
 def _plain(results: Sequence[Tensor]) -> Any:
     return results[0] if len(results) == 1 else tuple(results)
 
@@ -91,5 +97,5 @@ def _over_hidden(compiled: Compiled, chain: Chain, tensors: Sequence[Tensor]) ->
     bare = [t if s is None or s.shape[0] != size else s for t, s in zip(tensors, shown)]
     moved, shapes = in_front(compiled, chain, bare, [None if b is t else 0 for b, t in zip(bare, tensors)])
     found = run(compiled, chain, tuple(moved))
-    results = fitted(found if isinstance(found, tuple) else (found,), shapes)
+    results = fitted_behind(found if isinstance(found, tuple) else (found,), shapes)
     return _plain([torch._add_batch_dim(r, 0, level) for r in results])

@@ -65,7 +65,9 @@ gradient, for its backward pass. Where a miss has little or nothing *allowed ove
 inputs pays it for each of them."""
 
 HYBRID = """Zero the gradients, forward, loss, backward, Adam: the paper's three patterns with our physics and with the same physics by hand. Both start from
-the same weights and give the same loss and gradients before they are timed. Most of a step is the network and the optimiser, the same on both sides."""
+the same weights and give the same loss and gradients before they are timed. Most of a step is the network and the optimiser, the same on both sides.
+Timed apart, the physics and its backward pass take less time compiled than by hand; in a step, the loss and the optimiser that come after take longer
+than they do after physics by hand, and the cause of that is not known."""
 
 FIT = "Constants from data, everything a user waits for included."
 

@@ -4,7 +4,7 @@
 
 use neural_compiler::exec::interp::{self, RunOptions};
 use neural_compiler::exec::jit::{Batches, Declined, Jit, Memory};
-use neural_compiler::exec::lanes::Column;
+use neural_compiler::exec::lanes::{BatchOptions, Column, Engine, Workspace};
 use neural_compiler::graph::Graph;
 use neural_compiler::ops::real::Real;
 use neural_compiler::{Limits, Options, Shape, compile, diff};
@@ -352,6 +352,28 @@ fn what_is_left_to_the_lane_engine_is_said() {
     let declined = |source: &str| Jit::new(&graph_of(source), &[false], f64::DTYPE, level).err();
     assert_eq!(declined("(define (f n) (if (< n 1) 1 (* n (f (- n 1))))) (f x)"), Some(Declined::Recursion));
     assert_eq!(declined("(ref [1 2 3] x)"), Some(Declined::Operation("@cut-at")));
+    let long = (0..70).fold("x".to_string(), |s, i| format!("(+ {s} (* x {i}))"));
+    let left = [
+        ("(ref [1 2 3] (if (> x 1) 2 0))".to_string(), Declined::Operation("@cut-at")),
+        ("(vsum (solve (mat [x 1] [2 3]) [1 x]))".to_string(), Declined::Operation("solve")),
+        ("(trace (inv (mat [x 1] [2 3])))".to_string(), Declined::Operation("inv")),
+        ("(loop ((i 0) (s x)) (if (> i s) i (recur (+ i 1) (- (modulo (* 3 s) 7) 1))))".to_string(), Declined::CallInLoop),
+        (format!("(if (> x 1) {long} 0)"), Declined::LongChoice),
+    ];
+    for (source, why) in left {
+        assert_eq!(declined(&source), Some(why), "{source}");
+        // The engine runs it tile by tile, asked for generated code or not.
+        let engine = Engine::new(&graph_of(&source), &[false]);
+        let x: Vec<f64> = (0..20_000).map(|i| f64::from(i % 100) / 50.0).collect();
+        let run = |jit: bool| {
+            let mut out = vec![0.0; x.len()];
+            let options = BatchOptions { jit, ..BatchOptions::default() };
+            let errors =
+                engine.run(&mut Workspace::new(), &[Column::rows(&x, 1)], x.len(), &mut [&mut out[..]], &options).unwrap_or_else(|e| panic!("{source}: {e}"));
+            (errors.len(), out.into_iter().map(f64::to_bits).collect::<Vec<_>>())
+        };
+        assert!(run(true) == run(false), "{source}");
+    }
     assert_eq!(Jit::new(&graph_of("(* x 2)"), &[false], f64::DTYPE, Level::Baseline).err(), Some(Declined::Machine));
     let endless = Jit::new(&graph_of("(loop ((i x)) (if (< i 0) i (recur (+ i 1))))"), &[false], f64::DTYPE, level).unwrap_or_else(|e| panic!("{e}"));
     let (data, mut out) = ([1.0; 5], [0.0; 5]);

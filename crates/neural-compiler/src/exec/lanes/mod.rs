@@ -28,7 +28,6 @@ use crate::source::Span;
 use crate::tape::{Rate, Tape};
 use code::Prepared;
 use neural_compiler_math::Level;
-use rayon::prelude::*;
 use reduce::Sums;
 use tile::TileRun;
 
@@ -272,7 +271,17 @@ impl Engine {
         let one = |(from, own, mut outputs): (usize, &mut Share<T>, Vec<&mut [T]>)| {
             self.share(own, generated, inputs, (from, share.min(lanes - from)), &mut outputs, options)
         };
-        let found: Result<Vec<Vec<LaneError>>, EvalError> = work.into_par_iter().map(one).collect();
+        let mut found: Vec<Result<Vec<LaneError>, EvalError>> = work.iter().map(|_| Ok(Vec::new())).collect();
+        // The calling thread takes a share too, so that it need not wait until others wake up.
+        rayon::in_place_scope(|scope| {
+            let mut shares = work.into_iter().zip(&mut found);
+            let first = shares.next();
+            shares.for_each(|(share, place)| scope.spawn(|_| *place = one(share)));
+            if let Some((share, place)) = first {
+                *place = one(share);
+            }
+        });
+        let found: Result<Vec<Vec<LaneError>>, EvalError> = found.into_iter().collect();
         Ok(found?.into_iter().flatten().collect())
     }
 

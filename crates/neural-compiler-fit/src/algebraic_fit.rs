@@ -6,10 +6,10 @@ use crate::layout::Layout;
 use crate::least::Residuals;
 use crate::least::search::{Found, Task};
 use crate::options::Options;
-use crate::report::Fit;
+use crate::report::{Axis, Fit};
 use crate::summary::{Compared, Ended, certainty, quality, summarise};
 use crate::table::Table;
-use crate::{Loss, affine, bind, hybrid, profile};
+use crate::{Loss, affine, bind, first_try, hybrid, memory, profile, threads};
 use neural_compiler::graph::Graph;
 use neural_compiler::{Diagnostics, Program};
 use std::sync::Arc;
@@ -20,9 +20,10 @@ pub(crate) struct Prepared {
     pub(crate) targets: Vec<String>,
     /// Whether the weights are those of known errors.
     pub(crate) known: bool,
+    /// The only input, where there is but one: its name and place.
+    only: Option<(String, usize)>,
     /// All rows.
     pub(crate) all: Algebraic,
-    kept: Vec<usize>,
     held_out: Vec<usize>,
 }
 
@@ -35,19 +36,27 @@ impl Prepared {
         let graph = program.specialise(&bound.shapes)?;
         let targets = bind::target_columns(&bound, table, options, graph.outputs()[0])?;
         let (weights, known) = weights(table, options)?;
-        let observed: Vec<f64> = targets.iter().flat_map(|n| table.column(n).expect("it was checked").iter().copied()).collect();
-        let engines = Arc::new(Engines::new(&graph, layout)?);
-        let all = Algebraic::new(engines, layout.clone(), bound.columns, observed, weights, rayon::current_num_threads());
-        let (kept, held_out) = split(all.rows(), options)?;
-        Ok(Prepared { graph, targets, known, all, kept, held_out })
+        let observed = memory::joined(&targets.iter().map(|n| table.column(n).expect("it was checked")).collect::<Vec<_>>());
+        let mut read = program.inputs().iter().zip(&bound.columns).enumerate().filter(|(_, (_, c))| !c.is_empty());
+        let only = match (read.next(), read.next()) {
+            (Some((place, (input, values))), None) if values.len() == table.rows() => Some((input.name.clone(), place)),
+            _ => None,
+        };
+        let engines = Arc::new(Engines::new(&graph, layout));
+        engines.check()?;
+        let all = Algebraic::new(engines, layout.clone(), bound.columns, observed, weights, threads::count(options.threads));
+        let held_out = split(all.rows(), options)?;
+        Ok(Prepared { graph, targets, known, only, all, held_out })
     }
 
     /// The rows to fit, and those held out if there are any; for some of the numbers, the others being held where they are.
-    pub(crate) fn problems(&self, layout: &Arc<Layout>) -> Result<(Algebraic, Option<Algebraic>), Diagnostics> {
-        let engines = Arc::new(Engines::new(&self.graph, layout)?);
-        let part = |rows: &[usize]| self.all.sample(rows).with(engines.clone(), layout.clone());
-        let whole = if self.held_out.is_empty() { self.all.sample(&self.kept).with(engines.clone(), layout.clone()).threaded() } else { part(&self.kept) };
-        Ok((whole, (!self.held_out.is_empty()).then(|| part(&self.held_out))))
+    pub(crate) fn problems(&self, layout: &Arc<Layout>) -> (Algebraic, Option<Algebraic>) {
+        let all = self.all.with(layout);
+        if self.held_out.is_empty() {
+            return (all, None);
+        }
+        let kept: Vec<usize> = (0..all.rows()).filter(|i| self.held_out.binary_search(i).is_err()).collect();
+        (all.sample(&kept), Some(all.sample(&self.held_out)))
     }
 
     /// Data and predictions of all rows; those held out are not compared.
@@ -57,7 +66,8 @@ impl Prepared {
         for part in observed.chunks_mut(self.all.rows()) {
             self.held_out.iter().for_each(|&i| part[i] = f64::NAN);
         }
-        Ok(Compared { targets: self.targets.clone(), observed, predicted, known: self.known, axis: None, spent })
+        let axis = self.only.as_ref().map(|(name, place)| Axis { name: name.clone(), values: self.all.columns()[*place].clone(), trajectory: vec![] });
+        Ok(Compared { targets: self.targets.clone(), observed, predicted, known: self.known, axis, spent })
     }
 
     /// How well the rows held out are explained.
@@ -67,24 +77,66 @@ impl Prepared {
     }
 }
 
+/// A model with its data and free numbers.
+struct Posed {
+    layout: Arc<Layout>,
+    prepared: Prepared,
+}
+
+impl Posed {
+    fn new(program: &Program, table: &Table, options: &Options<'_>) -> Result<Posed, Diagnostics> {
+        let layout = Arc::new(Layout::new(program, &options.values)?);
+        let prepared = Prepared::new(program, table, options, &layout)?;
+        Ok(Posed { layout, prepared })
+    }
+
+    /// Everything there is to say of a minimum.
+    fn finish(&self, whole: &Algebraic, found: &Found, loss: Loss, options: &Options<'_>) -> Result<Fit, Diagnostics> {
+        let Posed { layout, prepared } = self;
+        let uncertainty = certainty(layout, &found.best, loss, prepared.known);
+        let compared = prepared.compared(&found.best.theta, layout.len() as f64)?;
+        let mut fit = summarise(layout, Ended::of(found), compared, uncertainty);
+        fit.holdout = prepared.on_held_out(&fit.predicted);
+        if options.profile {
+            let ends = profile::intervals(whole, &found.best, &layout.bounds, loss, &fit.uncertainty);
+            fit.parameters.iter_mut().zip(ends).for_each(|(p, e)| p.profile = e);
+        }
+        Ok(fit)
+    }
+}
+
 pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>) -> Result<Fit, Diagnostics> {
-    let layout = Arc::new(Layout::new(program, &options.values)?);
-    let prepared = Prepared::new(program, table, options, &layout)?;
+    let posed = Posed::new(program, table, options)?;
+    let Posed { layout, prepared } = &posed;
     if layout.weights() > 0 {
-        return hybrid::algebraic::fit(program, &prepared, &layout, options);
+        return threads::on(options.threads, || hybrid::algebraic::fit(program, prepared, layout, options));
     }
-    let (whole, _) = prepared.problems(&layout)?;
-    enough(&layout, whole.count())?;
-    let (found, loss) = search(&prepared.graph, &whole, &layout, options)?;
-    let uncertainty = certainty(&layout, &found.best, loss, prepared.known);
-    let compared = prepared.compared(&found.best.theta, layout.len() as f64)?;
-    let mut fit = summarise(&layout, Ended::of(&found), compared, uncertainty);
-    fit.holdout = prepared.on_held_out(&fit.predicted);
-    if options.profile {
-        let ends = profile::intervals(&whole, &found.best, &layout.bounds, loss, &fit.uncertainty);
-        fit.parameters.iter_mut().zip(ends).for_each(|(p, e)| p.profile = e);
+    let (whole, _) = prepared.problems(layout);
+    enough(layout, whole.count())?;
+    if let Some(found) = first_try::follow(&whole, layout, options)
+        && !options.profile
+    {
+        return posed.finish(&whole, &found, Loss::Squares, options);
     }
-    Ok(fit)
+    threads::on(options.threads, || {
+        let (found, loss) = search(&prepared.graph, &whole, layout, options)?;
+        posed.finish(&whole, &found, loss, options)
+    })
+}
+
+/// The fit, if the first try is enough.
+pub(crate) fn fit_at_once(program: &Program, table: &Table, options: &Options<'_>) -> Option<Fit> {
+    if options.profile || !first_try::is_short(table.rows()) {
+        return None;
+    }
+    let posed = Posed::new(program, table, options).ok()?;
+    let (whole, _) = posed.prepared.problems(&posed.layout);
+    if posed.layout.weights() > 0 {
+        return None;
+    }
+    enough(&posed.layout, whole.count()).ok()?;
+    let found = first_try::follow(&whole, &posed.layout, options)?;
+    posed.finish(&whole, &found, Loss::Squares, options).ok()
 }
 
 /// The global search over the free numbers of a layout.
@@ -93,8 +145,7 @@ pub(crate) fn search(graph: &Graph, whole: &Algebraic, layout: &Layout, options:
     let small: &dyn Residuals = sample.as_ref().map_or(whole, |s| s);
     let affine = affine::jointly_affine(graph, &layout.free_inputs());
     let linear: Vec<usize> = layout.shared.iter().filter(|s| affine.contains(&s.input)).flat_map(|s| s.at.map_or(0..0, |at| at..at + s.shape.len())).collect();
-    let size: f64 = whole.target().iter().zip(whole.weights().iter().cycle().chain(std::iter::repeat(&1.0))).map(|(y, w)| (y * w) * (y * w)).sum();
-    let task = Task { whole, sample: small, start: &layout.start, bounds: &layout.bounds, linear: &linear, floor: 1e-28 * size, also: &[], hints: &[] };
+    let task = Task { whole, sample: small, start: &layout.start, bounds: &layout.bounds, linear: &linear, floor: whole.floor(), also: &[], hints: &[] };
     let screened = (3_000_000 / (small.count() * (1 + layout.len()))).clamp(256, 2048);
     solve(&task, options, (32, 8, screened))
 }

@@ -2,6 +2,7 @@
 //! data to be explained; or every mistake at once.
 
 use crate::layout::element_names;
+use crate::memory;
 use crate::options::Options;
 use crate::table::Table;
 use neural_compiler::syntax::ast::InputKind;
@@ -43,7 +44,7 @@ pub(crate) fn algebraic(program: &Program, table: &Table, options: &Options<'_>)
                         errors.push(Diagnostic { span: if e.code == "missing-column" { input.span } else { e.span }, ..e });
                     }
                 }
-                columns.push(names.iter().flat_map(|n| table.column(n).unwrap_or(&[]).iter().copied()).collect());
+                columns.push(memory::joined(&names.iter().map(|n| table.column(n).unwrap_or(&[])).collect::<Vec<_>>()));
                 used.extend(names);
             }
         }

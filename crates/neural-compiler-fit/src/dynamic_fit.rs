@@ -44,7 +44,7 @@ pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>) -> Re
         let (mut found, loss) = search(&problem, &start, layout, &asked)?;
         start.clone_from(&found.best.theta);
         if round + 1 < rounds {
-            scatter = unexplained(&problem, &found.best.residuals, &scatter);
+            scatter = unexplained(&problem, &found.best.linear.residuals, &scatter);
         }
         if let Some((_, before, _)) = &result {
             (found.tried, found.agreed, found.tie) = (before.tried, before.agreed, before.tie);
@@ -65,7 +65,7 @@ pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>) -> Re
 
 /// The global search over the free numbers of a layout.
 fn search(problem: &Dynamics, start: &[f64], layout: &Layout, options: &Options<'_>) -> Result<(Found, Loss), Diagnostics> {
-    let local = lm::Options { evaluations: 200, polish: false, cancel: options.cancel };
+    let local = lm::Options { evaluations: 200, polish: false, cancel: options.cancel, ..lm::Options::default() };
     let alone = options.starts == Some(1);
     let also: Vec<Vec<f64>> = if alone { vec![] } else { shooting::start(problem, start, &layout.bounds, &local).into_iter().collect() };
     // Adaptive steps leave an error of the size of their tolerance.

@@ -7,7 +7,7 @@ use crate::options::Options;
 use crate::random::Stream;
 use crate::report::Fit;
 use crate::table::Table;
-use crate::{algebraic_fit, dynamic_fit};
+use crate::{algebraic_fit, dynamic_fit, threads};
 use neural_compiler::syntax::ast::ModelKind;
 use neural_compiler::{Diagnostic, Diagnostics, Program};
 
@@ -17,20 +17,25 @@ pub(crate) fn wrong(code: &'static str, message: impl Into<String>) -> Diagnosti
 
 /// Fits a model to data.
 pub fn fit(program: &Program, table: &Table, options: &Options<'_>) -> Result<Fit, Diagnostics> {
-    match rayon::ThreadPoolBuilder::new().num_threads(options.threads).build() {
-        Ok(pool) => pool.install(|| dispatch(program, table, options)),
-        Err(_) => dispatch(program, table, options),
+    some_rows(table)?;
+    match program.kind() {
+        ModelKind::Expression => algebraic_fit::fit(program, table, options),
+        ModelKind::Derivatives | ModelKind::Map => threads::on(options.threads, || dynamic_fit::fit(program, table, options)),
     }
 }
 
-fn dispatch(program: &Program, table: &Table, options: &Options<'_>) -> Result<Fit, Diagnostics> {
-    if table.rows() == 0 {
-        return Err(wrong("no-rows", "the data have no rows"));
-    }
+/// Fits a model to data if that is a matter of moments: an algebraic model whose declared values lead to a minimum that leaves nothing but
+/// noise. `None`: it is not, or something is wrong; [`fit`] will tell.
+pub fn fit_at_once(program: &Program, table: &Table, options: &Options<'_>) -> Option<Fit> {
+    some_rows(table).ok()?;
     match program.kind() {
-        ModelKind::Expression => algebraic_fit::fit(program, table, options),
-        ModelKind::Derivatives | ModelKind::Map => dynamic_fit::fit(program, table, options),
+        ModelKind::Expression => algebraic_fit::fit_at_once(program, table, options),
+        ModelKind::Derivatives | ModelKind::Map => None,
     }
+}
+
+fn some_rows(table: &Table) -> Result<(), Diagnostics> {
+    if table.rows() == 0 { Err(wrong("no-rows", "the data have no rows")) } else { Ok(()) }
 }
 
 /// The weight of each row, and whether it is one over a known standard deviation.
@@ -75,7 +80,7 @@ pub(crate) fn solve(task: &Task<'_>, options: &Options<'_>, (starts, round, scre
         if !automatic {
             return Ok((found, loss));
         }
-        let scale = 1.345 * typical(&found.best.residuals);
+        let scale = 1.345 * typical(&found.best.linear.residuals);
         if scale == 0.0 || (!first && (scale / loss.scale() - 1.0).abs() < 1e-3) || pass == 7 {
             return Ok((found, loss));
         }
@@ -92,15 +97,14 @@ fn typical(residuals: &[f64]) -> f64 {
     1.4826 * sizes[sizes.len() / 2]
 }
 
-/// The rows to fit and the rows held out.
-pub(crate) fn split(rows: usize, options: &Options<'_>) -> Result<(Vec<usize>, Vec<usize>), Diagnostics> {
-    let Some(share) = options.holdout else { return Ok(((0..rows).collect(), vec![])) };
+/// The rows held out, in order.
+pub(crate) fn split(rows: usize, options: &Options<'_>) -> Result<Vec<usize>, Diagnostics> {
+    let Some(share) = options.holdout else { return Ok(vec![]) };
     if !(share > 0.0 && share < 1.0) {
         return Err(wrong("bad-holdout", format!("the share held out lies between 0 and 1, {share} does not")));
     }
     let count = ((rows as f64 * share).round() as usize).clamp(1, rows.saturating_sub(1).max(1));
-    let out = spread(rows, count, options.seed ^ 0x5bd1_e995);
-    Ok(((0..rows).filter(|i| out.binary_search(i).is_err()).collect(), out))
+    Ok(spread(rows, count, options.seed ^ 0x5bd1_e995))
 }
 
 pub(crate) fn enough(layout: &Layout, observations: usize) -> Result<(), Diagnostics> {

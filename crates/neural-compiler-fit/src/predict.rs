@@ -31,7 +31,7 @@ fn algebraic(program: &Program, table: &Table, options: &Options<'_>) -> Result<
     let bound = bind::algebraic(program, table, options)?;
     let graph = program.specialise(&bound.shapes)?;
     let shape: Shape = graph.outputs()[0];
-    let engines = Arc::new(Engines::new(&graph, &layout)?);
+    let engines = Arc::new(Engines::new(&graph, &layout));
     let start = layout.start.clone();
     let model = Algebraic::new(engines, layout, bound.columns, vec![0.0; shape.len() * table.rows()], vec![], rayon::current_num_threads());
     let values = model.predict(&start).map_err(|e| wrong("no-prediction", e.0))?;

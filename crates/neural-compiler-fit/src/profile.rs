@@ -54,7 +54,7 @@ fn one_end(problem: &dyn Residuals, best: &lm::Local, bounds: &Bounds, loss: Los
     let others: Vec<usize> = (0..best.theta.len()).filter(|&i| i != j).collect();
     let box_ = bounds.of(&others);
     let limit = if step > 0.0 { bounds.max[j] } else { bounds.min[j] };
-    let options = lm::Options { evaluations: 200, polish: false, cancel: None };
+    let options = lm::Options { evaluations: 200, polish: false, ..lm::Options::default() };
     let mut start: Vec<f64> = others.iter().map(|&i| best.theta[i]).collect();
     // By how much the best fit with the parameter here is worse, as a root: nearly linear in the parameter.
     let worse = |value: f64, start: &mut Vec<f64>| -> Option<f64> {

@@ -50,7 +50,7 @@ impl Ready {
         let data = Arc::new(trajectories::read(program, &field, &layout, table, time.as_deref(), options.group.as_deref(), fitting)?);
         let solver = solver(&field, &layout, &data, map, options)?;
         let (weights, known) = weights(table, options)?;
-        let (_, held_out) = split(table.rows(), options)?;
+        let held_out = split(table.rows(), options)?;
         let mut axis = Axis { name: time.unwrap_or_else(|| "step".into()), values: vec![f64::NAN; table.rows()], trajectory: vec![0; table.rows()] };
         for (k, t) in data.all.iter().enumerate() {
             for (&row, &at) in t.rows.iter().zip(&t.times) {

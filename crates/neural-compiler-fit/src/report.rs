@@ -20,14 +20,14 @@ pub struct Parameter {
     pub note: Option<String>,
 }
 
-/// What the rows of a model with states lie along.
+/// What the rows lie along: the time of a model with states, the only input of an algebraic one.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Axis {
-    /// The column of times, or `step` for a map without one.
+    /// The column of times or of the input, or `step` for a map without times.
     pub name: String,
-    /// The time of each row of the table.
+    /// Its number in each row of the table.
     pub values: Vec<f64>,
-    /// The trajectory of each row, counted from 0.
+    /// The trajectory of each row, counted from 0; none where there is but one.
     pub trajectory: Vec<usize>,
 }
 
@@ -71,7 +71,7 @@ pub struct Fit {
     pub observed: Vec<f64>,
     /// Predictions in the same order, for every row.
     pub predicted: Vec<f64>,
-    /// What the rows lie along, in a model with states.
+    /// What the rows lie along, where it is one thing.
     pub axis: Option<Axis>,
     /// Root mean squared error and R2 on rows held out, if any were.
     pub holdout: Option<(f64, f64)>,

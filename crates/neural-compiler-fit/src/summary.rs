@@ -1,9 +1,11 @@
 //! Numbers and words about a minimum. In: where a fit ended, data and predictions; out: a [`Fit`].
 
 use crate::layout::Layout;
+use crate::least::linear::Linear;
 use crate::least::lm::{End, Local};
 use crate::least::loss::Loss;
 use crate::least::search::Found;
+use crate::least::{all_finite, dot, sum_of, weigh};
 use crate::report::{self, Axis, Fit};
 use crate::uncertainty::{self, Certainty, Uncertainty};
 
@@ -25,27 +27,28 @@ pub(crate) fn quality(targets: usize, observed: &[f64], predicted: &[f64]) -> (f
     let (mut count, mut squares, mut variation) = (0.0, 0.0, 0.0);
     let per = (observed.len() / targets.max(1)).max(1);
     for (o, p) in observed.chunks(per).zip(predicted.chunks(per)) {
-        let there: Vec<(f64, f64)> = o.iter().copied().zip(p.iter().copied()).filter(|(o, p)| o.is_finite() && p.is_finite()).collect();
-        let mean = there.iter().map(|t| t.0).sum::<f64>() / there.len() as f64;
-        count += there.len() as f64;
-        squares += there.iter().map(|(o, p)| (o - p) * (o - p)).sum::<f64>();
-        variation += there.iter().map(|(o, _)| (o - mean) * (o - mean)).sum::<f64>();
+        let there: Option<(Vec<f64>, Vec<f64>)> =
+            (!all_finite(o) || !all_finite(p)).then(|| o.iter().zip(p).filter(|(o, p)| o.is_finite() && p.is_finite()).unzip());
+        let (o, p) = there.as_ref().map_or((o, p), |(o, p)| (o, p));
+        let mean = sum_of(o, o, |o, _| o) / o.len() as f64;
+        count += o.len() as f64;
+        squares += sum_of(o, p, |o, p| (o - p) * (o - p));
+        variation += sum_of(o, o, |o, _| (o - mean) * (o - mean));
     }
     ((squares / count).sqrt(), if variation > 0.0 { 1.0 - squares / variation } else { f64::NAN })
 }
 
 /// The uncertainty at a minimum; with a robust loss, of the residuals as they count there.
 pub(crate) fn certainty(layout: &Layout, best: &Local, loss: Loss, known: bool) -> Uncertainty {
-    let mut residuals = best.residuals.clone();
-    let mut jacobian = best.jacobian.clone();
-    if loss != Loss::Squares {
-        let m = residuals.len();
-        let roots: Vec<f64> = residuals.iter().map(|r| loss.weight(*r).sqrt()).collect();
-        residuals.iter_mut().zip(&roots).for_each(|(r, w)| *r *= w);
-        jacobian.chunks_mut(m).for_each(|column| column.iter_mut().zip(&roots).for_each(|(x, w)| *x *= w));
+    if loss == Loss::Squares {
+        return uncertainty::at_minimum(&best.theta, &best.linear, &layout.bounds, best.cost, best.linear.residuals.len(), known);
     }
-    let sum: f64 = residuals.iter().map(|r| r * r).sum();
-    uncertainty::at_minimum(&best.theta, &residuals, &jacobian, &layout.bounds, sum, residuals.len(), known)
+    let (mut residuals, mut jacobian) = best.linear.clone().into_parts();
+    let roots: Vec<f64> = residuals.iter().map(|r| loss.weight(*r).sqrt()).collect();
+    weigh(&mut residuals, &roots);
+    weigh(&mut jacobian, &roots);
+    let (sum, count) = (dot(&residuals, &residuals), residuals.len());
+    uncertainty::at_minimum(&best.theta, &Linear::new(residuals, jacobian), &layout.bounds, sum, count, known)
 }
 
 /// Where a fit ended, however it got there.
@@ -59,13 +62,15 @@ pub(crate) struct Ended {
     pub(crate) tried: usize,
     pub(crate) agreed: usize,
     pub(crate) warnings: Vec<String>,
+    /// Whether nothing but noise is left, so that no other start was followed.
+    pub(crate) noise: bool,
 }
 
 impl Ended {
     /// The end of a global search.
     pub(crate) fn of(found: &Found) -> Ended {
-        let Local { theta, residuals, cost, end, .. } = &found.best;
-        let sum = residuals.iter().map(|r| r * r).sum();
+        let Local { theta, linear, cost, end, .. } = &found.best;
+        let sum = dot(&linear.residuals, &linear.residuals);
         let mut warnings = Vec::new();
         match found.own {
             Some(own) if own > *cost => warnings.push(format!("the given start leads to another minimum of cost {own:.6e}; a better one was found")),
@@ -76,15 +81,16 @@ impl Ended {
                 "another minimum explains the data nearly as well (cost {other:.6e}, here {cost:.6e}); this one was kept because the given start leads to it"
             ));
         }
-        Ended { theta: theta.clone(), cost: *cost, sum, end: *end, tried: found.tried, agreed: found.agreed, warnings }
+        Ended { theta: theta.clone(), cost: *cost, sum, end: *end, tried: found.tried, agreed: found.agreed, warnings, noise: found.noise }
     }
 }
 
 /// Everything there is to say.
 pub(crate) fn summarise(layout: &Layout, ended: Ended, compared: Compared, uncertainty: Uncertainty) -> Fit {
-    let Ended { theta, cost, sum, end, tried, agreed, warnings: more } = ended;
+    let Ended { theta, cost, sum, end, tried, agreed, warnings: more, noise } = ended;
     let (rmse, r2) = quality(compared.targets.len(), &compared.observed, &compared.predicted);
-    let observations = compared.observed.iter().filter(|x| x.is_finite()).count();
+    let missing = if all_finite(&compared.observed) { 0 } else { compared.observed.iter().filter(|x| !x.is_finite()).count() };
+    let observations = compared.observed.len() - missing;
     let n = observations as f64;
     let k = compared.spent + if compared.known { 0.0 } else { 1.0 };
     let deviance = if compared.known { sum } else { n * (sum / n).ln() };
@@ -100,6 +106,7 @@ pub(crate) fn summarise(layout: &Layout, ended: Ended, compared: Compared, uncer
     }
     warnings.extend(more);
     let message = match end {
+        End::Converged if noise => "a minimum was reached that leaves nothing but noise, so no other start was followed",
         End::Converged => "a minimum was reached",
         End::Evaluations => "stopped after as many evaluations as allowed, before a minimum was reached",
         End::Cancelled => "stopped on request; these are the best values so far",

@@ -1,6 +1,7 @@
 //! Data as columns of numbers. In: named columns; out: the same, with every defect named by row and column.
 //! Invariant: rows are counted from 1 for people.
 
+use crate::least::all_finite;
 use neural_compiler::diagnostic::did_you_mean;
 use neural_compiler::{Diagnostic, Shape};
 
@@ -78,6 +79,9 @@ impl Table {
     /// The first number of a column that is none.
     pub fn finite(&self, name: &str) -> Result<(), Diagnostic> {
         let Some(column) = self.column(name) else { return Err(self.missing(name)) };
+        if all_finite(column) {
+            return Ok(());
+        }
         match column.iter().position(|x| !x.is_finite()) {
             None => Ok(()),
             Some(i) => {

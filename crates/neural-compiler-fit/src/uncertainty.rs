@@ -3,8 +3,8 @@
 //! Invariant: no standard error is given for a parameter at its bound, nor for one that takes part in a combination the data
 //! cannot identify.
 
-use crate::least::linalg::decompose;
-use crate::least::{Bounds, dot, norm};
+use crate::least::linear::Linear;
+use crate::least::{Bounds, norm};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// What is known of a parameter.
@@ -50,15 +50,14 @@ const UNDETERMINED: f64 = 1e-10;
 /// The uncertainty at a minimum. `sum`: of the squared residuals. `observations`: how many of the residuals are data; the others are
 /// penalties. `known`: whether the weights are those of known errors, so that the
 /// variance is 1 and not estimated.
-pub fn at_minimum(theta: &[f64], residuals: &[f64], jacobian: &[f64], bounds: &Bounds, sum: f64, observations: usize, known: bool) -> Uncertainty {
-    let (m, n) = (residuals.len(), theta.len());
-    let column = |j: usize| &jacobian[j * m..(j + 1) * m];
+pub fn at_minimum(theta: &[f64], linear: &Linear, bounds: &Bounds, sum: f64, observations: usize, known: bool) -> Uncertainty {
+    let (m, n) = (linear.residuals.len(), theta.len());
     let mut certainty = vec![Certainty::Unidentified; n];
     let mut free = Vec::new();
     for j in 0..n {
-        let slope = dot(column(j), residuals);
+        let (slope, size) = (linear.slope(j), linear.size(j));
         // At the very bound, and held there by the data rather than by chance.
-        let tight = |slope: f64| slope.abs() > 1e-9 * norm(column(j)) * norm(residuals) || norm(column(j)) == 0.0;
+        let tight = |slope: f64| slope.abs() > 1e-9 * size * norm(&linear.residuals) || size == 0.0;
         let low = theta[j] <= bounds.min[j] && slope >= 0.0;
         let high = theta[j] >= bounds.max[j] && slope <= 0.0;
         if (low || high) && tight(slope) || bounds.min[j] == bounds.max[j] {
@@ -67,9 +66,8 @@ pub fn at_minimum(theta: &[f64], residuals: &[f64], jacobian: &[f64], bounds: &B
             free.push(j);
         }
     }
-    let scales: Vec<f64> = free.iter().map(|&j| norm(column(j))).map(|s| if s > 0.0 { s } else { 1.0 }).collect();
-    let scaled: Vec<Vec<f64>> = free.iter().zip(&scales).map(|(&j, s)| column(j).iter().map(|x| x / s).collect()).collect();
-    let parts = decompose(&scaled.iter().map(|c| c.as_slice()).collect::<Vec<_>>(), residuals);
+    let scales: Vec<f64> = free.iter().map(|&j| linear.size(j)).map(|s| if s > 0.0 { s } else { 1.0 }).collect();
+    let parts = linear.decompose(&free, &scales, &vec![0.0; n]);
     let mut covariance = vec![f64::NAN; n * n];
     let Some(parts) = parts else {
         return Uncertainty { certainty, covariance, open: vec![], freedom: 0, variance: f64::NAN, reach: f64::NAN };
@@ -145,7 +143,7 @@ mod tests {
         let x = [0.0, 1.0, 2.0, 3.0];
         let residuals = [1.0, -1.0, -1.0, 1.0];
         let jacobian: Vec<f64> = [1.0; 4].into_iter().chain(x).collect();
-        let u = at_minimum(&[5.0, 2.0], &residuals, &jacobian, &Bounds::none(2), 4.0, 4, false);
+        let u = at_minimum(&[5.0, 2.0], &Linear::new(residuals.to_vec(), jacobian), &Bounds::none(2), 4.0, 4, false);
         let (s2, sxx) = (4.0 / 2.0, 5.0);
         let expected = [(s2 * (0.25 + 1.5f64.powi(2) / sxx)).sqrt(), (s2 / sxx).sqrt()];
         for (c, e) in u.certainty.iter().zip(expected) {

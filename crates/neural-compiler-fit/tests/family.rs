@@ -90,3 +90,39 @@ fn sums_of_exponentials_without_noise() {
         }
     }
 }
+
+#[test]
+fn two_peaks_on_a_falling_ground() {
+    let x = range(1.0, 250.0, 250);
+    let model = "(+ (* b1 (exp (- (* b2 x)))) (* b3 (exp (- (/ (square (- x b4)) (square b5))))) (* b6 (exp (- (/ (square (- x b7)) (square b8))))))";
+    let names = ["b1", "b2", "b3", "b4", "b5", "b6", "b7", "b8"];
+    // Overlapping a little, and overlapping so much that the second is a shoulder of the first.
+    let cases = [
+        (
+            [99.0, 0.011, 102.0, 107.0, 23.6, 72.0, 153.3, 19.5],
+            [[96.0, 0.009, 103.0, 106.0, 18.0, 72.0, 151.0, 18.0], [98.0, 0.0105, 103.0, 105.0, 20.0, 73.0, 150.0, 20.0]],
+        ),
+        (
+            [98.9, 0.0109, 100.7, 111.6, 23.3, 73.7, 147.8, 19.7],
+            [[94.9, 0.009, 90.1, 113.0, 20.0, 73.8, 140.0, 20.0], [96.0, 0.0096, 80.0, 110.0, 25.0, 74.0, 139.0, 25.0]],
+        ),
+    ];
+    for (t, starts) in cases {
+        let bell = |x: f64, at: f64, wide: f64| (-((x - at) / wide).powi(2)).exp();
+        let truth = |x: f64| t[0] * (-t[1] * x).exp() + t[2] * bell(x, t[3], t[4]) + t[5] * bell(x, t[6], t[7]);
+        for start in starts {
+            let named: Vec<(&str, f64)> = names.into_iter().zip(start).collect();
+            recovers(&fitted(model, &named, &x, truth, 2.3), &t, "peaks");
+        }
+    }
+}
+
+#[test]
+fn response_of_a_transducer() {
+    let x: Vec<f64> = (0..214).map(|i| 0.5 + 5.5 * ((i * 37) % 214) as f64 / 213.0).collect();
+    let truth = |x: f64| (-0.19 * x).exp() / (0.0061 + 0.0105 * x);
+    for start in [[0.1, 0.01, 0.02], [0.15, 0.008, 0.01], [1.0, 1.0, 1.0]] {
+        let named = [("b1", start[0]), ("b2", start[1]), ("b3", start[2])];
+        recovers(&fitted("(/ (exp (- (* b1 x))) (+ b2 (* b3 x)))", &named, &x, truth, 3.4), &[0.19, 0.0061, 0.0105], "transducer");
+    }
+}

@@ -3,11 +3,11 @@
 //! one while it winds up raises `KeyboardInterrupt` when that is done.
 
 use crate::errors::fit_error;
+use crate::fit_options::options;
 use crate::python::PyCore;
-use crate::views::shape_of;
 use neural_compiler::Diagnostics;
-use neural_compiler_fit::dynamics::steps::Scheme;
-use neural_compiler_fit::{Fit, Loss, Method, Options, Table, Values, fit, plot, predict, save};
+use neural_compiler_fit::plot::{self, Drawing};
+use neural_compiler_fit::{Axis, Fit, Options, Table, fit, fit_at_once, predict, save};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -25,86 +25,6 @@ type Columns<'py> = Vec<(String, PyReadonlyArray1<'py, f64>)>;
 
 fn table(columns: Columns<'_>) -> Result<Table, Diagnostics> {
     Table::new(columns.into_iter().map(|(name, c)| (name, c.as_array().to_vec()))).map_err(Into::into)
-}
-
-/// An option that may be left out.
-fn get<'py, T: FromPyObjectOwned<'py>>(options: &Bound<'py, PyDict>, key: &str) -> PyResult<Option<T>> {
-    match options.get_item(key)? {
-        None => Ok(None),
-        Some(v) if v.is_none() => Ok(None),
-        Some(v) => v.extract().map(Some).map_err(Into::into),
-    }
-}
-
-fn loss(name: &str, scale: f64) -> PyResult<Loss> {
-    match name {
-        "squares" => Ok(Loss::Squares),
-        "huber" => Ok(Loss::Huber(scale)),
-        "soft_l1" => Ok(Loss::SoftL1(scale)),
-        "cauchy" => Ok(Loss::Cauchy(scale)),
-        _ => Err(PyValueError::new_err(format!("the loss is one of squares, huber, soft_l1, cauchy, not {name:?}"))),
-    }
-}
-
-fn scheme(name: &str) -> PyResult<Option<Scheme>> {
-    match name {
-        "auto" => Ok(None),
-        "rk4" => Ok(Some(Scheme::Rk4)),
-        "dopri5" => Ok(Some(Scheme::Dopri5)),
-        "rosenbrock" => Ok(Some(Scheme::Rodas4)),
-        _ => Err(PyValueError::new_err(format!("the method is one of auto, rk4, dopri5, rosenbrock, not {name:?}"))),
-    }
-}
-
-fn training(name: &str) -> PyResult<Option<Method>> {
-    match name {
-        "auto" => Ok(None),
-        "gauss-newton" => Ok(Some(Method::GaussNewton)),
-        "first-order" => Ok(Some(Method::FirstOrder)),
-        _ => Err(PyValueError::new_err(format!("the training is one of auto, gauss-newton, first-order, not {name:?}"))),
-    }
-}
-
-/// Values of parameters and weights in place of the declared ones.
-fn values(given: &Bound<'_, PyDict>) -> PyResult<Values> {
-    let list: Vec<(String, Vec<i64>, PyReadonlyArray1<'_, f64>)> = get(given, "values")?.unwrap_or_default();
-    let one = |(name, sizes, numbers): (String, Vec<i64>, PyReadonlyArray1<'_, f64>)| {
-        let numbers = numbers.as_array().to_vec();
-        match shape_of(&sizes).filter(|s| s.len() == numbers.len()) {
-            Some(shape) => Ok((name, shape, numbers)),
-            None => Err(PyValueError::new_err(format!("{} numbers do not make the shape {sizes:?} of `{name}`", numbers.len()))),
-        }
-    };
-    list.into_iter().map(one).collect()
-}
-
-fn options<'a>(given: &Bound<'_, PyDict>) -> PyResult<Options<'a>> {
-    let kind: String = get(given, "loss")?.unwrap_or_else(|| "squares".into());
-    let loss = loss(&kind, get(given, "loss_scale")?.unwrap_or(0.0))?;
-    let method: String = get(given, "method")?.unwrap_or_else(|| "auto".into());
-    Ok(Options {
-        target: get(given, "target")?,
-        time: get(given, "time")?,
-        group: get(given, "group")?,
-        sigma_column: get(given, "sigma_column")?,
-        sigma: get(given, "sigma")?,
-        weights_column: get(given, "weights")?,
-        loss: (loss != Loss::Squares).then_some(loss),
-        starts: get(given, "starts")?,
-        scheme: scheme(&method)?,
-        step: get(given, "step")?,
-        tolerance: get(given, "tolerance")?,
-        holdout: get(given, "holdout")?,
-        profile: get(given, "profile")?.unwrap_or(false),
-        seed: get(given, "seed")?.unwrap_or(0),
-        threads: get(given, "threads")?.unwrap_or(0),
-        values: values(given)?,
-        training: training(&get::<String>(given, "training")?.unwrap_or_else(|| "auto".into()))?,
-        weight_decay: get(given, "weight_decay")?,
-        epochs: get(given, "epochs")?,
-        batch: get(given, "batch")?,
-        ..Options::default()
-    })
 }
 
 /// What is wrong with the data, or with the model given these data.
@@ -128,11 +48,14 @@ pub(crate) fn fit_model<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let how = self::options(options)?;
     let table = table(columns).map_err(|e| blame(py, core, &e))?;
+    let program = &core.0.program;
+    if let Some(found) = py.detach(|| fit_at_once(program, &table, &how)) {
+        return report(py, core, found);
+    }
     let cancel = AtomicBool::new(false);
     let news: Mutex<Option<(usize, usize, f64)>> = Mutex::new(None);
     let tell = |done: usize, of: usize, cost: f64| *held(&news) = Some((done, of, cost));
     let how = Options { cancel: Some(&cancel), progress: Some(&tell), ..how };
-    let program = &core.0.program;
     let mut interrupted: Option<PyErr> = None;
     let outcome = std::thread::scope(|scope| {
         let (send, receive) = channel();
@@ -165,13 +88,13 @@ pub(crate) fn fit_model<'py>(
         return Err(error);
     }
     match outcome {
-        Some(Ok(found)) => report(py, core, &found),
+        Some(Ok(found)) => report(py, core, found),
         Some(Err(e)) => Err(blame(py, core, &e)),
         None => Err(PyValueError::new_err("the fit ended without a result")),
     }
 }
 
-fn report<'py>(py: Python<'py>, core: &PyCore, fit: &Fit) -> PyResult<Bound<'py, PyDict>> {
+fn report<'py>(py: Python<'py>, core: &PyCore, fit: Fit) -> PyResult<Bound<'py, PyDict>> {
     let all = PyDict::new(py);
     let parameters = fit.parameters.iter().map(|p| {
         let one = PyDict::new(py);
@@ -200,13 +123,12 @@ fn report<'py>(py: Python<'py>, core: &PyCore, fit: &Fit) -> PyResult<Bound<'py,
     all.set_item("tried", fit.tried)?;
     all.set_item("agreed", fit.agreed)?;
     all.set_item("targets", &fit.targets)?;
-    all.set_item("observed", PyArray1::from_slice(py, &fit.observed))?;
-    all.set_item("predicted", PyArray1::from_slice(py, &fit.predicted))?;
+    all.set_item("observed", PyArray1::from_vec(py, fit.observed))?;
+    all.set_item("predicted", PyArray1::from_vec(py, fit.predicted))?;
     all.set_item("holdout", fit.holdout)?;
     all.set_item("weights", fit.weights)?;
-    let axis = fit.axis.as_ref().map(|a| (&a.name, PyArray1::from_slice(py, &a.values), &a.trajectory));
+    let axis = fit.axis.map(|a| (a.name, PyArray1::from_vec(py, a.values), PyArray1::from_vec(py, a.trajectory)));
     all.set_item("axis", axis)?;
-    all.set_item("svg", plot::svg(fit))?;
     all.set_item("source", save::with_values(core.0.program.source(), &fit.values))?;
     Ok(all)
 }
@@ -223,4 +145,17 @@ pub(crate) fn predict_model<'py>(
     let table = table(columns).map_err(|e| blame(py, core, &e))?;
     let found = py.detach(|| predict(&core.0.program, &table, &how)).map_err(|e| blame(py, core, &e))?;
     Ok(found.into_iter().map(|(name, column)| (name, PyArray1::from_vec(py, column))).collect())
+}
+
+/// A picture of a fit as SVG, from what `fit_model` said of it.
+#[pyfunction]
+pub(crate) fn fit_svg(
+    targets: Vec<String>,
+    observed: PyReadonlyArray1<'_, f64>,
+    predicted: PyReadonlyArray1<'_, f64>,
+    axis: Option<(String, PyReadonlyArray1<'_, f64>, PyReadonlyArray1<'_, usize>)>,
+) -> String {
+    let axis = axis.map(|(name, values, trajectory)| Axis { name, values: values.as_array().to_vec(), trajectory: trajectory.as_array().to_vec() });
+    let (observed, predicted) = (observed.as_array().to_vec(), predicted.as_array().to_vec());
+    plot::svg(Drawing { targets: &targets, observed: &observed, predicted: &predicted, axis: axis.as_ref() })
 }

@@ -39,12 +39,8 @@ def figure(result: FitResult) -> Figure:
 
 def _abscissa(result: FitResult, rows: int) -> tuple[str, Any, list[Any]]:
     """What the data are drawn over, and which rows make a line, in order."""
-    if result._axis is not None and len(result._axis[1]) == rows:
-        name, times, trajectory = result._axis
-        which = np.asarray(trajectory)
-        return name, times, [np.flatnonzero(which == k)[np.argsort(times[which == k], kind="stable")] for k in np.unique(which)]
-    others = [n for n in result._data if n not in result.targets]
-    if len(others) == 1 and len(result._data[others[0]]) == rows:
-        x = result._data[others[0]]
-        return others[0], x, [np.argsort(x, kind="stable")]
+    if result._axis is not None:
+        name, along, trajectory = result._axis
+        which = trajectory if trajectory.size else np.zeros(rows, np.uintp)
+        return name, along, [np.flatnonzero(which == k)[np.argsort(along[which == k], kind="stable")] for k in np.unique(which)]
     return "row", np.arange(rows), [np.arange(rows)]

@@ -83,8 +83,7 @@ class FitResult:
         """Predictions in the same order."""
         self.weights: int = found["weights"]
         """How many weights of nets were trained."""
-        self._axis: tuple[str, Array, list[int]] | None = found["axis"]
-        self._svg: str = found["svg"]
+        self._axis: tuple[str, Array, NDArray[np.uintp]] | None = found["axis"]
         self._data = data
         self._solving = solving
 
@@ -133,10 +132,10 @@ class FitResult:
             return "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in cells) + "</tr>"
 
         body = row(self._heads(), "th") + "".join(row(r, "td") for r in self._rows())
-        return f"<table>{body}</table><pre>{html.escape(chr(10).join(self._remarks()))}</pre>{self._svg}"
+        return f"<table>{body}</table><pre>{html.escape(chr(10).join(self._remarks()))}</pre>{self._repr_svg_()}"
 
     def _repr_svg_(self) -> str:
-        return self._svg
+        return _native.fit_svg(self.targets, self.observed, self.predicted, self._axis)
 
     def _heads(self) -> list[str]:
         return ["parameter", "value", "std. error", "95 % interval", *(["95 % by profile"] if self._profiled else [])]

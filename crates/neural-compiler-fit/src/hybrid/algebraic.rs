@@ -14,7 +14,7 @@ use neural_compiler::{Diagnostics, Program};
 use std::sync::Arc;
 
 pub(crate) fn fit(program: &Program, prepared: &Prepared, layout: &Arc<Layout>, options: &Options<'_>) -> Result<Fit, Diagnostics> {
-    let (whole, rest) = prepared.problems(layout)?;
+    let (whole, rest) = prepared.problems(layout);
     enough(layout, whole.count())?;
     let mut nets = nets::nets(program, layout);
     let scene = Scene { graph: (*prepared.graph).clone(), layout: layout.clone(), columns: whole.columns().to_vec(), rows: whole.rows() };
@@ -29,7 +29,7 @@ pub(crate) fn fit(program: &Program, prepared: &Prepared, layout: &Arc<Layout>, 
     let first = setting.first();
     let alone = setting.law_alone(&first).and_then(|held| {
         let held = Arc::new(held);
-        let (problem, _) = prepared.problems(&held).ok()?;
+        let (problem, _) = prepared.problems(&held);
         let quiet = Options { progress: None, ..options.clone() };
         search(&prepared.graph, &problem, &held, &quiet).ok().map(|(found, _)| found.best.theta)
     });

@@ -2,6 +2,7 @@
 //! the data and the penalty make them; and how many weights the data determine.
 
 use super::train::Trained;
+use crate::least::linear::Linear;
 use crate::least::penalised::gram;
 use crate::least::{Bounds, dot};
 use crate::uncertainty::{Uncertainty, at_minimum};
@@ -46,5 +47,5 @@ pub(super) fn certainty(trained: &Trained, parameters: usize, bounds: &Bounds, k
     let jacobian: Vec<f64> = (0..parameters).flat_map(|j| (0..m).map(|i| left[(i, j)]).chain((0..held).map(|k| -over[(k, j)])).collect::<Vec<_>>()).collect();
     let own_bounds = bounds.of(&(0..parameters).collect::<Vec<_>>());
     let sum = dot(&rows, &rows);
-    Some((at_minimum(&point.theta[..parameters], &rows, &jacobian, &own_bounds, sum, trained.observations, known), effective))
+    Some((at_minimum(&point.theta[..parameters], &Linear::new(rows, jacobian), &own_bounds, sum, trained.observations, known), effective))
 }

@@ -208,7 +208,7 @@ impl Setting<'_> {
         };
         let point = &trained.point;
         let sum = point.residuals[..trained.observations].iter().map(|r| r * r).sum();
-        let ended = Ended { theta: point.theta.clone(), cost: point.cost, sum, end, tried: *tried, agreed: *agreed, warnings: vec![] };
+        let ended = Ended { theta: point.theta.clone(), cost: point.cost, sum, end, tried: *tried, agreed: *agreed, warnings: vec![], noise: false };
         Ok((ended, uncertainty, p as f64 + effective))
     }
 }

@@ -41,8 +41,9 @@ impl Scene {
         cut.regions[self.graph.main.0 as usize].results = vec![node];
         let cut = compact(cut);
         let zeros = vec![0.0; cut.outputs()[0].len() * self.rows];
-        let engines = Arc::new(Engines::new(&cut, &self.layout).ok()?);
-        Some(Algebraic::new(engines, self.layout.clone(), self.columns.clone(), zeros, vec![], 1))
+        let engines = Engines::new(&Arc::new(cut), &self.layout);
+        engines.check().ok()?;
+        Some(Algebraic::new(Arc::new(engines), self.layout.clone(), self.columns.clone(), zeros, vec![], 1))
     }
 
     /// Shows every net what reaches it, and gives what it says. A net that is called inside a choice or a loop goes by the scale of 1

@@ -2,7 +2,7 @@
 //! Invariant: one thread, fixed order, so the same numbers give the same bits.
 
 use super::norm;
-use faer::Mat;
+use faer::{Mat, Side};
 
 /// `min |A z - b|` taken apart: `A = Q U S Vᵀ`, with the part of `b` that `A` can reach in the basis of `U`.
 pub struct Decomposition {
@@ -37,6 +37,30 @@ pub fn decompose(columns: &[&[f64]], rhs: &[f64]) -> Option<Decomposition> {
     let singular = (0..n).map(|k| s[k]).collect();
     let vectors = (0..n).map(|k| (0..n).map(|i| v[(i, k)]).collect()).collect();
     let along = (0..n).map(|k| (0..n).map(|i| u[(i, k)] * r[(i, n)]).sum()).collect();
+    Some(Decomposition { singular, vectors, along })
+}
+
+/// Squared singular values further apart than this are left to the columns themselves: products of columns lose as many digits of the
+/// smallest as lie between it and the largest.
+const FAR_APART: f64 = 1e-7;
+
+/// The same from products: `product(i, j)` of columns, `slope(i)` of a column with the right-hand side. `None` where the columns are so
+/// nearly dependent that the products do not tell them apart.
+pub(crate) fn from_products(n: usize, product: impl Fn(usize, usize) -> f64, slope: impl Fn(usize) -> f64) -> Option<Decomposition> {
+    if n == 0 {
+        return Some(Decomposition { singular: vec![], vectors: vec![], along: vec![] });
+    }
+    let matrix = Mat::<f64>::from_fn(n, n, product);
+    let eigen = matrix.self_adjoint_eigen(Side::Lower).ok()?;
+    let (values, basis) = (eigen.S(), eigen.U());
+    // Smallest first.
+    if !(values[0] > FAR_APART * values[n - 1] && values[n - 1].is_finite()) {
+        return None;
+    }
+    let slopes: Vec<f64> = (0..n).map(slope).collect();
+    let singular: Vec<f64> = (0..n).rev().map(|k| values[k].sqrt()).collect();
+    let vectors: Vec<Vec<f64>> = (0..n).rev().map(|k| (0..n).map(|i| basis[(i, k)]).collect()).collect();
+    let along = vectors.iter().zip(&singular).map(|(v, s)| v.iter().zip(&slopes).map(|(v, b)| v * b).sum::<f64>() / s).collect();
     Some(Decomposition { singular, vectors, along })
 }
 

@@ -3,17 +3,25 @@
 //! Invariants: the parameters never leave their bounds; the cost of an accepted step is never higher, but for the last Gauss-Newton
 //! steps, whose gain is below what the cost can show; every run ends.
 
-use super::linalg::decompose;
+use super::linear::Linear;
 use super::loss::Loss;
-use super::{Bounds, Residuals, Unusable, dot, norm};
+use super::{Bounds, Residuals, Unusable, norm};
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A gain that rounding errors of a sum of squares drown.
+pub const GAIN: f64 = 1e-14;
+/// Residuals beyond which digits far below a standard error are not worth an evaluation, and what share of a standard error is.
+const MANY: usize = 4096;
+const NEGLIGIBLE: f64 = 1e-5;
 
 /// When a local fit stops.
 #[derive(Clone, Copy, Debug)]
 pub struct Options<'a> {
     /// Evaluations at most.
     pub evaluations: usize,
-    /// Polish to the last digit.
+    /// A step that promises less than this share of the cost is none.
+    pub gain: f64,
+    /// Polish to the last digit; of many residuals, until a step is a hundred-thousandth of a standard error.
     pub polish: bool,
     /// Set from outside to stop early.
     pub cancel: Option<&'a AtomicBool>,
@@ -21,7 +29,7 @@ pub struct Options<'a> {
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Options { evaluations: 600, polish: true, cancel: None }
+        Options { evaluations: 600, gain: GAIN, polish: true, cancel: None }
     }
 }
 
@@ -49,10 +57,8 @@ pub enum End {
 pub struct Local {
     /// The parameters.
     pub theta: Vec<f64>,
-    /// The residuals there.
-    pub residuals: Vec<f64>,
-    /// Their derivatives, column by column.
-    pub jacobian: Vec<f64>,
+    /// The residuals there, with their derivatives.
+    pub linear: Linear,
     /// The cost there.
     pub cost: f64,
     /// Evaluations used.
@@ -61,12 +67,10 @@ pub struct Local {
     pub end: End,
 }
 
-/// A point with everything known there; `residuals` and `jacobian` are rescaled by the loss.
-#[derive(Clone)]
+/// A point with everything known there; the linear model is rescaled by the loss.
 struct Point {
     theta: Vec<f64>,
-    residuals: Vec<f64>,
-    jacobian: Vec<f64>,
+    linear: Linear,
     cost: f64,
 }
 
@@ -87,7 +91,7 @@ struct Step {
 impl Search<'_> {
     fn point(&mut self, theta: Vec<f64>) -> Result<Point, Unusable> {
         let (m, n) = (self.problem.count(), self.problem.parameters());
-        let (mut residuals, mut jacobian) = (vec![0.0; m], vec![0.0; m * n]);
+        let (mut residuals, mut jacobian) = Linear::memory(m, n);
         self.evaluations += 1;
         self.problem.evaluate(&theta, &mut residuals, Some(&mut jacobian))?;
         let cost = self.loss.cost(&residuals);
@@ -95,12 +99,7 @@ impl Search<'_> {
         if !cost.is_finite() {
             return Err(Unusable("the sum of squares is not finite".into()));
         }
-        Ok(Point { theta, residuals, jacobian, cost })
-    }
-
-    fn column<'p>(&self, point: &'p Point, j: usize) -> &'p [f64] {
-        let m = point.residuals.len();
-        &point.jacobian[j * m..(j + 1) * m]
+        Ok(Point { theta, linear: Linear::new(residuals, jacobian), cost })
     }
 
     /// The best step of the linear model within a radius (in scaled parameters) and within the bounds.
@@ -109,28 +108,22 @@ impl Search<'_> {
         // A parameter at its bound that wants to go further stays; one that a step would carry beyond its bound goes up to it.
         let mut pinned: Vec<Option<f64>> = (0..n)
             .map(|j| {
-                let slope = dot(self.column(point, j), &point.residuals);
+                let slope = point.linear.slope(j);
                 let stuck = (point.theta[j] <= self.bounds.min[j] && slope >= 0.0) || (point.theta[j] >= self.bounds.max[j] && slope <= 0.0);
                 stuck.then_some(0.0)
             })
             .collect();
         loop {
-            let mut rhs: Vec<f64> = point.residuals.iter().map(|r| -r).collect();
-            for (j, by) in pinned.iter().enumerate() {
-                if let Some(by) = by.filter(|&by| by != 0.0) {
-                    rhs.iter_mut().zip(self.column(point, j)).for_each(|(r, x)| *r -= by * x);
-                }
-            }
             let free: Vec<usize> = (0..n).filter(|&j| pinned[j].is_none()).collect();
-            let scaled: Vec<Vec<f64>> = free.iter().map(|&j| self.column(point, j).iter().map(|x| x / scale[j]).collect()).collect();
-            let columns: Vec<&[f64]> = scaled.iter().map(|c| c.as_slice()).collect();
-            let parts = decompose(&columns, &rhs)?;
+            let moved: Vec<f64> = pinned.iter().map(|by| by.unwrap_or(0.0)).collect();
+            let scales: Vec<f64> = free.iter().map(|&j| scale[j]).collect();
+            let parts = point.linear.decompose(&free, &scales, &moved)?;
             let (z, limited) = match share {
                 Some(share) => (parts.solve(share), false),
                 None => parts.within(radius),
             };
             let mut beyond = false;
-            let mut by: Vec<f64> = pinned.iter().map(|p| p.unwrap_or(0.0)).collect();
+            let mut by = moved;
             for (&j, z) in free.iter().zip(z) {
                 by[j] = z / scale[j];
                 let target = point.theta[j] + by[j];
@@ -143,11 +136,7 @@ impl Search<'_> {
             if beyond {
                 continue;
             }
-            let mut change = vec![0.0; point.residuals.len()];
-            for (j, by) in by.iter().enumerate().filter(|(_, by)| **by != 0.0) {
-                change.iter_mut().zip(self.column(point, j)).for_each(|(c, x)| *c += by * x);
-            }
-            let promised = -(2.0 * dot(&point.residuals, &change) + dot(&change, &change));
+            let promised = point.linear.promised(&by);
             return Some(Step { by, promised, limited });
         }
     }
@@ -163,11 +152,13 @@ impl Search<'_> {
             if options.cancelled() {
                 break;
             }
-            let scale: Vec<f64> = (0..point.theta.len()).map(|j| norm(self.column(&point, j))).map(|s| if s > 0.0 { s } else { 1.0 }).collect();
+            let scale: Vec<f64> = (0..point.theta.len()).map(|j| point.linear.size(j)).map(|s| if s > 0.0 { s } else { 1.0 }).collect();
             let Some(step) = self.step(&point, &scale, f64::INFINITY, Some(1e-13)) else { break };
             let length = norm(&step.by.iter().zip(&scale).map(|(b, s)| b * s).collect::<Vec<_>>());
             let nothing = step.by.iter().zip(&point.theta).all(|(b, x)| b.abs() <= f64::EPSILON * x.abs());
-            if nothing || length >= 0.9 * last {
+            let rows = point.linear.residuals.len();
+            let negligible = rows > MANY && length <= NEGLIGIBLE * (point.cost / rows as f64).sqrt();
+            if nothing || negligible || length >= 0.9 * last {
                 break;
             }
             last = length;
@@ -198,7 +189,7 @@ pub fn minimise(problem: &dyn Residuals, start: &[f64], bounds: &Bounds, loss: L
             break;
         }
         for (j, s) in scale.iter_mut().enumerate() {
-            *s = s.max(norm(search.column(&point, j)));
+            *s = s.max(point.linear.size(j));
         }
         let safe: Vec<f64> = scale.iter().map(|&s| if s > 0.0 { s } else { 1.0 }).collect();
         if radius.is_nan() {
@@ -213,7 +204,7 @@ pub fn minimise(problem: &dyn Residuals, start: &[f64], bounds: &Bounds, loss: L
             };
             let length = norm(&step.by.iter().zip(&safe).map(|(b, s)| b * s).collect::<Vec<_>>());
             let still = step.by.iter().zip(&point.theta).all(|(b, x)| b.abs() <= 1e-15 * x.abs());
-            if step.promised <= 1e-14 * point.cost && !step.limited || still || point.cost == 0.0 {
+            if step.promised <= options.gain * point.cost && !step.limited || still || point.cost == 0.0 {
                 finished = true;
                 break;
             }
@@ -255,9 +246,11 @@ pub fn minimise(problem: &dyn Residuals, start: &[f64], bounds: &Bounds, loss: L
 
 /// The point as the problem gives it, without the loss.
 fn finish(search: &mut Search<'_>, point: Point, end: End) -> Result<Local, Unusable> {
-    let Point { theta, mut residuals, mut jacobian, cost } = point;
+    let Point { theta, mut linear, cost } = point;
     if search.loss != Loss::Squares {
+        let (mut residuals, mut jacobian) = linear.into_parts();
         search.problem.evaluate(&theta, &mut residuals, Some(&mut jacobian))?;
+        linear = Linear::new(residuals, jacobian);
     }
-    Ok(Local { theta, residuals, jacobian, cost, evaluations: search.evaluations, end })
+    Ok(Local { theta, linear, cost, evaluations: search.evaluations, end })
 }

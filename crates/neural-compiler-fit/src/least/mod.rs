@@ -4,12 +4,16 @@
 pub mod evidence;
 pub mod gradient;
 pub mod linalg;
+pub mod linear;
 pub mod lm;
 pub mod loss;
 pub mod penalised;
 pub mod search;
 pub mod separable;
-mod symmetry;
+mod sums;
+pub(crate) mod symmetry;
+
+pub(crate) use sums::{all_finite, dot, extent, sum_of, weigh, weighted_difference};
 
 /// A point where a model has no residuals: an operation left its domain, a solution diverged, a limit was met.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,20 +58,6 @@ impl Bounds {
     pub fn any(&self, j: usize) -> bool {
         self.min[j] > f64::NEG_INFINITY || self.max[j] < f64::INFINITY
     }
-}
-
-/// The sum of products, first to last.
-pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    // Four fixed partial sums: the same bits every time, and room for the processor to overlap.
-    let mut sums = [0.0; 4];
-    let (a4, b4) = (a.chunks_exact(4), b.chunks_exact(4));
-    let rest: f64 = a4.remainder().iter().zip(b4.remainder()).map(|(x, y)| x * y).sum();
-    for (x, y) in a4.zip(b4) {
-        for k in 0..4 {
-            sums[k] += x[k] * y[k];
-        }
-    }
-    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
 }
 
 pub(crate) fn norm(a: &[f64]) -> f64 {

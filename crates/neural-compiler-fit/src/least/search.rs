@@ -71,6 +71,8 @@ pub struct Found {
     pub own: Option<f64>,
     /// The cost of another minimum that is hardly lower, when the user's own was kept.
     pub tie: Option<f64>,
+    /// Whether nothing but noise is left, so that no other start was followed.
+    pub noise: bool,
 }
 
 /// Costs this near (relative) are the same minimum.
@@ -146,7 +148,7 @@ impl Task<'_> {
 
 /// One local fit: without the affine parameters first where there are some, then with all.
 fn local(task: &Task<'_>, problem: &dyn Residuals, free: &[usize], start: &[f64], options: &Options<'_>) -> Result<Local, Unusable> {
-    let fine = lm::Options { evaluations: options.evaluations, polish: false, cancel: options.cancel };
+    let fine = lm::Options { evaluations: options.evaluations, polish: false, cancel: options.cancel, ..lm::Options::default() };
     if free.is_empty() {
         return lm::minimise(problem, start, task.bounds, options.loss, &fine);
     }
@@ -182,7 +184,7 @@ fn settle(task: &Task<'_>, free: &[usize], mut runs: Vec<Run>, tried: usize, opt
     {
         chosen.push(own);
     }
-    let fine = lm::Options { evaluations: options.evaluations, polish: true, cancel: options.cancel };
+    let fine = lm::Options { evaluations: options.evaluations, cancel: options.cancel, ..lm::Options::default() };
     let mut fits: Vec<(usize, Local)> = Vec::new();
     let mut failed = None;
     for run in chosen {
@@ -211,7 +213,7 @@ fn settle(task: &Task<'_>, free: &[usize], mut runs: Vec<Run>, tried: usize, opt
     let at = runs.iter().find(|r| r.number == from).map_or(f64::NAN, |r| r.cost);
     let agreed = runs.iter().filter(|r| task.same(r.cost, at)).count().max(1);
     let tie = kept.filter(|k| !task.same(*k, lowest)).map(|_| lowest);
-    Some(Ok(Found { own: own.filter(|own| *own != best.cost), tie, best, tried, agreed, from }))
+    Some(Ok(Found { own: own.filter(|own| *own != best.cost), tie, best, tried, agreed, from, noise: false }))
 }
 
 /// Points worth following, the most promising first.

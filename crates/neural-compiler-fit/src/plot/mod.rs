@@ -6,17 +6,36 @@ mod png;
 mod shapes;
 mod svg;
 
-use crate::report::Fit;
+use crate::report::{Axis, Fit};
 use shapes::{Colour, Picture, Place};
 
+/// What of a fit is drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Drawing<'a> {
+    /// Names of the columns explained.
+    pub targets: &'a [String],
+    /// Data, target by target.
+    pub observed: &'a [f64],
+    /// Predictions in the same order.
+    pub predicted: &'a [f64],
+    /// What the rows lie along; without one they are numbered.
+    pub axis: Option<&'a Axis>,
+}
+
+impl<'a> From<&'a Fit> for Drawing<'a> {
+    fn from(fit: &'a Fit) -> Drawing<'a> {
+        Drawing { targets: &fit.targets, observed: &fit.observed, predicted: &fit.predicted, axis: fit.axis.as_ref() }
+    }
+}
+
 /// The picture as SVG.
-pub fn svg(fit: &Fit) -> String {
-    svg::text(&picture(fit))
+pub fn svg<'a>(drawing: impl Into<Drawing<'a>>) -> String {
+    svg::text(&picture(&drawing.into()))
 }
 
 /// The picture as PNG.
-pub fn png(fit: &Fit) -> Vec<u8> {
-    png::bytes(&picture(fit))
+pub fn png<'a>(drawing: impl Into<Drawing<'a>>) -> Vec<u8> {
+    png::bytes(&picture(&drawing.into()))
 }
 
 const WIDTH: f64 = 340.0;
@@ -65,13 +84,20 @@ impl Panel {
     }
 
     /// The model's line, row after row, broken between trajectories.
-    fn line(&self, picture: &mut Picture, x: &[f64], y: &[f64], trajectory: &[usize]) {
-        for which in 0..=trajectory.iter().copied().max().unwrap_or(0) {
-            let own = |i: &usize| trajectory.get(*i).copied().unwrap_or(0) == which;
-            let rows = (0..x.len()).filter(own).filter(|&i| x[i].is_finite() && y[i].is_finite());
-            picture.line(rows.map(|i| self.at(x[i], y[i])).collect(), Colour::Model);
+    fn line(&self, picture: &mut Picture, x: &[f64], y: &[f64], lines: &[Vec<usize>]) {
+        for rows in lines {
+            let there = rows.iter().filter(|&&i| x[i].is_finite() && y[i].is_finite());
+            picture.line(there.map(|&i| self.at(x[i], y[i])).collect(), Colour::Model);
         }
     }
+}
+
+/// The rows of each line, in the order of what they lie along.
+fn lines(along: &[f64], trajectory: &[usize]) -> Vec<Vec<usize>> {
+    let mut lines = vec![Vec::new(); trajectory.iter().copied().max().unwrap_or(0) + 1];
+    (0..along.len()).for_each(|i| lines[trajectory.get(i).copied().unwrap_or(0)].push(i));
+    lines.iter_mut().for_each(|rows| rows.sort_by(|a, b| along[*a].total_cmp(&along[*b])));
+    lines
 }
 
 /// A number in few characters.
@@ -80,14 +106,15 @@ fn short(x: f64) -> String {
     if x == 0.0 || (1e-2..1e5).contains(&x.abs()) { plain.trim_end_matches('0').trim_end_matches('.').to_string() } else { format!("{x:.2e}") }
 }
 
-fn picture(fit: &Fit) -> Picture {
+fn picture(fit: &Drawing<'_>) -> Picture {
     let targets = fit.targets.len().max(1);
     let rows = fit.observed.len() / targets;
     let count: Vec<f64> = (1..=rows).map(|i| i as f64).collect();
-    let (name, along, trajectory): (&str, &[f64], &[usize]) = match &fit.axis {
+    let (name, along, trajectory): (&str, &[f64], &[usize]) = match fit.axis {
         Some(axis) => (&axis.name, &axis.values, &axis.trajectory),
         None => ("row", &count, &[]),
     };
+    let lines = lines(along, trajectory);
     let phase = fit.axis.is_some() && fit.targets.len() == 2;
     let columns = targets + usize::from(phase);
     let mut picture = Picture::new(LEFT + columns as f64 * (WIDTH + LEFT), UPPER + LOWER + 3.0 * MARGIN);
@@ -99,7 +126,7 @@ fn picture(fit: &Fit) -> Picture {
             Panel { place: Place { left: left(t), top: MARGIN, width: WIDTH, height: UPPER }, x: range(along), y: range(observed.iter().chain(predicted)) };
         upper.frame(&mut picture, &format!("{}: data (dots), model (line)", fit.targets[t]), name);
         picture.dots(upper.points(along, observed).collect(), Colour::Data);
-        upper.line(&mut picture, along, predicted, trajectory);
+        upper.line(&mut picture, along, predicted, &lines);
         let residuals: Vec<f64> = observed.iter().zip(predicted).map(|(o, p)| o - p).collect();
         let lower = Panel {
             place: Place { left: left(t), top: UPPER + 2.0 * MARGIN, width: WIDTH, height: LOWER },
@@ -119,7 +146,7 @@ fn picture(fit: &Fit) -> Picture {
         };
         panel.frame(&mut picture, &format!("{} over {}", fit.targets[1], fit.targets[0]), &fit.targets[0]);
         picture.dots(panel.points(ox, oy).collect(), Colour::Data);
-        panel.line(&mut picture, px, py, trajectory);
+        panel.line(&mut picture, px, py, &lines);
     }
     picture
 }

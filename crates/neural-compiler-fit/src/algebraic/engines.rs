@@ -1,0 +1,131 @@
+//! The engines of an algebraic model. In: a graph and which of its inputs all rows share; out: prediction, prediction with derivatives,
+//! and a cost pulled back, each made when it is first needed.
+
+use crate::layout::Layout;
+use crate::least::Unusable;
+use neural_compiler::exec::lanes::{Engine, Workspace};
+use neural_compiler::graph::Graph;
+use neural_compiler::{Diagnostics, Shape, diff};
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// Memory of one run, kept for the next.
+#[derive(Default)]
+pub(super) struct Scratch {
+    pub(super) workspace: Workspace<f64>,
+    pub(super) blocks: Vec<f64>,
+}
+
+/// Scratch memory that goes back to where it came from.
+pub(super) struct Lent<'a> {
+    scratch: Scratch,
+    pool: &'a Mutex<Vec<Scratch>>,
+}
+
+impl Deref for Lent<'_> {
+    type Target = Scratch;
+
+    fn deref(&self) -> &Scratch {
+        &self.scratch
+    }
+}
+
+impl DerefMut for Lent<'_> {
+    fn deref_mut(&mut self) -> &mut Scratch {
+        &mut self.scratch
+    }
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        if let Ok(mut pool) = self.pool.lock() {
+            pool.push(std::mem::take(&mut self.scratch));
+        }
+    }
+}
+
+/// The engines of a model.
+pub struct Engines {
+    graph: Arc<Graph>,
+    /// Which inputs all rows share, and which are free.
+    uniform: Vec<bool>,
+    free: Vec<usize>,
+    value: OnceLock<Engine>,
+    derivative: OnceLock<Result<Engine, Diagnostics>>,
+    back: OnceLock<Result<Engine, Diagnostics>>,
+    pool: Mutex<Vec<Scratch>>,
+}
+
+impl Engines {
+    /// Engines for a graph; parameters are the same for all rows.
+    pub fn new(graph: &Arc<Graph>, layout: &Layout) -> Engines {
+        let mut uniform = vec![false; graph.inputs.len()];
+        layout.shared.iter().for_each(|s| uniform[s.input] = true);
+        let free = layout.free_inputs();
+        Engines { graph: graph.clone(), uniform, free, value: OnceLock::new(), derivative: OnceLock::new(), back: OnceLock::new(), pool: Mutex::default() }
+    }
+
+    /// Engines of the same graph for other free numbers.
+    pub(super) fn of(&self, layout: &Layout) -> Engines {
+        Engines::new(&self.graph, layout)
+    }
+
+    fn output(&self) -> Shape {
+        self.graph.outputs()[0]
+    }
+
+    /// Numbers of a prediction.
+    pub(super) fn outputs(&self) -> usize {
+        self.output().len()
+    }
+
+    /// Whether the derivative takes one run per number of the prediction, told which by a last input.
+    pub(super) fn seeded(&self) -> bool {
+        self.output() != Shape::Scalar
+    }
+
+    /// The prediction.
+    pub(super) fn value(&self) -> &Engine {
+        self.value.get_or_init(|| Engine::new(&self.graph, &self.uniform))
+    }
+
+    /// The prediction and its derivatives by the free inputs.
+    pub(super) fn derivative(&self) -> Result<&Engine, Unusable> {
+        let make = || {
+            let derivative = if self.seeded() { diff::vjp(&self.graph, &self.free)? } else { diff::gradient(&self.graph, &self.free)? };
+            let uniform: Vec<bool> = self.uniform.iter().copied().chain(self.seeded().then_some(true)).collect();
+            Ok(Engine::new(&derivative, &uniform))
+        };
+        usable(&self.derivative, make)
+    }
+
+    /// What pulls a derivative by the predictions back to the free inputs, summed over rows.
+    pub(super) fn back(&self) -> Result<&Engine, Unusable> {
+        let make = || {
+            let back = diff::vjp(&self.graph, &self.free)?;
+            let uniform: Vec<bool> = self.uniform.iter().copied().chain([false]).collect();
+            let reduced: Vec<bool> = (0..back.main().results.len()).map(|k| k > 0).collect();
+            Ok(Engine::reduced(&back, &uniform, &reduced))
+        };
+        usable(&self.back, make)
+    }
+
+    /// Memory for a run of one of them.
+    pub(super) fn scratch(&self) -> Lent<'_> {
+        let scratch = self.pool.lock().expect("no panic holds it").pop().unwrap_or_default();
+        Lent { scratch, pool: &self.pool }
+    }
+
+    /// Why the model has no derivatives, if so.
+    pub(crate) fn check(&self) -> Result<(), Diagnostics> {
+        let _ = self.derivative();
+        match self.derivative.get() {
+            Some(Err(e)) => Err(e.clone()),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn usable(place: &OnceLock<Result<Engine, Diagnostics>>, make: impl FnOnce() -> Result<Engine, Diagnostics>) -> Result<&Engine, Unusable> {
+    place.get_or_init(make).as_ref().map_err(|e| Unusable(e.to_string()))
+}

@@ -1,0 +1,64 @@
+//! The declared values first. In: an algebraic model with many rows; out: the minimum they lead to, if it leaves nothing but noise.
+//!
+//! Where the residuals are noise no minimum elsewhere can be better by more than a little, and the search for one is saved. The way down
+//! is taken on a few rows, then on some more; all rows are needed for the last few steps only.
+//! Invariant: a "no" costs little; the global search that follows starts from the same declared values.
+
+use crate::algebraic::Algebraic;
+use crate::fit::spread;
+use crate::lack_of_fit::only_noise;
+use crate::layout::Layout;
+use crate::least::lm::{self, End, Local};
+use crate::least::loss::Loss;
+use crate::least::search::{Found, Task};
+use crate::least::{Residuals, symmetry};
+use crate::options::Options;
+
+/// Rows on which to find the way, and rows on which to come near.
+const FEW: usize = 256;
+const SOME: usize = 2048;
+/// Rows of which every evaluation is dear enough for generated code to pay within a handful of them.
+const CODE_PAYS: usize = 24_000;
+/// Evaluations on a few rows at most: who needs more is on a hard way.
+const EVALUATIONS: usize = 60;
+
+/// Rows of which all is done within a few moments.
+const SHORT: usize = 200_000;
+
+/// Whether following the declared values on so many rows takes no longer than moments.
+pub(crate) fn is_short(rows: usize) -> bool {
+    rows <= SHORT
+}
+
+/// The minimum the declared values lead to, or nothing where a better one cannot be ruled out.
+pub(crate) fn follow(whole: &Algebraic, layout: &Layout, options: &Options<'_>) -> Option<Found> {
+    let plain = options.loss.is_none_or(|l| l == Loss::Squares);
+    if !plain || whole.rows() < 2 * SOME || whole.count() != whole.rows() || layout.len() > 12 {
+        return None;
+    }
+    let floor = whole.floor();
+    let part = |rows: usize| whole.sample(&spread(whole.rows(), rows, options.seed)).for_a_moment();
+    let fitted = |problem: &dyn Residuals, start: &[f64], gain: f64, polish: bool| -> Option<Local> {
+        let how = lm::Options { evaluations: EVALUATIONS, gain, polish, cancel: options.cancel };
+        lm::minimise(problem, start, &layout.bounds, Loss::Squares, &how).ok().filter(|l| l.end == End::Converged)
+    };
+    let few = part(FEW);
+    let near = fitted(&few, &layout.start, 1e-4, false)?;
+    let task = Task { whole: &few, sample: &few, start: &layout.start, bounds: &layout.bounds, linear: &[], floor, also: &[], hints: &[] };
+    let near = symmetry::nearest(&task, &[], Loss::Squares, &near.theta);
+    let some = part(SOME);
+    // A third of a standard error is near enough: the rows themselves tell no more.
+    let near = fitted(&some, &near, 0.1 / some.count() as f64, false)?;
+    let brief = (whole.rows() < CODE_PAYS).then(|| whole.for_a_moment());
+    let best = fitted(brief.as_ref().unwrap_or(whole), &near.theta, lm::GAIN, true)?;
+    let inputs: Vec<&[f64]> = whole.columns().iter().filter(|c| !c.is_empty()).map(Vec::as_slice).collect();
+    (best.cost <= floor || only_noise(&inputs, &best.linear.residuals)).then_some(Found {
+        best,
+        tried: 1,
+        agreed: 1,
+        from: 0,
+        own: None,
+        tie: None,
+        noise: true,
+    })
+}

@@ -1,0 +1,73 @@
+//! Options of a fit for Python. In: a dict; out: the library's options, or why a value is none.
+
+use crate::views::shape_of;
+use neural_compiler_fit::dynamics::steps::Scheme;
+use neural_compiler_fit::{Loss, Method, Options, Values};
+use numpy::PyReadonlyArray1;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// An option that may be left out.
+fn get<'py, T: FromPyObjectOwned<'py>>(options: &Bound<'py, PyDict>, key: &str) -> PyResult<Option<T>> {
+    match options.get_item(key)? {
+        None => Ok(None),
+        Some(v) if v.is_none() => Ok(None),
+        Some(v) => v.extract().map(Some).map_err(Into::into),
+    }
+}
+
+/// One of several choices, by name.
+fn chosen<T: Copy>(what: &str, given: &Bound<'_, PyDict>, choices: &[(&str, T)]) -> PyResult<T> {
+    let name: Option<String> = get(given, what)?;
+    let Some(name) = name else { return Ok(choices[0].1) };
+    choices.iter().find(|c| c.0 == name).map(|c| c.1).ok_or_else(|| {
+        let all: Vec<&str> = choices.iter().map(|c| c.0).collect();
+        PyValueError::new_err(format!("the {what} is one of {}, not {name:?}", all.join(", ")))
+    })
+}
+
+/// Values of parameters and weights in place of the declared ones.
+fn values(given: &Bound<'_, PyDict>) -> PyResult<Values> {
+    let list: Vec<(String, Vec<i64>, PyReadonlyArray1<'_, f64>)> = get(given, "values")?.unwrap_or_default();
+    let one = |(name, sizes, numbers): (String, Vec<i64>, PyReadonlyArray1<'_, f64>)| {
+        let numbers = numbers.as_array().to_vec();
+        match shape_of(&sizes).filter(|s| s.len() == numbers.len()) {
+            Some(shape) => Ok((name, shape, numbers)),
+            None => Err(PyValueError::new_err(format!("{} numbers do not make the shape {sizes:?} of `{name}`", numbers.len()))),
+        }
+    };
+    list.into_iter().map(one).collect()
+}
+
+/// The options of the library, from a dict.
+pub(crate) fn options<'a>(given: &Bound<'_, PyDict>) -> PyResult<Options<'a>> {
+    let scale = get(given, "loss_scale")?.unwrap_or(0.0);
+    let losses = [("squares", Loss::Squares), ("huber", Loss::Huber(scale)), ("soft_l1", Loss::SoftL1(scale)), ("cauchy", Loss::Cauchy(scale))];
+    let loss = chosen("loss", given, &losses)?;
+    let schemes = [("auto", None), ("rk4", Some(Scheme::Rk4)), ("dopri5", Some(Scheme::Dopri5)), ("rosenbrock", Some(Scheme::Rodas4))];
+    let trainings = [("auto", None), ("gauss-newton", Some(Method::GaussNewton)), ("first-order", Some(Method::FirstOrder))];
+    Ok(Options {
+        target: get(given, "target")?,
+        time: get(given, "time")?,
+        group: get(given, "group")?,
+        sigma_column: get(given, "sigma_column")?,
+        sigma: get(given, "sigma")?,
+        weights_column: get(given, "weights")?,
+        loss: (loss != Loss::Squares).then_some(loss),
+        starts: get(given, "starts")?,
+        scheme: chosen("method", given, &schemes)?,
+        step: get(given, "step")?,
+        tolerance: get(given, "tolerance")?,
+        holdout: get(given, "holdout")?,
+        profile: get(given, "profile")?.unwrap_or(false),
+        seed: get(given, "seed")?.unwrap_or(0),
+        threads: get(given, "threads")?.unwrap_or(0),
+        values: values(given)?,
+        training: chosen("training", given, &trainings)?,
+        weight_decay: get(given, "weight_decay")?,
+        epochs: get(given, "epochs")?,
+        batch: get(given, "batch")?,
+        ..Options::default()
+    })
+}

@@ -2,6 +2,7 @@
 //! Invariant: rows are counted from 1 for people.
 
 use crate::least::all_finite;
+use crate::memory;
 use neural_compiler::diagnostic::did_you_mean;
 use neural_compiler::{Diagnostic, Shape};
 
@@ -14,6 +15,12 @@ pub struct Table {
 
 fn error(code: &'static str, message: String) -> Diagnostic {
     Diagnostic::error(code, Default::default(), message)
+}
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        self.columns.drain(..).for_each(memory::give);
+    }
 }
 
 impl Table {
@@ -30,6 +37,11 @@ impl Table {
             }
         }
         Ok(Table { names, columns })
+    }
+
+    /// A table of copies of these columns.
+    pub fn copied<'a>(columns: impl IntoIterator<Item = (String, &'a [f64])>) -> Result<Table, Diagnostic> {
+        Table::new(columns.into_iter().map(|(name, column)| (name, memory::joined(&[column]))))
     }
 
     /// How many rows there are.

@@ -259,6 +259,10 @@ fn a_net_learns_the_wave_and_not_the_noise() {
     assert_eq!(fit.observations, 60);
     let (first, fit) = error(Options { training: Some(Method::FirstOrder), ..Options::default() });
     assert!(first < 0.035 && (fit.parameter("slope").unwrap().value - straight).abs() < 0.1, "{first} {:?}", fit.parameters);
+    // Both ways of training end at nearly the same point, so their error bars are alike.
+    let (_, other) = error(Options { training: Some(Method::GaussNewton), ..Options::default() });
+    let bar = |f: &Fit| f.parameter("slope").unwrap().stderr.unwrap();
+    assert!((bar(&fit) / bar(&other)).ln().abs() < 1.0, "{} {}", bar(&fit), bar(&other));
     let (held, fit) = error(Options { weight_decay: Some(1e9), ..Options::default() });
     assert!(held > 0.3 && fit.r2 < 0.99, "weights held that strongly say nothing: {held}");
 }

@@ -24,7 +24,11 @@ const LOOK: Duration = Duration::from_millis(50);
 type Columns<'py> = Vec<(String, PyReadonlyArray1<'py, f64>)>;
 
 fn table(columns: Columns<'_>) -> Result<Table, Diagnostics> {
-    Table::new(columns.into_iter().map(|(name, c)| (name, c.as_array().to_vec()))).map_err(Into::into)
+    match columns.iter().map(|(name, c)| Some((name.clone(), c.as_slice().ok()?))).collect::<Option<Vec<_>>>() {
+        Some(slices) => Table::copied(slices).map_err(Into::into),
+        // Columns with gaps between their numbers.
+        None => Table::new(columns.into_iter().map(|(name, c)| (name, c.as_array().to_vec()))).map_err(Into::into),
+    }
 }
 
 /// What is wrong with the data, or with the model given these data.

@@ -6,6 +6,7 @@ use crate::least::Unusable;
 use neural_compiler::exec::lanes::{Engine, Workspace};
 use neural_compiler::graph::Graph;
 use neural_compiler::{Diagnostics, Shape, diff};
+use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -14,6 +15,13 @@ use std::sync::{Arc, Mutex, OnceLock};
 pub(super) struct Scratch {
     pub(super) workspace: Workspace<f64>,
     pub(super) blocks: Vec<f64>,
+}
+
+/// Scratches a thread keeps when a model goes.
+const SCRATCHES: usize = 2;
+
+thread_local! {
+    static KEPT: RefCell<Vec<Scratch>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Scratch memory that goes back to where it came from.
@@ -41,6 +49,19 @@ impl Drop for Lent<'_> {
         if let Ok(mut pool) = self.pool.lock() {
             pool.push(std::mem::take(&mut self.scratch));
         }
+    }
+}
+
+impl Drop for Engines {
+    fn drop(&mut self) {
+        let Ok(pool) = self.pool.get_mut() else { return };
+        // Those of large batches would hold memory for nothing.
+        let small = pool.drain(..).filter(|s| s.blocks.capacity() < 1 << 16);
+        let _ = KEPT.try_with(|kept| {
+            let mut kept = kept.borrow_mut();
+            let room = SCRATCHES.saturating_sub(kept.len());
+            kept.extend(small.take(room));
+        });
     }
 }
 
@@ -112,7 +133,8 @@ impl Engines {
 
     /// Memory for a run of one of them.
     pub(super) fn scratch(&self) -> Lent<'_> {
-        let scratch = self.pool.lock().expect("no panic holds it").pop().unwrap_or_default();
+        let own = self.pool.lock().expect("no panic holds it").pop();
+        let scratch = own.or_else(|| KEPT.try_with(|kept| kept.borrow_mut().pop()).ok().flatten()).unwrap_or_default();
         Lent { scratch, pool: &self.pool }
     }
 

@@ -39,6 +39,8 @@ const PATIENCE: usize = 100;
 /// Numbers a Jacobian may have, and unknowns a linear system, to be worth a Gauss-Newton step.
 const MOST_DERIVATIVES: usize = 30_000_000;
 const MOST_UNKNOWNS: usize = 4000;
+/// Unknowns of a linear system that is solved once, after training that needed none.
+const MOST_UNKNOWNS_ONCE: usize = 1500;
 
 /// What the rows held out say of some numbers: their cost.
 pub(crate) type Judge<'a> = &'a (dyn Fn(&[f64]) -> Option<f64> + Sync);
@@ -132,10 +134,15 @@ impl Setting<'_> {
         Ok(Followed { tried: starts.len(), agreed, trained: trained.swap_remove(best) })
     }
 
+    /// Whether so many residuals leave a Jacobian that fits into memory and a linear system of at most so many unknowns.
+    fn affordable(&self, residuals: usize, unknowns: usize) -> bool {
+        let numbers = self.layout.len();
+        residuals.saturating_mul(numbers) <= MOST_DERIVATIVES && residuals.min(numbers) <= unknowns
+    }
+
     /// Whether Gauss-Newton steps are affordable for so many residuals, unless the user says what to do.
     fn method(&self, residuals: usize) -> Method {
-        let numbers = self.layout.len();
-        let fits = residuals.saturating_mul(numbers) <= MOST_DERIVATIVES && residuals.min(numbers) <= MOST_UNKNOWNS;
+        let fits = self.affordable(residuals, MOST_UNKNOWNS);
         self.options.training.unwrap_or(if fits { Method::GaussNewton } else { Method::FirstOrder })
     }
 
@@ -183,10 +190,16 @@ impl Setting<'_> {
         let (theta, converged) = run.run(&warm.point.theta)?;
         let theta = best.map_or(theta, |b| b.1);
         let whole = problem.residuals(&(0..parts).collect::<Vec<_>>());
-        let mut residuals = vec![0.0; whole.count()];
-        whole.evaluate(&theta, &mut residuals, None)?;
-        let (cost, observations) = (dot(&residuals, &residuals), residuals.len());
-        let point = Point { theta, residuals, jacobian: vec![], cost };
+        let observations = whole.count();
+        let mut point = if self.affordable(observations, MOST_UNKNOWNS_ONCE) {
+            // One Jacobian at the end: the constants get their error bars.
+            Point::at(&Quiet { inner: whole.as_ref(), voices: self.voices, weights: quiet.weights }, theta, Loss::Squares)?
+        } else {
+            let mut residuals = vec![0.0; observations];
+            whole.evaluate(&theta, &mut residuals, None)?;
+            Point { theta, residuals, jacobian: vec![], cost: 0.0 }
+        };
+        point.cost = dot(&point.residuals[..observations], &point.residuals[..observations]);
         Ok(Trained { point, observations, penalty: warm.penalty, components: None, converged })
     }
 

@@ -67,16 +67,19 @@ pub(crate) fn solve(task: &Task<'_>, options: &Options<'_>, (starts, round, scre
     let automatic = wanted != Loss::Squares && wanted.scale() == 0.0;
     let mut loss = if automatic { Loss::Squares } else { wanted };
     let mut start = task.start.to_vec();
+    let mut counted = None;
     // Squares first; then the loss on the scale of what most residuals are, until that scale settles.
     for pass in 0..8 {
         let first = pass == 0;
         let starts = if first { options.starts.unwrap_or(starts) } else { 1 };
         let settings =
             search::Options { starts, round, screened, evaluations: 500, seed: options.seed, loss, cancel: options.cancel, progress: options.progress };
-        let found = search::search(&Task { start: &start, ..*task }, &settings).map_err(|e| {
+        let mut found = search::search(&Task { start: &start, ..*task }, &settings).map_err(|e| {
             let message = format!("no start leads anywhere: {}", e.0);
             Diagnostics::from(Diagnostic::error("no-start", Default::default(), message).help("give initial values at which the model can be computed"))
         })?;
+        // The first pass is the global one: its starts are what is told.
+        (found.tried, found.agreed) = *counted.get_or_insert((found.tried, found.agreed));
         if !automatic {
             return Ok((found, loss));
         }

@@ -126,3 +126,14 @@ fn response_of_a_transducer() {
         recovers(&fitted("(/ (exp (- (* b1 x))) (+ b2 (* b3 x)))", &named, &x, truth, 3.4), &[0.19, 0.0061, 0.0105], "transducer");
     }
 }
+
+#[test]
+fn a_robust_loss_tells_of_its_starts_too() {
+    let x = range(0.0, 5.0, 60);
+    let y = x.iter().enumerate().map(|(i, x)| 3.0 * (-0.7 * x).exp() + 0.01 * noise(i, 3) + if i % 12 == 5 { 1.0 } else { 0.0 }).collect();
+    let table = Table::new([("x".to_string(), x), ("y".to_string(), y)]).unwrap();
+    let program = neural_compiler::compile("(param a 1) (param k 1) (* a (exp (- (* k x))))", &Default::default()).unwrap();
+    let found = fit(&program, &table, &Options { loss: Some(neural_compiler_fit::Loss::Cauchy(0.0)), ..Options::default() }).unwrap();
+    assert!(found.tried > 1 && found.agreed > 1, "{} of {}", found.agreed, found.tried);
+    assert!((found.parameter("k").unwrap().value - 0.7).abs() < 0.02, "{:?}", found.parameters);
+}

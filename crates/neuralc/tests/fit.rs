@@ -75,6 +75,7 @@ fn bad_data_is_named_by_row_and_column() {
     assert_eq!(fit("x,y\n", &[]).0, "no-rows");
     assert!(fit("x (m),y\n1,2\n2,3\n", &[]).2.contains("`x (m)`"));
     assert_eq!(fit("x,p,q\n1,2,3\n2,3,4\n", &[]).0, "no-target");
+    assert!(fit("x,y\n1,2\n2,old\n3,4\n", &[]).2.contains("not every cell of `y` is a number"));
     assert_eq!(fit("x,y,s\n1,2,1\n2,3,0\n3,4,1\n", &["--sigma", "s", "--target", "y"]).0, "bad-sigma");
     assert_eq!(fit("x,y\n1,2\n2,3\n", &["--target", "z"]).0, "missing-column");
 }

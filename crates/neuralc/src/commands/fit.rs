@@ -118,7 +118,10 @@ pub(crate) fn scheme(method: Method) -> Option<Scheme> {
 }
 
 /// What is wrong, with the reason why a column that is there could not be read.
-pub(crate) fn blame(whole: Whole, model: &Compiled, errors: Diagnostics) -> Failure {
+pub(crate) fn blame(whole: Whole, model: &Compiled, mut errors: Diagnostics) -> Failure {
+    if let (Some(error), Some(others)) = (errors.0.iter_mut().find(|d| d.code == "no-target"), whole.no_numbers()) {
+        error.help = Some(format!("{}; {others}", error.help.as_deref().unwrap_or("name it with --target")));
+    }
     let missing: Vec<String> = errors.0.iter().filter(|d| d.code == "missing-column").filter_map(|d| d.message.split('`').nth(1).map(String::from)).collect();
     let located = errors.0.iter().any(|d| d.span != Default::default());
     let failure = if located { Failure::program(&model.source, errors) } else { Failure::Wrong(crate::render::Source::new("", ""), errors.0) };

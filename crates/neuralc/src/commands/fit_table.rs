@@ -49,6 +49,13 @@ impl Whole {
         Ok(Whole { table, unreadable })
     }
 
+    /// Which columns are there but cannot be read, in words.
+    pub(crate) fn no_numbers(&self) -> Option<String> {
+        let mut names: Vec<String> = self.unreadable.keys().map(|n| format!("`{n}`")).collect();
+        names.sort();
+        (!names.is_empty()).then(|| format!("not every cell of {} is a number", names.join(", ")))
+    }
+
     /// A failure of a fit; when it misses a column that is there but cannot be read, the reason for that instead.
     pub(crate) fn explain(mut self, missing: &[String], failure: Failure) -> Failure {
         missing.iter().find_map(|name| self.unreadable.remove(name)).unwrap_or(failure)

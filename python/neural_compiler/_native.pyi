@@ -14,6 +14,7 @@ __all__ = [
     "__version__",
     "failure",
     "fit_model",
+    "fit_svg",
     "operations",
     "predict_model",
     "remember",

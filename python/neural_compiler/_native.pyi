@@ -93,5 +93,19 @@ def failure(source: str, code: str, message: str, start: int, end: int) -> dict[
 def fit_model(
     core: Core, columns: list[tuple[str, _Column]], options: dict[str, Any], progress: Callable[[int, int, float], None] | None
 ) -> dict[str, Any]: ...
-def fit_svg(targets: list[str], observed: _Column, predicted: _Column, axis: tuple[str, _Column, NDArray[np.uintp]] | None) -> str: ...
+def fit_lines(
+    core: Core,
+    columns: list[tuple[str, _Column]],
+    options: dict[str, Any],
+    targets: list[str],
+    predicted: _Column,
+    axis: tuple[str, _Column, NDArray[np.uintp]],
+) -> list[tuple[_Column, list[_Column]]]: ...
+def fit_svg(
+    targets: list[str],
+    observed: _Column,
+    predicted: _Column,
+    axis: tuple[str, _Column, NDArray[np.uintp]] | None,
+    lines: list[tuple[_Column, list[_Column]]],
+) -> str: ...
 def predict_model(core: Core, columns: list[tuple[str, _Column]], options: dict[str, Any]) -> list[tuple[str, _Column]]: ...

@@ -2,24 +2,79 @@
 
 mod common;
 use common::{compile, table};
-use neural_compiler_fit::{Options, fit, plot};
+use neural_compiler_fit::plot::{self, Drawing};
+use neural_compiler_fit::{Options, Table, fit};
 
 #[test]
 fn missing_cells_move_no_dot() {
     let t: Vec<f64> = (0..12).map(|i| 0.5 * f64::from(i)).collect();
     let decay = |hole: usize| t.iter().enumerate().map(|(i, t)| if i == hole { f64::NAN } else { (-0.3 * t).exp() }).collect::<Vec<f64>>();
     let model = "(param k 1 :min 0) (state x 1) (state y 1) (derive x (- (* k x))) (derive y (- (* k y)))";
-    let fit = fit(&compile(model), &table(vec![("t", t.clone()), ("x", decay(3)), ("y", decay(99))]), &Options::default()).unwrap();
-    let svg = plot::svg(&fit);
+    let (program, table) = (compile(model), table(vec![("t", t.clone()), ("x", decay(3)), ("y", decay(99))]));
+    let fit = fit(&program, &table, &Options::default()).unwrap();
+    let drawing = Drawing::new(&program, &table, &Options::default(), &fit);
+    let svg = drawing.svg();
     // Above and below for each of both, and the two states over each other where both were seen.
     assert_eq!(svg.matches("<circle").count(), 2 * (11 + 12) + 11);
     let across: Vec<f64> = svg.split("<circle cx=\"").skip(1).map(|c| c.split('"').next().unwrap().parse().unwrap()).collect();
     let steps: Vec<f64> = across[..11].windows(2).map(|w| w[1] - w[0]).collect();
     // The dots of x stand one step apart, two across the hole.
     assert!((steps[2] / steps[0] - 2.0).abs() < 1e-2 && (steps[3] / steps[0] - 1.0).abs() < 1e-2, "{steps:?}");
-    let png = plot::png(&fit);
+    let png = drawing.png();
     assert!(png.starts_with(b"\x89PNG\r\n\x1a\n"));
     // Twice the size of the SVG, in the header of the file.
     let width = u32::from_be_bytes(png[16..20].try_into().unwrap());
     assert_eq!(f64::from(width), 2.0 * svg.split("width=\"").nth(1).unwrap().split('"').next().unwrap().parse::<f64>().unwrap());
+}
+
+fn drawn(model: &str, table: &Table, options: &Options<'_>) -> (Vec<plot::Line>, String) {
+    let program = compile(model);
+    let fit = fit(&program, table, options).unwrap();
+    let drawing = Drawing::new(&program, table, options, &fit);
+    (drawing.lines.clone(), drawing.svg())
+}
+
+#[test]
+fn lines_are_fine_where_the_model_can_be_asked_between_the_data() {
+    // Two trajectories that begin at different times and values.
+    let t = vec![0.0, 1.0, 2.0, 3.0, 4.0, 5.0];
+    let group = vec![0.0, 0.0, 0.0, 1.0, 1.0, 1.0];
+    let x: Vec<f64> = t.iter().zip(&group).map(|(&t, &g): (&f64, &f64)| if g == 0.0 { (-0.5 * t).exp() } else { 2.0 * (-0.5 * (t - 3.0)).exp() }).collect();
+    let data = table(vec![("t", t), ("g", group), ("x", x)]);
+    let options = Options { group: Some("g".into()), ..Options::default() };
+    let (lines, _) = drawn("(param k 1 :min 0) (state x x) (derive x (- (* k x)))", &data, &options);
+    assert_eq!(lines.len(), 2);
+    for (line, begin, size) in [(&lines[0], 0.0, 1.0), (&lines[1], 3.0, 2.0)] {
+        assert!(line.along.len() > 100 && line.along[0] == begin && *line.along.last().unwrap() == begin + 2.0, "{line:?}");
+        let off = line.along.iter().zip(&line.targets[0]).map(|(t, x)| (x - size * (-0.5 * (t - begin)).exp()).abs()).fold(0.0, f64::max);
+        assert!(off < 1e-6, "{off}");
+    }
+}
+
+#[test]
+fn lines_go_from_row_to_row_where_other_columns_are_needed() {
+    let t: Vec<f64> = (0..9).map(f64::from).collect();
+    let push: Vec<f64> = t.iter().map(|t| t.sin()).collect();
+    let x: Vec<f64> = t.iter().map(|t| 3.0 - t.cos()).collect();
+    let model = "(param k 2 :min 0) (input push) (state x 2) (derive x (* k push))";
+    let (lines, _) = drawn(model, &table(vec![("t", t.clone()), ("push", push), ("x", x)]), &Options::default());
+    assert_eq!((lines.len(), &lines[0].along), (1, &t));
+}
+
+#[test]
+fn a_formula_is_drawn_over_its_input_or_over_its_predictions() {
+    let x: Vec<f64> = (0..8).map(|i| f64::from((i * 3) % 8)).collect();
+    let y: Vec<f64> = x.iter().map(|x| 2.0 * x * x).collect();
+    let (lines, svg) = drawn("(param a 1) (* a (* x x))", &table(vec![("x", x.clone()), ("y", y.clone())]), &Options::default());
+    assert!(lines[0].along.is_sorted() && lines[0].along.len() > 100);
+    let off = lines[0].along.iter().zip(&lines[0].targets[0]).map(|(x, y)| (y - 2.0 * x * x).abs()).fold(0.0, f64::max);
+    assert!(off < 1e-9, "{off}");
+    // Round numbers along the axes.
+    for words in [">0</text>", ">2</text>", ">6</text>", ">50</text>", ">100</text>"] {
+        assert!(svg.contains(words), "{words} is missing in {svg}");
+    }
+    let other: Vec<f64> = x.iter().map(|x| x + 1.0).collect();
+    let both = table(vec![("u", x), ("v", other), ("y", y)]);
+    let (lines, svg) = drawn("(param a 1) (* a (* u (- v 1)))", &both, &Options::default());
+    assert!(lines.is_empty() && svg.contains("data (dots) over predictions"));
 }

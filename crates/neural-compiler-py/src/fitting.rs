@@ -6,7 +6,7 @@ use crate::errors::fit_error;
 use crate::fit_options::options;
 use crate::python::PyCore;
 use neural_compiler::Diagnostics;
-use neural_compiler_fit::plot::{self, Drawing};
+use neural_compiler_fit::plot::{self, Drawing, Line};
 use neural_compiler_fit::{Axis, Fit, Options, Table, fit, fit_at_once, predict, save};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
@@ -151,15 +151,44 @@ pub(crate) fn predict_model<'py>(
     Ok(found.into_iter().map(|(name, column)| (name, PyArray1::from_vec(py, column))).collect())
 }
 
-/// A picture of a fit as SVG, from what `fit_model` said of it.
+type PyAxis<'py> = (String, PyReadonlyArray1<'py, f64>, PyReadonlyArray1<'py, usize>);
+type PyLine<'py> = (Bound<'py, PyArray1<f64>>, Vec<Bound<'py, PyArray1<f64>>>);
+
+fn axis_of((name, values, trajectory): PyAxis<'_>) -> Axis {
+    Axis { name, values: values.as_array().to_vec(), trajectory: trajectory.as_array().to_vec() }
+}
+
+/// The lines of a fitted model over what its rows lie along: for each trajectory the places, and the targets there. `options` hold the
+/// fitted values.
+#[pyfunction]
+pub(crate) fn fit_lines<'py>(
+    py: Python<'py>,
+    core: &PyCore,
+    columns: Columns<'py>,
+    options: &Bound<'py, PyDict>,
+    targets: Vec<String>,
+    predicted: PyReadonlyArray1<'py, f64>,
+    axis: PyAxis<'py>,
+) -> PyResult<Vec<PyLine<'py>>> {
+    let how = self::options(options)?;
+    let table = table(columns).map_err(|e| blame(py, core, &e))?;
+    let (axis, predicted) = (axis_of(axis), predicted.as_array().to_vec());
+    let found = py.detach(|| plot::lines(&core.0.program, &table, &how, &axis, &targets, &predicted));
+    let array = |numbers| PyArray1::from_vec(py, numbers);
+    Ok(found.into_iter().map(|line| (array(line.along), line.targets.into_iter().map(array).collect())).collect())
+}
+
+/// A picture of a fit as SVG, from what `fit_model` and `fit_lines` said of it.
 #[pyfunction]
 pub(crate) fn fit_svg(
     targets: Vec<String>,
     observed: PyReadonlyArray1<'_, f64>,
     predicted: PyReadonlyArray1<'_, f64>,
-    axis: Option<(String, PyReadonlyArray1<'_, f64>, PyReadonlyArray1<'_, usize>)>,
+    axis: Option<PyAxis<'_>>,
+    lines: Vec<(PyReadonlyArray1<'_, f64>, Vec<PyReadonlyArray1<'_, f64>>)>,
 ) -> String {
-    let axis = axis.map(|(name, values, trajectory)| Axis { name, values: values.as_array().to_vec(), trajectory: trajectory.as_array().to_vec() });
-    let (observed, predicted) = (observed.as_array().to_vec(), predicted.as_array().to_vec());
-    plot::svg(Drawing { targets: &targets, observed: &observed, predicted: &predicted, axis: axis.as_ref() })
+    let vec = |numbers: &PyReadonlyArray1<'_, f64>| numbers.as_array().to_vec();
+    let axis = axis.map(axis_of);
+    let lines = lines.iter().map(|(along, targets)| Line { along: vec(along), targets: targets.iter().map(vec).collect() }).collect();
+    Drawing { targets: &targets, observed: &vec(&observed), predicted: &vec(&predicted), axis: axis.as_ref(), lines }.svg()
 }

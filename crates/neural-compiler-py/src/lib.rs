@@ -37,6 +37,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(autograd::remember, m)?)?;
     m.add_function(wrap_pyfunction!(errors::failure, m)?)?;
     m.add_function(wrap_pyfunction!(fitting::fit_model, m)?)?;
+    m.add_function(wrap_pyfunction!(fitting::fit_lines, m)?)?;
     m.add_function(wrap_pyfunction!(fitting::fit_svg, m)?)?;
     m.add_function(wrap_pyfunction!(fitting::predict_model, m)?)?;
     Ok(())

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -22,25 +20,19 @@ def figure(result: FitResult) -> Figure:
     per = len(result.observed) // count
     made = NewFigure(figsize=(5 * count, 4.5), layout="constrained")
     axes: Any = made.subplots(2, count, squeeze=False, sharex="col", height_ratios=[2, 1])
-    label, x, trajectories = _abscissa(result, per)
+    lines = result._lines()
     for k, name in enumerate(result.targets):
         part = slice(k * per, (k + 1) * per)
         upper, lower = axes[0][k], axes[1][k]
+        label, x = result._axis[:2] if result._axis is not None else ("prediction", result.predicted[part])
         upper.plot(x, result.observed[part], ".", label="data")
-        for number, rows in enumerate(trajectories):
-            upper.plot(x[rows], result.predicted[part][rows], "-", color="C1", label=None if number else "model")
+        for number, (along, targets) in enumerate(lines):
+            upper.plot(along, targets[k], "-", color="C1", label=None if number else "model")
+        if result._axis is None:
+            upper.axline((x[0], x[0]), slope=1, color="C1", label="model")
         upper.set_ylabel(name)
         upper.legend()
         lower.plot(x, result.residuals[part], ".")
         lower.axhline(0, linewidth=0.8)
         lower.set(ylabel="residual", xlabel=label)
     return made
-
-
-def _abscissa(result: FitResult, rows: int) -> tuple[str, Any, list[Any]]:
-    """What the data are drawn over, and which rows make a line, in order."""
-    if result._axis is not None:
-        name, along, trajectory = result._axis
-        which = trajectory if trajectory.size else np.zeros(rows, np.uintp)
-        return name, along, [np.flatnonzero(which == k)[np.argsort(along[which == k], kind="stable")] for k in np.unique(which)]
-    return "row", np.arange(rows), [np.arange(rows)]

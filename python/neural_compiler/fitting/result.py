@@ -103,8 +103,7 @@ class FitResult:
     def predict(self, data: Any = None) -> Any:
         """Predictions for the rows of `data` (those fitted, if left out): an array; for a model with states a dict of them by state."""
         columns = Columns(data, self._solving["group"]).listed() if data is not None else list(self._data.items())
-        values = [(name, list(v.shape), np.ravel(v)) for name, v in self.values.items()]
-        found = _native.predict_model(_native.Core(self.model, None, []), columns, {**self._solving, "values": values})
+        found = _native.predict_model(_native.Core(self.model, None, []), columns, self._fitted())
         if all(name.split("[")[0] == "prediction" for name, _ in found):
             return found[0][1] if len(found) == 1 and found[0][0] == "prediction" else np.stack([c for _, c in found], -1)
         return {name.removesuffix(".predicted"): column for name, column in found}
@@ -135,7 +134,18 @@ class FitResult:
         return f"<table>{body}</table><pre>{html.escape(chr(10).join(self._remarks()))}</pre>{self._repr_svg_()}"
 
     def _repr_svg_(self) -> str:
-        return _native.fit_svg(self.targets, self.observed, self.predicted, self._axis)
+        return _native.fit_svg(self.targets, self.observed, self.predicted, self._axis, self._lines())
+
+    def _fitted(self) -> dict[str, Any]:
+        """How the model is solved, with the fitted values."""
+        return {**self._solving, "values": [(name, list(v.shape), np.ravel(v)) for name, v in self.values.items()]}
+
+    def _lines(self) -> list[tuple[Array, list[Array]]]:
+        """The model over what the rows lie along, trajectory by trajectory: places, and the targets there."""
+        if self._axis is None:
+            return []
+        core = _native.Core(self.model, None, [])
+        return _native.fit_lines(core, list(self._data.items()), self._fitted(), self.targets, self.predicted, self._axis)
 
     def _heads(self) -> list[str]:
         return ["parameter", "value", "std. error", "95 % interval", *(["95 % by profile"] if self._profiled else [])]
@@ -165,7 +175,7 @@ class FitResult:
         return lines + [f"warning: {w}" for w in self.warnings]
 
     def plot(self) -> Figure:
-        """Data, model and residuals, a column per target, over the time or the only input where there is one, else over the rows."""
+        """Data, model and residuals, a column per target, over the time or the only input where there is one, else over the predictions."""
         from .plot import figure
 
         return figure(self)

@@ -1,7 +1,7 @@
 //! A picture as PNG, at twice the size of its SVG. In: shapes; out: the bytes of a file. Lines and dots are drawn by tiny-skia; words come
 //! from a bitmap font, so that no font has to be found on the machine.
 
-use super::shapes::{DOT_OPACITY, DOT_RADIUS, FRAME, LINE_WIDTH, Picture, Shape};
+use super::shapes::{DOT_OPACITY, DOT_RADIUS, FRAME, Picture, Shape};
 use noto_sans_mono_bitmap::{FontWeight, RasterHeight, get_raster, get_raster_width};
 use tiny_skia::{Color, FillRule, Paint, PathBuilder, Pixmap, PremultipliedColorU8, Rect, Stroke, Transform};
 
@@ -34,7 +34,7 @@ pub(super) fn bytes(picture: &Picture) -> Vec<u8> {
                     if k == 0 { path.move_to(*x as f32, *y as f32) } else { path.line_to(*x as f32, *y as f32) }
                 }
                 if let Some(path) = path.finish() {
-                    let stroke = Stroke { width: LINE_WIDTH as f32, ..Stroke::default() };
+                    let stroke = Stroke { width: colour.width() as f32, ..Stroke::default() };
                     map.stroke_path(&path, &paint(colour.rgb(), 1.0), &stroke, scale, None);
                 }
             }

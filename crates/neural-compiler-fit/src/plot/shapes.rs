@@ -14,6 +14,8 @@ pub(super) struct Place {
 pub(super) enum Colour {
     Data,
     Model,
+    /// Lines at round numbers.
+    Grid,
 }
 
 impl Colour {
@@ -22,7 +24,13 @@ impl Colour {
         match self {
             Colour::Data => [0x1f, 0x6f, 0xb4],
             Colour::Model => [0xd1, 0x49, 0x5b],
+            Colour::Grid => [0xe8; 3],
         }
+    }
+
+    /// How wide a line is.
+    pub(super) fn width(self) -> f64 {
+        if self == Colour::Grid { 0.8 } else { 1.5 }
     }
 }
 
@@ -31,7 +39,6 @@ pub(super) const FRAME: [u8; 3] = [0x99; 3];
 /// How strong a dot is.
 pub(super) const DOT_OPACITY: f32 = 0.6;
 pub(super) const DOT_RADIUS: f64 = 2.0;
-pub(super) const LINE_WIDTH: f64 = 1.5;
 
 /// A thing that is drawn.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! A picture as SVG. In: shapes; out: text.
 
-use super::shapes::{DOT_OPACITY, DOT_RADIUS, FRAME, LINE_WIDTH, Picture, Shape};
+use super::shapes::{DOT_OPACITY, DOT_RADIUS, FRAME, Picture, Shape};
 use std::fmt::Write;
 
 fn escape(text: &str) -> String {
@@ -25,7 +25,7 @@ pub(super) fn text(picture: &Picture) -> String {
             }
             Shape::Line(points, colour) => {
                 let list: Vec<String> = points.iter().map(|(x, y)| format!("{x:.2},{y:.2}")).collect();
-                write!(out, r##"<polyline points="{}" fill="none" stroke="{}" stroke-width="{LINE_WIDTH}"/>"##, list.join(" "), hex(colour.rgb()))
+                write!(out, r##"<polyline points="{}" fill="none" stroke="{}" stroke-width="{}"/>"##, list.join(" "), hex(colour.rgb()), colour.width())
             }
             Shape::Dots(points, colour) => {
                 let fill = hex(colour.rgb());

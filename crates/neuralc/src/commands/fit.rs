@@ -11,7 +11,8 @@ use crate::table::Target;
 use indicatif::{ProgressBar, ProgressStyle};
 use neural_compiler::Diagnostics;
 use neural_compiler_fit::dynamics::steps::Scheme;
-use neural_compiler_fit::{Fit, Loss, Options, fit, plot, save, weights};
+use neural_compiler_fit::plot::Drawing;
+use neural_compiler_fit::{Fit, Loss, Options, fit, save, weights};
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -42,7 +43,10 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
     let options = Options { cancel: Some(&cancel), progress: Some(&tell), ..options(args, &whole)? };
     let outcome = fit(&model.program, &whole.table, &options);
     bar.clear();
-    let fitted = outcome.map_err(|e| blame(whole, &model, e))?;
+    let fitted = match outcome {
+        Ok(fitted) => fitted,
+        Err(e) => return Err(blame(whole, &model, e)),
+    };
     if let Some(path) = &args.save {
         let weights = weights::to_bytes(&model.program, &fitted.values).map_err(|d| Failure::plain(d.code, d.message, d.help))?;
         if let Some(bytes) = weights {
@@ -51,7 +55,8 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
         write(path, save::with_values(&model.source.text, &fitted.values).as_bytes())?;
     }
     if let Some(path) = &args.plot {
-        let bytes = if path.ends_with(".png") { plot::png(&fitted) } else { plot::svg(&fitted).into_bytes() };
+        let drawing = Drawing::new(&model.program, &whole.table, &options, &fitted);
+        let bytes = if path.ends_with(".png") { drawing.png() } else { drawing.svg().into_bytes() };
         write(path, &bytes)?;
     }
     report(context, args, &fitted)

@@ -13,6 +13,7 @@ __all__ = [
     "Taped",
     "__version__",
     "failure",
+    "fit_lines",
     "fit_model",
     "fit_svg",
     "operations",

@@ -74,7 +74,7 @@ impl Ticks {
     /// A number with as many decimals as the step has; large and small ones with a power of ten.
     fn words(&self, x: f64) -> String {
         let size = self.at.iter().fold(0.0, |m: f64, t| m.max(t.abs()));
-        if size >= 1e5 || size < 1e-2 {
+        if !(1e-2..1e5).contains(&size) {
             let digits = (size.log10().floor() - self.step.log10().floor()).clamp(0.0, 15.0) as usize;
             return if x == 0.0 { "0".into() } else { format!("{x:.digits$e}") };
         }

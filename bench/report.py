@@ -21,9 +21,9 @@ DOCS = Path(__file__).parent.parent / "docs"
 CAUSES = """What is known of the causes:
 
 - chain_250 beside JAX: XLA folds the 250 additions into x + 250 (its optimised HLO says so), and 1,638 of 10,000 f32 results differ from the sum as written; ours does what the text says.
-- newton20, gradient: the derivative of a quotient takes two more divisions a round, so that it neither overflows nor gives NaN earlier than the quotient.
-- soft_clamp: both sides of a choice are computed, and of the functions in it only those written out in generated code are in the loop.
-- batch 1: chain_250 waits for 250 additions, one after the other (the native loop too); newton20 and three_body compute a whole vector of lanes for the one that is asked for; tree_1000 brings 2,000 inputs one by one.
+- gradients beside heyoka: those of short programs write several columns and take about as long as the native loop, so memory is what remains. Those of newton20 and three_body wait for divisions.
+- soft_clamp: both sides of a choice are computed, and the f32 derivative of tanh is computed in f64 for its accuracy.
+- batch 1: chain_250 waits for 250 additions, one after the other, as the native loop does; tree_1000 brings 2,000 inputs one by one.
 - at 10^6 and with two threads memory, and whatever else the machine did, decide: see the load above."""
 
 

@@ -23,6 +23,7 @@ CAUSES = """What is known of the causes:
 - chain_250 beside JAX: XLA folds the 250 additions into x + 250 (its optimised HLO says so), and 1,638 of 10,000 f32 results differ from the sum as written; ours does what the text says.
 - gradients beside heyoka: those of short programs write several columns and take about as long as the native loop, so memory is what remains. Those of newton20 and three_body wait for divisions.
 - soft_clamp: both sides of a choice are computed, and the f32 derivative of tanh is computed in f64 for its accuracy.
+- add beside PyTorch eager: a single operation is one loop there too; ours takes about the time of the native loop.
 - batch 1: chain_250 waits for 250 additions, one after the other, as the native loop does; tree_1000 brings 2,000 inputs one by one.
 - at 10^6 and with two threads memory, and whatever else the machine did, decide: see the load above."""
 
@@ -67,7 +68,8 @@ inputs pays it for each of them."""
 HYBRID = """Zero the gradients, forward, loss, backward, Adam: the paper's three patterns with our physics and with the same physics by hand. Both start from
 the same weights and give the same loss and gradients before they are timed. Most of a step is the network and the optimiser, the same on both sides.
 Timed apart, the physics and its backward pass take less time compiled than by hand; in a step, the loss and the optimiser that come after take longer
-than they do after physics by hand, and the cause of that is not known."""
+than they do after physics by hand. So they do after any call of our code, one on NumPy arrays included: 4 to 5 % for the 200 µs that follow. A
+processor that lowers its clock after wide vectors would do that; whether it does has not been shown yet."""
 
 FIT = "Constants from data, everything a user waits for included."
 

@@ -68,8 +68,8 @@ inputs pays it for each of them."""
 HYBRID = """Zero the gradients, forward, loss, backward, Adam: the paper's three patterns with our physics and with the same physics by hand. Both start from
 the same weights and give the same loss and gradients before they are timed. Most of a step is the network and the optimiser, the same on both sides.
 Timed apart, the physics and its backward pass take less time compiled than by hand; in a step, the loss and the optimiser that come after take longer
-than they do after physics by hand. So they do after any call of our code, one on NumPy arrays included: 4 to 5 % for the 200 µs that follow. A
-processor that lowers its clock after wide vectors would do that; whether it does has not been shown yet."""
+than they do after physics by hand. So they do after any call of our code, one on NumPy arrays included: 4 to 5 % for the 200 µs that follow. The
+cause is not known; vectors of half the width change nothing."""
 
 FIT = "Constants from data, everything a user waits for included."
 

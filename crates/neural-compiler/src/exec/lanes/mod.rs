@@ -27,7 +27,7 @@ use crate::shape::Shape;
 use crate::source::Span;
 use crate::tape::{Rate, Tape};
 use code::Prepared;
-use neural_compiler_math::Level;
+pub use neural_compiler_math::Level;
 use reduce::Sums;
 use tile::TileRun;
 

@@ -1,0 +1,262 @@
+//! The forms: choices, bindings and loops. In: a form and its data; out: an expression of the few kinds the AST has.
+
+use super::definitions::Definition;
+use super::{Bindings, Expander, Form, Meaning, NOWHERE, Place};
+use crate::diagnostic::Diagnostic;
+use crate::ops;
+use crate::source::Span;
+use crate::syntax::ast::{Expr, ExprId};
+use crate::syntax::reader::{DatumId, Symbol};
+
+impl Expander<'_> {
+    pub(super) fn form(&mut self, form: Form, args: &[DatumId], d: DatumId, place: Place) -> ExprId {
+        let span = self.data.span(d);
+        match form {
+            Form::If => match *args {
+                [c, t, e] => {
+                    let c = self.expr(c, place.inner());
+                    let t = self.expr(t, place);
+                    let e = self.expr(e, place);
+                    self.push(Expr::If(c, t, e), span)
+                }
+                _ => self.error(
+                    Diagnostic::error("wrong-arity", span, format!("`if` takes a test and two branches, got {}", ops::count(args.len(), "argument")))
+                        .help("every value needs an alternative: (if test consequent alternative)"),
+                ),
+            },
+            Form::Cond => self.cond(args, span, place),
+            Form::And => self.and_or(args, span, place, true),
+            Form::Or => self.and_or(args, span, place, false),
+            Form::Let => match *args {
+                [name, bindings, ref body @ ..] if self.data.symbol(name).is_some() => self.named_let(name, bindings, body, span, place),
+                [bindings, ref body @ ..] => match self.binding_list(bindings, "let") {
+                    Some(pairs) => self.parallel_let(&pairs, body, span, place),
+                    None => self.push(Expr::Number(0.0), span),
+                },
+                [] => self.bad_let(span, "let"),
+            },
+            Form::LetStar => match *args {
+                [bindings, ref body @ ..] => self.sequential_let(bindings, body, span, place),
+                [] => self.bad_let(span, "let*"),
+            },
+            Form::Letrec => match *args {
+                [bindings, ref body @ ..] => {
+                    let Some(pairs) = self.binding_list(bindings, "letrec") else {
+                        return self.push(Expr::Number(0.0), span);
+                    };
+                    let mut group = Vec::new();
+                    for (name, value) in pairs {
+                        let Some(s) = self.binding_name(name) else {
+                            continue;
+                        };
+                        group.push((self.definition_of(s, value), self.data.span(name)));
+                    }
+                    let (undo, bindings) = self.bind_group(group, 2);
+                    let body = self.body(body, span, place, "this letrec");
+                    self.restore(undo);
+                    self.wrap_let(bindings, body, span)
+                }
+                [] => self.bad_let(span, "letrec"),
+            },
+            Form::Loop => match *args {
+                [bindings, ref body @ ..] => {
+                    let Some(pairs) = self.binding_list(bindings, "loop") else {
+                        return self.push(Expr::Number(0.0), span);
+                    };
+                    self.loop_form("loop", None, &pairs, body, span, place)
+                }
+                [] => self.bad_let(span, "loop"),
+            },
+            Form::Recur => match place {
+                Place { current_loop: Some(f), tail: true } => {
+                    let expected = self.ast.funs[f.0 as usize].params.len();
+                    if expected != args.len() {
+                        let message = format!("this loop has {}, recur got {}", ops::count(expected, "variable"), args.len());
+                        return self.error(Diagnostic::error("wrong-arity", span, message).label(self.ast.funs[f.0 as usize].span, "the loop"));
+                    }
+                    let args = self.args(args, place);
+                    self.push(Expr::Call(f, args), span)
+                }
+                Place { current_loop: Some(f), tail: false } => {
+                    let at = self.ast.funs[f.0 as usize].span;
+                    self.error(
+                        Diagnostic::error("recur-not-in-tail-position", span, "`recur` must be the last thing its loop does")
+                            .label(at, "the loop")
+                            .help("carry the pending work in a loop variable, or use a recursive function"),
+                    )
+                }
+                Place { current_loop: None, .. } => self.error(Diagnostic::error("recur-outside-loop", span, "`recur` belongs inside a loop")),
+            },
+            Form::Define => self.error(
+                Diagnostic::error("misplaced-define", span, "a definition stands at the top or at the start of a body").help("use let inside an expression"),
+            ),
+            Form::Lambda => self.error(
+                Diagnostic::error("lambda-as-value", span, "a lambda can only be bound to a name or applied at once")
+                    .help("functions are not values: (define (f x) …)"),
+            ),
+        }
+    }
+
+    fn bad_let(&mut self, span: Span, what: &str) -> ExprId {
+        self.error(Diagnostic::error("bad-form", span, format!("`{what}` is ({what} ((name value) …) body)")))
+    }
+
+    fn binding_list(&mut self, d: DatumId, what: &str) -> Option<Vec<(DatumId, DatumId)>> {
+        let Some(items) = self.data.list(d) else {
+            self.bad_let(self.data.span(d), what);
+            return None;
+        };
+        let mut pairs = Vec::with_capacity(items.len());
+        for &item in items {
+            match *self.data.children(item) {
+                [name, value] => pairs.push((name, value)),
+                _ => {
+                    self.error(Diagnostic::error("bad-form", self.data.span(item), "a binding is (name value)"));
+                }
+            }
+        }
+        Some(pairs)
+    }
+
+    fn binding_name(&mut self, d: DatumId) -> Option<Symbol> {
+        let symbol = self.data.symbol(d);
+        if symbol.is_none() {
+            self.error(Diagnostic::error("bad-form", self.data.span(d), "a binding starts with a name"));
+        }
+        symbol
+    }
+
+    pub(super) fn parallel_let(&mut self, pairs: &[(DatumId, DatumId)], body: &[DatumId], span: Span, place: Place) -> ExprId {
+        let mut bindings = Vec::new();
+        let mut meanings = Vec::new();
+        for &(name, value) in pairs {
+            let Some(s) = self.binding_name(name) else {
+                continue;
+            };
+            let meaning = self.let_binding(s, value, place, &mut bindings);
+            meanings.push((s, self.data.span(name), meaning));
+        }
+        let names: Vec<(Symbol, Span)> = meanings.iter().map(|&(s, span, _)| (s, span)).collect();
+        self.check_unique(&names);
+        let mut undo = Vec::new();
+        for (s, _, meaning) in meanings {
+            let old = self.bind(s, meaning);
+            undo.push((s, old));
+        }
+        let body = self.body(body, span, place, "this let");
+        self.restore(undo);
+        self.wrap_let(bindings, body, span)
+    }
+
+    /// Expands one binding's value where its name is not yet visible.
+    fn let_binding(&mut self, s: Symbol, value: DatumId, place: Place, bindings: &mut Bindings) -> Meaning {
+        match self.definition_of(s, value) {
+            Definition::Value(s, value) => {
+                let value = self.expr(value, place.inner());
+                let var = self.new_var(self.name(s));
+                bindings.push((var, value));
+                Meaning::Var(var)
+            }
+            Definition::Function(_, f, params, whole) => {
+                let body = self.data.children(whole)[2..].to_vec();
+                self.function(f, &params, &body, self.data.span(whole), NOWHERE);
+                Meaning::Fun(f)
+            }
+        }
+    }
+
+    fn sequential_let(&mut self, list: DatumId, body: &[DatumId], span: Span, place: Place) -> ExprId {
+        let Some(pairs) = self.binding_list(list, "let*") else {
+            return self.push(Expr::Number(0.0), span);
+        };
+        let (mut undo, mut bindings, mut names) = (Vec::new(), Vec::new(), Vec::new());
+        for (name, value) in pairs {
+            let Some(s) = self.binding_name(name) else {
+                continue;
+            };
+            names.push((s, self.data.span(name)));
+            let meaning = self.let_binding(s, value, place, &mut bindings);
+            let old = self.bind(s, meaning);
+            undo.push((s, old));
+        }
+        self.check_unique(&names);
+        let body = self.body(body, span, place, "this let*");
+        self.restore(undo);
+        self.wrap_let(bindings, body, span)
+    }
+
+    fn named_let(&mut self, name: DatumId, bindings: DatumId, body: &[DatumId], span: Span, place: Place) -> ExprId {
+        let s = self.data.symbol(name).expect("checked by the caller");
+        let Some(pairs) = self.binding_list(bindings, "let name") else {
+            return self.push(Expr::Number(0.0), span);
+        };
+        self.loop_form(self.name(s), Some(s), &pairs, body, span, place)
+    }
+
+    /// `loop` and named `let`: a function and its first call. `name` is visible in the body of a named `let` only.
+    fn loop_form(&mut self, title: &str, name: Option<Symbol>, pairs: &[(DatumId, DatumId)], body: &[DatumId], span: Span, place: Place) -> ExprId {
+        let values: Vec<DatumId> = pairs.iter().map(|&(_, v)| v).collect();
+        let args = self.args(&values, place);
+        let params: Vec<DatumId> = pairs.iter().map(|&(n, _)| n).collect();
+        let f = self.new_fun(title, &params, span);
+        let old = name.map(|s| (s, self.bind(s, Meaning::Fun(f))));
+        let inside = if name.is_none() { Place { current_loop: Some(f), tail: true } } else { NOWHERE };
+        self.function(f, &params, body, span, inside);
+        if let Some((s, old)) = old {
+            self.restore(vec![(s, old)]);
+        }
+        // Names that were no symbols have been reported; the call must match what is left.
+        let arity = self.ast.funs[f.0 as usize].params.len() as u32;
+        self.push(Expr::Call(f, (args.0, args.0 + arity.min(args.1 - args.0))), span)
+    }
+
+    fn cond(&mut self, clauses: &[DatumId], span: Span, place: Place) -> ExprId {
+        let mut tests: Vec<(ExprId, ExprId, Span)> = Vec::new();
+        let mut otherwise = None;
+        for (i, &clause) in clauses.iter().enumerate() {
+            let at = self.data.span(clause);
+            let [test, ref body @ ..] = *self.data.children(clause) else {
+                return self.error(Diagnostic::error("bad-form", at, "a cond clause is (test value)"));
+            };
+            let is_else = self.data.symbol(test).is_some_and(|s| self.name(s) == "else" && self.scope[s.0 as usize].is_none());
+            if is_else {
+                if i + 1 != clauses.len() {
+                    self.error(Diagnostic::error("bad-form", at, "`else` must be the last clause of cond"));
+                }
+                otherwise = Some(self.body(body, at, place, "this clause"));
+            } else if body.is_empty() {
+                self.error(Diagnostic::error("bad-form", at, "a cond clause needs a value after its test: (test value)"));
+            } else {
+                let test = self.expr(test, place.inner());
+                let value = self.body(body, at, place, "this clause");
+                tests.push((test, value, at));
+            }
+        }
+        let Some(mut result) = otherwise else {
+            return self
+                .error(Diagnostic::error("missing-else", span, "cond needs an else clause: every input must have a value").help("end it with (else value)"));
+        };
+        for (test, value, at) in tests.into_iter().rev() {
+            result = self.push(Expr::If(test, value, result), at);
+        }
+        result
+    }
+
+    /// Short-circuit, and like Scheme's they return the deciding value.
+    fn and_or(&mut self, args: &[DatumId], span: Span, place: Place, and: bool) -> ExprId {
+        let Some((&last, rest)) = args.split_last() else {
+            return self.push(Expr::Number(and as u8 as f64), span);
+        };
+        let tests: Vec<ExprId> = rest.iter().map(|&a| self.expr(a, place.inner())).collect();
+        let mut result = self.expr(last, place);
+        for test in tests.into_iter().rev() {
+            let at = self.ast.span(test);
+            let var = self.new_var(if and { "and" } else { "or" });
+            let (c, v) = (self.push(Expr::Var(var), at), self.push(Expr::Var(var), at));
+            let choice = if and { Expr::If(c, result, v) } else { Expr::If(c, v, result) };
+            let choice = self.push(choice, span);
+            result = self.wrap_let(vec![(var, test)], choice, span);
+        }
+        result
+    }
+}

@@ -6,8 +6,8 @@ import sys
 
 from ..common.cli import Experiment, main
 from ..common.jobs import Job
+from ..common.ode_jobs import EPOCHS, Plan, epochs, with_cost
 from ..common.ode_tables import integrated, model_rows, native_beside_torch
-from ..common.pinn import RELEASED, STATED, TUNED
 from ..common.report import Records, Report, cost_table, identity
 from ..common.tables import Table, percent
 from . import runs
@@ -30,31 +30,21 @@ PAPER: dict[str, Paper] = {
 
 def _models(quick: bool, seed: int) -> list[Job]:
     """Every model, once."""
-    epochs = 3_000
-    some = 20 if quick else epochs
-    found: list[Job] = []
-
-    def add(row: str, function: object, **arguments: object) -> None:
-        found.append(Job("models", row, function, arguments, seed))  # type: ignore[arg-type]
-
+    plan = Plan(seed)
+    some = epochs(quick)
     for kind in KINDS:
-        add(kind, runs.known, kind=kind, start=0.5, epochs=some, noise=runs.NOISE)
+        plan.add(kind, runs.known, kind=kind, start=0.5, epochs=some, noise=runs.NOISE)
     for start, row in ((0.5, "compiled, window as one program (ours)"), (1.0, "compiled, window as one program, from 1 (ours)")):
-        add(row, runs.whole, start=start, epochs=epochs, noise=runs.NOISE)
-    add("native fit, whole trajectory (ours)", runs.fitted, noise=runs.NOISE, **({"starts": 3} if quick else {}))
-    add("PINN, stated (S)", runs.pinn, epochs=some, **STATED)
-    add("PINN, released (R)", runs.pinn, epochs=some, **RELEASED)
-    add("PINN, tuned (ours)", runs.pinn, epochs=some, **{**TUNED, "finish": 10 if quick else 1_000})
-    add("hybrid, compiled", runs.hybrid, kind="compiled", epochs=some)
-    add("hybrid, hand-coded", runs.hybrid, kind="hand-coded", epochs=some)
-    add("MLP", runs.network, epochs=some)
-    add("neural ODE", runs.neural_ode, epochs=some)
-    return found
+        plan.add(row, runs.whole, start=start, epochs=EPOCHS, noise=runs.NOISE)
+    plan.add("native fit, whole trajectory (ours)", runs.fitted, noise=runs.NOISE, **({"starts": 3} if quick else {}))
+    plan.add("hybrid, compiled", runs.hybrid, kind="compiled", epochs=some)
+    plan.add("hybrid, hand-coded", runs.hybrid, kind="hand-coded", epochs=some)
+    plan.add_learned(runs, quick)
+    return plan.jobs
 
 
 def jobs(quick: bool, seeds: range) -> list[Job]:
-    cost = Job("cost", "cost", runs.cost, {"rounds": 5 if quick else 40, "steps": 2 if quick else 5})
-    return [job for seed in seeds for job in _models(quick, seed)] + [cost]
+    return with_cost(runs, _models, quick, seeds)
 
 
 def report(records: Records, quick: bool) -> Report:

@@ -6,8 +6,8 @@ import sys
 
 from ..common.cli import Experiment, main
 from ..common.jobs import Job
+from ..common.ode_jobs import EPOCHS, Plan, epochs, with_cost
 from ..common.ode_tables import integrated, model_rows, native_beside_torch
-from ..common.pinn import RELEASED, STATED, TUNED
 from ..common.report import Records, Report, cost_table, identity
 from ..common.tables import Table, percent
 from . import runs
@@ -35,36 +35,26 @@ PAPER: dict[str, Paper] = {
 
 def _models(quick: bool, seed: int) -> list[Job]:
     """Every model, once."""
-    epochs = 3_000
-    some = 20 if quick else epochs
-    found: list[Job] = []
-
-    def add(row: str, function: object, table: str = "models", **arguments: object) -> None:
-        found.append(Job(table, row, function, arguments, seed))  # type: ignore[arg-type]
-
+    plan = Plan(seed)
+    some = epochs(quick)
     for kind in KINDS:
-        add(kind, runs.s1, kind=kind, epochs=some, forced=False)
-    add("compiled, window as one program (ours)", runs.whole, epochs=epochs)
+        plan.add(kind, runs.s1, kind=kind, epochs=some, forced=False)
+    plan.add("compiled, window as one program (ours)", runs.whole, epochs=EPOCHS)
     starts = {"starts": 3} if quick else {}
-    add("native fit, whole trajectory (ours)", runs.fitted, forced=False, **starts)
-    add("native fit, whole trajectory (ours)", runs.fitted, table="forced", forced=True, **starts)
-    add("PINN, stated (S)", runs.pinn, epochs=some, **STATED)
-    add("PINN, released (R)", runs.pinn, epochs=some, **RELEASED)
-    add("PINN, tuned (ours)", runs.pinn, epochs=some, **{**TUNED, "finish": 10 if quick else 1_000})
-    add("S2, compiled hybrid", runs.s2, kind="compiled", epochs=some)
-    add("S2, hand-coded hybrid", runs.s2, kind="hand-coded", epochs=some)
-    add("S2, network of the speed (ours)", runs.s2_one_text, **({"epochs": 1_000, "lr": 3e-2} if quick else {"epochs": epochs}))
-    add("S2, native fit (ours)", runs.s2_fitted, hidden="8" if quick else "32 32")
-    add("MLP", runs.network, epochs=some)
-    add("neural ODE", runs.neural_ode, epochs=some)
+    plan.add("native fit, whole trajectory (ours)", runs.fitted, forced=False, **starts)
+    plan.add("native fit, whole trajectory (ours)", runs.fitted, table="forced", forced=True, **starts)
+    plan.add("S2, compiled hybrid", runs.s2, kind="compiled", epochs=some)
+    plan.add("S2, hand-coded hybrid", runs.s2, kind="hand-coded", epochs=some)
+    plan.add("S2, network of the speed (ours)", runs.s2_one_text, **({"epochs": 1_000, "lr": 3e-2} if quick else {"epochs": EPOCHS}))
+    plan.add("S2, native fit (ours)", runs.s2_fitted, hidden="8" if quick else "32 32")
+    plan.add_learned(runs, quick)
     for kind in ("compiled", "hand-coded"):
-        add(kind, runs.s1, table="forced", kind=kind, epochs=some, forced=True)
-    return found
+        plan.add(kind, runs.s1, table="forced", kind=kind, epochs=some, forced=True)
+    return plan.jobs
 
 
 def jobs(quick: bool, seeds: range) -> list[Job]:
-    cost = Job("cost", "cost", runs.cost, {"rounds": 5 if quick else 40, "steps": 2 if quick else 5})
-    return [job for seed in seeds for job in _models(quick, seed)] + [cost]
+    return with_cost(runs, _models, quick, seeds)
 
 
 def report(records: Records, quick: bool) -> Report:

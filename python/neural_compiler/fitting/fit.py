@@ -36,7 +36,7 @@ def fit(
     threads: int | None = None,
     progress: Callable[[int, int, float], None] | None = None,
 ) -> FitResult:
-    """Fits the parameters of a model to data, from many starts, and says how sure it is of them.
+    """Fits the parameters of a model to data, from as many starts as it takes, and says how sure it is of them.
 
     `model`: the text; its `(param …)` declarations are what is fitted. `data`: a dict of arrays, a pandas or polars frame, or an Arrow
     table; columns bind by name to the inputs, to the time, and where one is named like a state, as observations of it.

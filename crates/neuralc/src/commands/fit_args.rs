@@ -14,8 +14,8 @@ times without an observation. Parameters tied to others are defined, not declare
 A net in the model, (net drag (v) 16 1), is trained together with the parameters. Its weights are held as strongly as the data ask for, \
 the parameters are free: what the known law can explain is not left to the net.
 
-Many starts are tried unless --starts says otherwise; the report says how many agree. A parameter that ends at its bound, or that \
-the data do not determine, is named instead of given an error bar.
+Many starts are tried unless --starts says otherwise, or thousands of rows show that the first fit leaves nothing but noise; the \
+report says how many agree. A parameter that ends at its bound, or that the data do not determine, is named instead of given an error bar.
 
 Examples:
   neuralc fit decay.scm --data measured.csv --target y

@@ -12,6 +12,7 @@ __all__ = [
     "Function",
     "Taped",
     "__version__",
+    "all_between",
     "failure",
     "fit_lines",
     "fit_model",
@@ -80,6 +81,7 @@ class Taped:
     def pull(self, tensors: tuple[Any, ...], cotangents: tuple[Any, ...], needs: tuple[bool, ...]) -> tuple[Any, ...] | None: ...
 
 def operations() -> list[dict[str, Any]]: ...
+def all_between(tensor: Any, low: float, high: float) -> bool | None: ...
 def use_exchange(capsule: Any, tensor: type, parameter: type) -> bool: ...
 def use_autograd(
     watchers: list[Callable[[], Any]],

@@ -26,6 +26,19 @@ pub(crate) const EXP_SINGLE: [f32; 5] = [0.5, 0.166665181517601, 0.0416662096977
 pub(crate) const EXP_EVEN_SINGLE: [f32; 2] = [0.041666459292173386, 0.001393539714626968];
 /// as EXP_ODD, in f32; error 2^-37.5.
 pub(crate) const EXP_ODD_SINGLE: [f32; 3] = [0.1666666716337204, 0.008333289064466953, 0.00019904953660443425];
+/// Where the polynomial of tanh in f32 ends.
+pub(crate) const NEAR_TANH: f32 = 0.96875;
+/// (tanh x - x)/x^3 in x^2, |x| <= 0.96875, error relative to x, in f32; error 2^-32.1.
+pub(crate) const TANH_SINGLE: [f32; 8] = [
+    -0.3333333134651184,
+    0.13333247601985931,
+    -0.05395757406949997,
+    0.021805066615343094,
+    -0.00864429958164692,
+    0.0031437105499207973,
+    -0.0008856597705744207,
+    0.0001337625435553491,
+];
 /// as SIN, in f32; error 2^-28.1.
 pub(crate) const SIN_SINGLE: [f32; 3] = [-0.16666655242443085, 0.008332177996635437, -0.00019517273176461458];
 /// as COS, in f32; error 2^-33.3.

@@ -75,12 +75,17 @@ pub(crate) fn exp_wide<V: Num<Scalar = f64>>(x: V) -> V {
     (h + l).scale2(n)
 }
 
+/// x = n ln 2 + r in f32, r rounded.
+#[inline(always)]
+pub(crate) fn reduce_single<V: Num<Scalar = f32>>(x: V) -> (V, V) {
+    let magic = x.lit(f32::MAGIC);
+    let n = x.mul_add(x.lit(LOG2E_SINGLE), magic) - magic;
+    (n, n.neg_mul_add(x.lit(LN2_REST_SINGLE), n.neg_mul_add(x.lit(LN2_SHORT_SINGLE), x)))
+}
+
 #[inline(always)]
 pub(crate) fn exp_single<V: Num<Scalar = f32>>(x: V) -> V {
-    let c = x.at_most(x.lit(89.0)).at_least(x.lit(-104.0));
-    let magic = x.lit(f32::MAGIC);
-    let n = c.mul_add(x.lit(LOG2E_SINGLE), magic) - magic;
-    let r = n.neg_mul_add(x.lit(LN2_REST_SINGLE), n.neg_mul_add(x.lit(LN2_SHORT_SINGLE), c));
+    let (n, r) = reduce_single(x.at_most(x.lit(89.0)).at_least(x.lit(-104.0)));
     let (s, e) = fast_two_sum(x.lit(1.0), r);
     (s + (r * r).mul_add(poly(r, &EXP_SINGLE), e)).scale2(n)
 }

@@ -49,7 +49,6 @@ functions! {
     EXPM1: exp::expm1_wide, exp::expm1_narrow;
     SOFTPLUS: exp::softplus_wide, exp::softplus_narrow;
     SINH: hyperbolic::sinh_wide, hyperbolic::sinh_narrow;
-    COSH: hyperbolic::cosh_wide, hyperbolic::cosh_narrow;
     ATAN: inverse_trig::atan_wide, inverse_trig::atan_narrow;
     ASIN: inverse_trig::asin_wide, inverse_trig::asin_narrow;
     ACOS: inverse_trig::acos_wide, inverse_trig::acos_narrow;
@@ -61,7 +60,6 @@ functions! {
 fn either<V: Num>(f: &'static Unary, x: V) -> Option<Expanded<V>> {
     let is = |g: &'static Unary| std::ptr::eq(f, g);
     match () {
-        () if is(&crate::TANH) => always(hyperbolic::tanh(x)),
         () if is(&crate::SIGMOID) => always(exp::sigmoid(x)),
         () => None,
     }
@@ -72,6 +70,8 @@ pub fn wide<V: Num<Scalar = f64>>(f: &'static Unary, x: V) -> Option<Expanded<V>
     let is = |g: &'static Unary| std::ptr::eq(f, g);
     match () {
         () if is(&crate::EXP) => always(exp::exp_wide(x)),
+        () if is(&crate::COSH) => always(hyperbolic::cosh_wide(x)),
+        () if is(&crate::TANH) => always(hyperbolic::tanh_wide(x)),
         () if is(&crate::SIN) => within(trig::sin_wide(x), x, x.lit(trig::LIMIT)),
         () if is(&crate::COS) => within(trig::cos_wide(x), x, x.lit(trig::LIMIT)),
         () if is(&crate::TAN) => within(trig::tan_wide(x), x, x.lit(trig::LIMIT)),
@@ -84,6 +84,8 @@ pub fn single<V: Single>(f: &'static Unary, x: V) -> Option<Expanded<V>> {
     let is = |g: &'static Unary| std::ptr::eq(f, g);
     match () {
         () if is(&crate::EXP) => always(exp::exp_single(x)),
+        () if is(&crate::COSH) => always(hyperbolic::cosh_single(x)),
+        () if is(&crate::TANH) => always(hyperbolic::tanh_single(x)),
         () if is(&crate::SIN) => within(trig::sin_single(x), x, x.lit(trig::LIMIT_SINGLE)),
         () if is(&crate::COS) => within(trig::cos_single(x), x, x.lit(trig::LIMIT_SINGLE)),
         () if is(&crate::TAN) => within(V::narrow(trig::tan_narrow(x.widen())), x, x.lit(trig::LIMIT as f32)),

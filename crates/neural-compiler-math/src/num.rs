@@ -108,8 +108,6 @@ pub trait Layout: Copy + Add<Output = Self> + 'static {
     const EXP_EVEN: &'static [Self];
     /// See `EXP_EVEN`.
     const EXP_ODD: &'static [Self];
-    /// Where tanh is 1, and where its far side begins.
-    const TANH: [Self; 2];
 }
 
 macro_rules! number {
@@ -228,7 +226,6 @@ impl Layout for f32 {
     const LN2: [f32; 3] = [LOG2E_SINGLE, LN2_SHORT_SINGLE, LN2_REST_SINGLE];
     const EXP_EVEN: &'static [f32] = &EXP_EVEN_SINGLE;
     const EXP_ODD: &'static [f32] = &EXP_ODD_SINGLE;
-    const TANH: [f32; 2] = [10.0, 5.0];
 }
 
 impl Layout for f64 {
@@ -242,7 +239,6 @@ impl Layout for f64 {
     const LN2: [f64; 3] = [LOG2E_HI, LN2_SHORT, LN2_REST];
     const EXP_EVEN: &'static [f64] = &EXP_EVEN;
     const EXP_ODD: &'static [f64] = &EXP_ODD;
-    const TANH: [f64; 2] = [22.0, 5.0];
 }
 
 /// 0 of the type of another number.

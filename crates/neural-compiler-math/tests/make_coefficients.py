@@ -8,7 +8,7 @@ then the remainder rounded, and so on.
 """
 import os
 import struct
-from mpmath import (mp, mpf, matrix, lu_solve, exp, log, sin, cos, atan, asin, atanh, erf, erfc, sqrt,
+from mpmath import (mp, mpf, matrix, lu_solve, exp, log, sin, cos, atan, asin, atanh, erf, erfc, sqrt, tanh,
                     pi, sinh, cosh, floor, nstr, chebyt)
 
 mp.prec = 260
@@ -117,6 +117,7 @@ def words(name, what, v, n=2):
         out.append(f"pub(crate) const {name}_{suffix}: f64 = {lit(f)};")
 
 
+NEAR_TANH = 0.96875  # tanh of an f32 is a polynomial below
 one = lambda z: mpf(1)
 R = log(2) / 2 * (1 + mpf(2) ** -20)
 Z = R * R
@@ -132,6 +133,10 @@ poly("COS_F32", "as COS, for f32", lambda z: (cos(sqrt(z)) - 1 + z / 2) / z ** 2
 poly("EXP_SINGLE", "(e^r - 1 - r)/r^2 in r, |r| <= ln(2)/2, absolute error", lambda r: (exp(r) - 1 - r) / r ** 2 if r else mpf("0.5"), lambda r: r * r, -R, R, 5, type="f32")
 poly("EXP_EVEN_SINGLE", "as EXP_EVEN, in f32", lambda z: (cosh(sqrt(z)) - 1 - z / 2) / z ** 2, lambda z: z * z, 0, Z, 2, type="f32")
 poly("EXP_ODD_SINGLE", "as EXP_ODD, in f32", lambda z: (sinh(sqrt(z)) / sqrt(z) - 1) / z, lambda z: z, 0, Z, 3, type="f32")
+out.append("/// Where the polynomial of tanh in f32 ends.")
+out.append(f"pub(crate) const NEAR_TANH: f32 = {NEAR_TANH};")
+N = mpf(NEAR_TANH) ** 2 * (1 + mpf(2) ** -20)
+poly("TANH_SINGLE", f"(tanh x - x)/x^3 in x^2, |x| <= {NEAR_TANH}, error relative to x, in f32", lambda z: (tanh(sqrt(z)) / sqrt(z) - 1) / z, lambda z: z, 0, N, 8, type="f32")
 poly("SIN_SINGLE", "as SIN, in f32", lambda z: (sin(sqrt(z)) / sqrt(z) - 1) / z, lambda z: z, 0, T, 3, type="f32")
 poly("COS_SINGLE", "as COS, in f32", lambda z: (cos(sqrt(z)) - 1 + z / 2) / z ** 2, lambda z: z * z, 0, T, 3, type="f32")
 S = ((sqrt(2) - 1) / (sqrt(2) + 1)) ** 2 * (1 + mpf(2) ** -20)

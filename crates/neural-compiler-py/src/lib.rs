@@ -14,6 +14,7 @@ mod fit_options;
 mod fitting;
 mod function;
 mod json;
+mod look;
 mod operations;
 mod python;
 mod quick;
@@ -36,6 +37,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(surroundings::use_autograd, m)?)?;
     m.add_function(wrap_pyfunction!(autograd::remember, m)?)?;
     m.add_function(wrap_pyfunction!(errors::failure, m)?)?;
+    m.add_function(wrap_pyfunction!(look::all_between, m)?)?;
     m.add_function(wrap_pyfunction!(fitting::fit_model, m)?)?;
     m.add_function(wrap_pyfunction!(fitting::fit_lines, m)?)?;
     m.add_function(wrap_pyfunction!(fitting::fit_svg, m)?)?;

@@ -74,7 +74,13 @@ def whole(build: Callable[..., Value]) -> Expression:
 def aligned(value: Value, shape: Shape, wanted: Shape) -> Value:
     """A scalar with as many axes behind its batch sizes as the other arguments have."""
     missing = len(wanted) - len(shape)
-    return value if isinstance(value, float) or not missing else value[(..., *(None,) * missing)]
+    return value if isinstance(value, float) or not missing else with_axes(value, missing)
+
+
+@leaf
+def with_axes(value: Value, count: int) -> Value:
+    """A tensor of scalars with more axes behind. One that is not a batch fits all, and needs no node of autograd to say so."""
+    return value[(..., *(None,) * count)] if value.dim() else value
 
 
 # ---- element by element ----

@@ -1,8 +1,8 @@
 //! Runs generated code over a batch. In: columns of inputs; out: columns of results, or word that the lane engine must do it.
 //!
 //! Contiguous inputs are read, and scalar results written, where the caller has them; other columns go through a block of scratch
-//! memory. Lanes that do not fill the last vectors are run in scratch memory too, with the last lane repeated: no loop over single
-//! lanes exists.
+//! memory. Lanes that do not fill the last vectors are run together with the ones before them; fewer lanes than one round of the loop
+//! takes are run in scratch memory, with the last lane repeated: no loop over single lanes exists.
 
 use super::homes::Home;
 use super::{Jit, Part};
@@ -85,8 +85,12 @@ impl Jit {
                 return false;
             }
         }
-        let rest = count - full;
-        rest == 0 || self.block(memory, &areas, inputs, from, full, rest, self.step, outputs, limits, &self.lanes)
+        match count - full {
+            0 => true,
+            // Some lanes are computed a second time, to the same bits: less than to bring the rest to scratch memory and back.
+            _ if count >= self.step => self.block(memory, &areas, inputs, from, count - self.step, self.step, self.step, outputs, limits, &self.lanes),
+            rest => self.block(memory, &areas, inputs, from, full, rest, self.step, outputs, limits, &self.lanes),
+        }
     }
 
     /// How many lanes come before all results are aligned like vectors, and whether results then go past the caches.

@@ -16,11 +16,16 @@ fn main() {
 
 const LANES: usize = 10_000;
 
+/// The paper's nine, then programs with functions and with a loop.
 const PROGRAMS: &[(&str, &str)] = &[
     ("add", "(+ x y)"),
+    ("square_plus", "(+ (* x x) y)"),
+    ("four_ops", "(+ (* a b) (- c d))"),
     ("abs", "(if (> x 0) x (- 0 x))"),
     ("clamp", "(if (< x 0) 0 (if (> x 10) 10 x))"),
     ("quadratic", "(+ (+ (* a (* x x)) (* b x)) c)"),
+    ("discriminant", "(let ((d (- (* b b) (* 4 (* a c))))) (if (>= d 0) 1 0))"),
+    ("dist_sq", "(+ (* (- x1 x2) (- x1 x2)) (* (- y1 y2) (- y1 y2)))"),
     ("dot4", "(+ (+ (* a1 b1) (* a2 b2)) (+ (* a3 b3) (* a4 b4)))"),
     ("gaussian", "(exp (/ (- 0 (pow theta 2)) (* 2 (pow sigma 2))))"),
     ("pendulum", "(+ (* (- 0 g) (sin theta)) (* (- 0 b) omega))"),

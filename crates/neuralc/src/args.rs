@@ -290,8 +290,10 @@ pub(crate) enum Stage {
     Tape,
     /// The graph of the value and its gradient
     Grad,
-    /// The machine code batches run as, for this CPU and f64
+    /// The machine code batches run as, for this CPU
     Asm,
+    /// The machine code of the value and its gradient
+    GradAsm,
 }
 
 /// How a stage is printed.
@@ -313,7 +315,8 @@ pub(crate) enum Format {
 Examples:
   neuralc show -e '(+ (square x) 1)' --stage graph
   neuralc show model.scm --stage grad --format svg > grad.svg
-  neuralc show -e '(dot v v)' --shape v=3 --stage tape")]
+  neuralc show -e '(dot v v)' --shape v=3 --stage tape
+  neuralc show -e '(tanh (* w x))' --stage grad-asm --dtype f32")]
 pub(crate) struct ShowArgs {
     #[command(flatten)]
     pub(crate) source: SourceArgs,
@@ -326,6 +329,9 @@ pub(crate) struct ShowArgs {
     /// The size of an input the program leaves open: NAME=N or NAME=ROWSxCOLUMNS
     #[arg(long = "shape", value_name = "NAME=SIZE", value_parser = parse_shape)]
     pub(crate) shapes: Vec<(String, Shape)>,
+    /// Number type of machine code (default: f64)
+    #[arg(long, value_enum)]
+    pub(crate) dtype: Option<DtypeArg>,
 }
 
 /// `neuralc fmt`

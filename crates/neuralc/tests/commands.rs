@@ -59,6 +59,23 @@ fn show_prints_every_stage() {
 }
 
 #[test]
+fn show_prints_machine_code_of_both_number_types() {
+    let show = |stage: &str, dtype: &str| neuralc(&["show", "-e", "(* 3 (sin x))", "--stage", stage, "--dtype", dtype]);
+    for stage in ["asm", "grad-asm"] {
+        for (dtype, suffix, other) in [("f32", "mulps", "mulpd"), ("f64", "mulpd", "mulps")] {
+            let done = show(stage, dtype);
+            assert_eq!(done.code, 0, "{done:?}");
+            // A machine without AVX2 says why there is none.
+            let none = done.out.contains("the lane engine runs it");
+            assert!(none || (done.out.contains("; (sin x)") && done.out.contains(suffix) && !done.out.contains(other)), "{done:?}");
+        }
+    }
+    assert!(show("grad-asm", "f64").out.len() > show("asm", "f64").out.len() || show("asm", "f64").out.contains("the lane engine runs it"));
+    assert_eq!(neuralc(&["show", "-e", "x", "--stage", "asm", "--json"]).json()["stage"], "asm");
+    assert_eq!(show("graph", "f32").code, 2);
+}
+
+#[test]
 fn fmt_prints_writes_and_checks() {
     let text = "(+   1 ; one\n2)\n";
     let neat = "(+ 1 ; one\n   2)\n";

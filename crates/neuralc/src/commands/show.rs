@@ -17,6 +17,10 @@ pub(crate) fn run(context: &mut Context, args: &ShowArgs) -> Result<u8, Failure>
     if matches!(format, Format::Dot | Format::Svg) && !drawable {
         return Err(Failure::Usage("only the stages `graph` and `grad` can be drawn; use --format text or json".into()));
     }
+    if args.dtype.is_some() && !matches!(args.stage, Stage::Asm | Stage::GradAsm) {
+        return Err(Failure::Usage("the number type is chosen with the stages `asm` and `grad-asm` only; the others serve both".into()));
+    }
+    let dtype = args.dtype.map_or(Dtype::F64, |d| d.0);
     let source = context.source(args.source.file.as_deref(), args.source.expression.as_deref())?;
     let program = Compiled::new(context, source)?;
     let graph = |program: &Compiled| -> Result<Arc<Graph>, Failure> {
@@ -29,24 +33,25 @@ pub(crate) fn run(context: &mut Context, args: &ShowArgs) -> Result<u8, Failure>
         Stage::Ast => of_text(format, "ast", program.program.ast().to_text()),
         Stage::Anf => of_text(format, "anf", program.program.anf_text()),
         Stage::Graph => of_graph(format, &*graph(&program)?),
-        Stage::Grad => {
-            let graph = graph(&program)?;
-            let wrt: Vec<usize> = (0..graph.inputs.len()).collect();
-            of_graph(format, &program.gradient(&graph, &wrt)?)
-        }
+        Stage::Grad => of_graph(format, &with_gradient(&program, &*graph(&program)?)?),
         Stage::Tape => {
             let tape = Tape::new(&*graph(&program)?);
             if format == Format::Json { line(&tape.to_json()) } else { tape.to_text() }
         }
-        Stage::Asm => of_text(format, "asm", machine_code(&*graph(&program)?, &program.source.text)),
+        Stage::Asm => of_text(format, "asm", machine_code(&*graph(&program)?, dtype, &program.source.text)),
+        Stage::GradAsm => of_text(format, "grad-asm", machine_code(&with_gradient(&program, &*graph(&program)?)?, dtype, &program.source.text)),
     };
     context.print(&text)?;
     Ok(Failure::FINE)
 }
 
+fn with_gradient(program: &Compiled, graph: &Graph) -> Result<Graph, Failure> {
+    program.gradient(graph, &(0..graph.inputs.len()).collect::<Vec<usize>>())
+}
+
 /// The machine code of a program all of whose inputs vary, or why there is none.
-fn machine_code(graph: &Graph, source: &str) -> String {
-    jit::listing(graph, Dtype::F64, source).unwrap_or_else(|why| format!("; {why}: the lane engine runs it\n"))
+fn machine_code(graph: &Graph, dtype: Dtype, source: &str) -> String {
+    jit::listing(graph, dtype, source).unwrap_or_else(|why| format!("; {why}: the lane engine runs it\n"))
 }
 
 fn line(value: &Value) -> String {

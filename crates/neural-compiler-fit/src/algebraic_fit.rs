@@ -141,6 +141,8 @@ pub(crate) fn fit_at_once(program: &Program, table: &Table, options: &Options<'_
 
 /// The global search over the free numbers of a layout.
 pub(crate) fn search(graph: &Graph, whole: &Algebraic, layout: &Layout, options: &Options<'_>) -> Result<(Found, Loss), Diagnostics> {
+    let brief = (options.starts == Some(1) && first_try::is_brief(whole.rows())).then(|| whole.for_a_moment());
+    let whole = brief.as_ref().unwrap_or(whole);
     let sample = (whole.rows() > 2 * SEARCH_ROWS).then(|| whole.sample(&spread(whole.rows(), SEARCH_ROWS, options.seed)));
     let small: &dyn Residuals = sample.as_ref().map_or(whole, |s| s);
     let affine = affine::jointly_affine(graph, &layout.free_inputs());

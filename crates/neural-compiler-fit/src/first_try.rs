@@ -25,6 +25,11 @@ const EVALUATIONS: usize = 60;
 /// Rows of which all is done within a few moments.
 const SHORT: usize = 200_000;
 
+/// Whether code generated for so many rows would come too late for one way down.
+pub(crate) fn is_brief(rows: usize) -> bool {
+    rows < CODE_PAYS
+}
+
 /// Whether following the declared values on so many rows takes no longer than moments.
 pub(crate) fn is_short(rows: usize) -> bool {
     rows <= SHORT
@@ -49,7 +54,7 @@ pub(crate) fn follow(whole: &Algebraic, layout: &Layout, options: &Options<'_>) 
     let some = part(SOME);
     // A third of a standard error is near enough: the rows themselves tell no more.
     let near = fitted(&some, &near, 0.1 / some.count() as f64, false)?;
-    let brief = (whole.rows() < CODE_PAYS).then(|| whole.for_a_moment());
+    let brief = is_brief(whole.rows()).then(|| whole.for_a_moment());
     let best = fitted(brief.as_ref().unwrap_or(whole), &near.theta, lm::GAIN, true)?;
     let inputs: Vec<&[f64]> = whole.columns().iter().filter(|c| !c.is_empty()).map(Vec::as_slice).collect();
     (best.cost <= floor || only_noise(&inputs, &best.linear.residuals)).then_some(Found {

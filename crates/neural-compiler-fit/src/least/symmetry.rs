@@ -10,14 +10,16 @@ use std::f64::consts::{PI, TAU};
 /// How far parameters are from a start, by signs and orders of magnitude. Squares of logarithms, so that of two orders of the same
 /// values the one in the order of the start is nearer.
 pub(crate) fn distance(theta: &[f64], start: &[f64]) -> f64 {
-    let one = |(&x, &s): (&f64, &f64)| {
-        if x == s {
-            return 0.0;
-        }
-        let far = if x != 0.0 && s != 0.0 { (x / s).abs().ln() } else { 1.0 };
-        if x * s < 0.0 { far * far + 100.0 } else { far * far }
-    };
-    theta.iter().zip(start).map(one).sum()
+    theta.iter().zip(start).map(|(&x, &s)| apart(x, s)).sum()
+}
+
+/// How far one parameter is from its start: never negative.
+fn apart(x: f64, s: f64) -> f64 {
+    if x == s {
+        return 0.0;
+    }
+    let far = if x != 0.0 && s != 0.0 { (x / s).abs().ln() } else { 1.0 };
+    if x * s < 0.0 { far * far + 100.0 } else { far * far }
 }
 
 /// More parameters than this are not tried in pairs.
@@ -43,6 +45,11 @@ pub(crate) fn nearest(task: &Task<'_>, free: &[usize], loss: Loss, theta: &[f64]
             if changed.iter().enumerate().any(|(j, x)| *x < task.bounds.min[j] || *x > task.bounds.max[j]) {
                 continue;
             }
+            let nearest = better.as_ref().unwrap_or(&best).0 - 1e-9;
+            // Too far already, wherever the affine parameters may go.
+            if others.iter().map(|&j| apart(changed[j], task.start[j])).sum::<f64>() >= nearest {
+                continue;
+            }
             let completed = if free.is_empty() {
                 changed
             } else {
@@ -53,7 +60,7 @@ pub(crate) fn nearest(task: &Task<'_>, free: &[usize], loss: Loss, theta: &[f64]
                 }
             };
             let far = distance(&completed, task.start);
-            if far < better.as_ref().unwrap_or(&best).0 - 1e-9 && cost(&completed).is_some_and(|c| task.same(c, wanted)) {
+            if far < nearest && cost(&completed).is_some_and(|c| task.same(c, wanted)) {
                 better = Some((far, completed));
             }
         }

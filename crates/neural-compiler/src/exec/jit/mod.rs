@@ -17,6 +17,7 @@ mod listing;
 mod memory;
 mod mend;
 mod pace;
+mod pivots;
 mod quotients;
 mod run;
 mod schedule;

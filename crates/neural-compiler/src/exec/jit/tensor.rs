@@ -3,6 +3,7 @@
 
 use super::Declined;
 use super::ir::{Prim, Test};
+use super::pivots;
 use super::translate::{Nan, Number, Translator};
 use crate::ops::Op;
 use crate::shape::Shape;
@@ -16,11 +17,11 @@ fn columns(shape: Shape) -> usize {
     }
 }
 
-fn combine(t: &mut Translator<'_>, prim: Prim, x: Number, y: Number) -> Number {
+pub(super) fn combine(t: &mut Translator<'_>, prim: Prim, x: Number, y: Number) -> Number {
     Number::loose(t.op(prim, &[x.value, y.value]))
 }
 
-fn number(t: &mut Translator<'_>, x: f64) -> Number {
+pub(super) fn number(t: &mut Translator<'_>, x: f64) -> Number {
     Number { value: t.constant(x), nan: Nan::Quiet }
 }
 
@@ -214,7 +215,14 @@ pub(super) fn apply(t: &mut Translator<'_>, op: Op, attr: u32, args: &[Argument]
         Op::Det if side(args[0].1) <= CLOSED => vec![det(t, a(0), side(args[0].1))],
         Op::Cofactor if side(args[0].1) <= CLOSED + 1 => cofactor(t, a(0), side(args[0].1)),
         Op::CofactorAlong if side(args[0].1) <= CLOSED + 2 => cofactor_along(t, a(0), a(1), side(args[0].1)),
-        // These search for pivots on their way, or fail: the lane engine has them.
+        Op::Det if (1..=pivots::MOST).contains(&side(args[0].1)) => vec![pivots::det(t, a(0), side(args[0].1))],
+        Op::Solve if (1..=pivots::MOST).contains(&side(args[0].1)) => pivots::solve(t, a(0), side(args[0].1), a(1)),
+        Op::Inv if (1..=pivots::MOST).contains(&side(args[0].1)) => {
+            let (n, zero, one) = (side(shape), number(t, 0.0), number(t, 1.0));
+            let identity: Vec<Number> = (0..n * n).map(|k| if k % (n + 1) == 0 { one } else { zero }).collect();
+            pivots::solve(t, a(0), n, &identity)
+        }
+        // Too long, or they may fail in a lane: the lane engine has them.
         Op::Det | Op::Cofactor | Op::CofactorAlong | Op::Inv | Op::Solve | Op::CutAt | Op::PlaceAt => unlike(op)?,
         Op::Add | Op::Sub | Op::Neg | Op::Mul | Op::Div | Op::Recip | Op::Min | Op::Max | Op::Pow | Op::Modulo | Op::Remainder | Op::Quotient => unlike(op)?,
         Op::Abs | Op::Sin | Op::Cos | Op::Tan | Op::Asin | Op::Acos | Op::Atan | Op::Atan2 | Op::Sinh | Op::Cosh | Op::Tanh | Op::Exp => unlike(op)?,

@@ -15,7 +15,7 @@ mod tasks;
 use super::Declined;
 use super::assemble::{Address, Assembler, Label, Note};
 use super::homes::{Home, Homes};
-use super::ir::{Class, Code, Value};
+use super::ir::{Class, Code, Def, Prim, Value};
 use super::mend::{self, Detour};
 use super::pace;
 use super::schedule::Task;
@@ -259,12 +259,17 @@ impl<'a, 'b> Fuse<'a, 'b> {
         self.asm.end();
         self.asm.ret();
         self.asm.bind(self.bail);
-        if has_loops {
+        if has_loops || self.refuses() {
             self.asm.set(Register::EAX, 0);
             self.asm.jump(Op::Jmp_rel32_64, leave);
         }
         self.mend();
         Ok(Fused { entry, spills: self.spills, copies: self.copies })
+    }
+
+    /// Whether there are lanes that the code cannot run.
+    fn refuses(&self) -> bool {
+        self.flat.iter().any(|t| matches!(t, Flat::Value(v) if matches!(self.shape.code.def(*v), Def::Op(Prim::Refuse, ..))))
     }
 
     /// Where functions are called for rare lanes, out of the way.

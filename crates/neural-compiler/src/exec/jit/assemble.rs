@@ -400,7 +400,7 @@ impl Assembler {
 pub(super) fn memory_argument(prim: Prim) -> Option<usize> {
     match prim {
         Prim::Add | Prim::Sub | Prim::Mul | Prim::Div | Prim::Lower | Prim::Upper | Prim::And | Prim::Or | Prim::Xor => Some(1),
-        Prim::Quiet | Prim::Compare(_) | Prim::Blend | Prim::Keep | Prim::Mend(_) | Prim::MendPair(_) | Prim::Scale | Prim::AddBits => Some(1),
+        Prim::Quiet | Prim::Compare(_) | Prim::Blend | Prim::Keep | Prim::Mend(_) | Prim::MendPair(_) | Prim::Refuse | Prim::Scale | Prim::AddBits => Some(1),
         Prim::MulAdd | Prim::MulSub | Prim::NegMulAdd => Some(2),
         Prim::Sqrt | Prim::Round(_) => Some(0),
         // Not in AVX2.

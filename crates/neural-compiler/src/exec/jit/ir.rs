@@ -96,6 +96,8 @@ pub(super) enum Prim {
     Mend(Function<math::Unary>),
     /// The same for a function of two arguments, which come last.
     MendPair(Function<math::Binary>),
+    /// The number; where the mask holds, the code gives up and the lane engine must run the batch. Arguments: mask, number.
+    Refuse,
     /// `a / b` with the bits of a division, from `c = 1 / b` and `d = b b`; see `quotients`.
     Quotient,
     /// Half of the lanes of an f32 as f64, the first half or the second.
@@ -141,6 +143,7 @@ impl Prim {
             | Prim::ShiftRight(_)
             | Prim::Mend(_)
             | Prim::MendPair(_)
+            | Prim::Refuse
             | Prim::Widen(_)
             | Prim::Narrow
             | Prim::Quotient

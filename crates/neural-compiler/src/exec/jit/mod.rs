@@ -12,6 +12,7 @@ mod arithmetic;
 mod assemble;
 mod expand;
 mod homes;
+mod indices;
 mod ir;
 mod listing;
 mod memory;

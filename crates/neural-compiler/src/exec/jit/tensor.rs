@@ -2,9 +2,9 @@
 //! of sums and products the kernels of `ops/kernels.rs` have.
 
 use super::Declined;
-use super::ir::{Prim, Test};
-use super::pivots;
+use super::ir::{Prim, Test, Value};
 use super::translate::{Nan, Number, Translator};
+use super::{indices, pivots};
 use crate::ops::Op;
 use crate::shape::Shape;
 
@@ -167,7 +167,8 @@ fn norm(t: &mut Translator<'_>, v: &[Number]) -> Number {
     Number::loose(t.op(Prim::Blend, &[infinite, infinity.value, length]))
 }
 
-pub(super) fn apply(t: &mut Translator<'_>, op: Op, attr: u32, args: &[Argument], shape: Shape) -> Result<Vec<Number>, Declined> {
+/// `counts`: the lanes that count; others may hold anything.
+pub(super) fn apply(t: &mut Translator<'_>, op: Op, attr: u32, args: &[Argument], shape: Shape, counts: Option<Value>) -> Result<Vec<Number>, Declined> {
     let start = attr as usize;
     let a = |i: usize| &args[i].0;
     Ok(match op {
@@ -222,7 +223,9 @@ pub(super) fn apply(t: &mut Translator<'_>, op: Op, attr: u32, args: &[Argument]
             let identity: Vec<Number> = (0..n * n).map(|k| if k % (n + 1) == 0 { one } else { zero }).collect();
             pivots::solve(t, a(0), n, &identity)
         }
-        // Too long, or they may fail in a lane: the lane engine has them.
+        Op::CutAt if a(0).len() <= indices::MOST && !shape.is_empty() => indices::cut_at(t, a(0), a(1)[0], shape.len(), counts),
+        Op::PlaceAt if shape.len() <= indices::MOST && !a(0).is_empty() => indices::place_at(t, a(0), a(1)[0], shape.len(), counts),
+        // Too long: the lane engine has them.
         Op::Det | Op::Cofactor | Op::CofactorAlong | Op::Inv | Op::Solve | Op::CutAt | Op::PlaceAt => unlike(op)?,
         Op::Add | Op::Sub | Op::Neg | Op::Mul | Op::Div | Op::Recip | Op::Min | Op::Max | Op::Pow | Op::Modulo | Op::Remainder | Op::Quotient => unlike(op)?,
         Op::Abs | Op::Sin | Op::Cos | Op::Tan | Op::Asin | Op::Acos | Op::Atan | Op::Atan2 | Op::Sinh | Op::Cosh | Op::Tanh | Op::Exp => unlike(op)?,

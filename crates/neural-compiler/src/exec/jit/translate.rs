@@ -1,7 +1,7 @@
 //! Graph to code: every value becomes its numbers, every choice a selection, every call its callee. In: a graph, the number type and
 //! the instruction set; out: a `Code`, or the reason why the lane engine should run the program.
-//! Invariants: only operations that cannot fail are translated, so that computing a side nobody takes is never seen; a NaN is made
-//! quiet wherever its bits could be seen.
+//! Invariants: only operations that cannot fail are translated, so that computing a side nobody takes is never seen; a computed index
+//! makes the code give up when a lane that counts is out of range; a NaN is made quiet wherever its bits could be seen.
 
 mod loops;
 mod operations;
@@ -9,6 +9,7 @@ mod values;
 
 use super::Declined;
 use super::ir::{Class, Code, Def, Prim, Value};
+use super::schedule::live;
 use crate::graph::{Graph, Kind, RegionId, Type};
 use crate::ops::real::Dtype;
 use crate::shape::Shape;
@@ -67,6 +68,8 @@ pub(super) struct Translator<'a> {
     /// Whether one more was found.
     found: bool,
     work: Vec<Option<usize>>,
+    /// For each operation that may fail the numbers it gives, of which one at least must be computed to see that it does not.
+    pub(super) refusals: Vec<Vec<Value>>,
 }
 
 /// Where a region is translated: the mask of the lanes that count, and the block.
@@ -134,6 +137,7 @@ impl<'a> Translator<'a> {
             payloads,
             found: false,
             work,
+            refusals: Vec::new(),
         }
     }
 
@@ -162,6 +166,12 @@ impl<'a> Translator<'a> {
         let called = |(def, block): (&Def, &u32)| *block > 0 && matches!(def, Def::Unary(..) | Def::Binary(..));
         if self.code.defs.iter().zip(&self.code.blocks).any(called) {
             return Err(Declined::CallInLoop);
+        }
+        if !self.refusals.is_empty() {
+            let live = live(&self.code);
+            if !self.refusals.iter().all(|numbers| numbers.iter().any(|v| live[v.0 as usize])) {
+                return Err(Declined::Operation("@cut-at"));
+            }
         }
         Ok(self)
     }

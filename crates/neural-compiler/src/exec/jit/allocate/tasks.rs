@@ -82,7 +82,7 @@ impl Fuse<'_, '_> {
         let class = self.shape.code.class(v);
         // Several instructions read the arguments of these, so that the result needs a register of its own.
         let fused = matches!(prim, Prim::MulAdd | Prim::MulSub | Prim::NegMulAdd);
-        let apart = matches!(prim, Prim::Max | Prim::Mend(_) | Prim::MendPair(_) | Prim::Quotient) || fused;
+        let apart = matches!(prim, Prim::Max | Prim::Mend(_) | Prim::MendPair(_) | Prim::Refuse | Prim::Quotient) || fused;
         if !apart {
             self.unlock();
             for a in args {
@@ -116,6 +116,10 @@ impl Fuse<'_, '_> {
             self.asm.jump(Op::Jne_rel32_64, detour);
             self.asm.bind(back);
             self.detours.push((detour, Detour::Division { in_f64, x, y, out, back }));
+        }
+        if let (Prim::Refuse, [Operand::Register(mask), ..]) = (prim, operands) {
+            self.asm.test_any(&[mask]);
+            self.asm.jump(Op::Jne_rel32_64, self.bail);
         }
         let called = match prim {
             Prim::Mend(Function(f)) => Some(Callee::Unary(f)),

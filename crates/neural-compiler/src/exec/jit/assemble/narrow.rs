@@ -58,7 +58,7 @@ impl Assembler {
                 self.emit(Instruction::with3(xor, scratch, scratch, scratch));
                 Instruction::with3(typed!(self, VEX_Vpcmpgtd_ymm_ymm_ymmm256, VEX_Vpcmpgtq_ymm_ymm_ymmm256), out, scratch, self.vector(register(0)))
             }
-            Prim::Mend(_) | Prim::MendPair(_) => return self.copied(to, args[1]),
+            Prim::Mend(_) | Prim::MendPair(_) | Prim::Refuse => return self.copied(to, args[1]),
             Prim::Widen(half) => {
                 let mut from = half_of(register(0));
                 if half == Half::Second {

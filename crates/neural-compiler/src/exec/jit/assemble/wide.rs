@@ -57,7 +57,7 @@ impl Assembler {
                 self.with_immediate(code, out, args[0], u32::from(by))
             }
             Prim::HighBit => Instruction::with2(typed!(self, EVEX_Vpmovd2m_kr_zmm, EVEX_Vpmovq2m_kr_zmm), self.mask(to), self.vector(register(0))),
-            Prim::Mend(_) | Prim::MendPair(_) => return self.copied(to, args[1]),
+            Prim::Mend(_) | Prim::MendPair(_) | Prim::Refuse => return self.copied(to, args[1]),
             Prim::Widen(half) => {
                 let mut from = half_of(register(0));
                 if half == Half::Second {

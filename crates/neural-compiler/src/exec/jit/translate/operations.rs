@@ -17,7 +17,7 @@ impl Translator<'_> {
         let row = op.row();
         if let Kernel::Tensor(_) = row.kernel {
             let args: Vec<(Vec<Number>, Shape)> = operands.iter().map(|(r, s)| (self.arena[r.clone()].to_vec(), *s)).collect();
-            let out = tensor::apply(self, op, attr, &args, shape)?;
+            let out = tensor::apply(self, op, attr, &args, shape, place.mask)?;
             let from = self.arena.len();
             // The interpreter makes every NaN of a tensor quiet.
             self.arena.extend(out.into_iter().map(|x| Number { nan: if x.nan == Nan::Exact { Nan::Loose } else { x.nan }, ..x }));

@@ -44,6 +44,10 @@ final rounding; remainder is exact.
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let quick = arguments.iter().any(|a| a == "--quick");
+    if let Some(unknown) = arguments.iter().find(|a| a.starts_with("--") && *a != "--quick") {
+        eprintln!("unknown option {unknown}; usage: accuracy [--quick] [function...]");
+        std::process::exit(2);
+    }
     let names: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
     let chosen = |name: &str| names.is_empty() || names.iter().any(|n| *n == name);
     let (many, few, stride) = if quick { (400_000, 40_000, 509) } else { (20_000_000, 2_000_000, 1) };

@@ -82,16 +82,17 @@ fn ulp_error_f32(got: f32, want: f64) -> f64 {
     (got - want).abs() / ulp
 }
 
-/// What an f32 kernel may be off. Kernels that compute in f64 round once at the end. Those that compute in f32 have the
-/// largest error over all inputs (docs/accuracy.md), rounded up to two digits: worse than that is another kernel.
+/// What an f32 kernel may be off at the inputs taken here. Kernels that compute in f64 round once at the end. Those that compute in f32
+/// have their largest error, rounded up to two digits: worse than that is another kernel. Over all inputs it may be a little more
+/// (docs/accuracy.md), but never 1.
 fn f32_bound(name: &str) -> f64 {
     match name {
-        "exp" => 0.83,
+        "exp" => 0.78,
         "sin" => 0.90,
         "cos" => 0.85,
         "cosh" => 0.88,
         "tanh" => 0.95,
-        "sigmoid" => 0.78,
+        "sigmoid" => 0.76,
         _ => 0.51,
     }
 }

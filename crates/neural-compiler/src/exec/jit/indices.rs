@@ -4,6 +4,7 @@
 use super::ir::{Prim, Test, Value};
 use super::tensor::number;
 use super::translate::{Number, Translator};
+use crate::ops::Op;
 
 /// The most numbers to choose from; beyond that a tile's look at the index itself is faster.
 pub(super) const MOST: usize = 64;
@@ -32,7 +33,7 @@ pub(super) fn cut_at(t: &mut Translator<'_>, from: &[Number], index: Number, siz
         at.iter().enumerate().skip(1).fold(from[k].value, |x, (row, &mask)| t.op(Prim::Blend, &[mask, from[row * size + k].value, x]))
     };
     let chosen: Vec<Value> = (0..size).map(|k| one(t, k)).collect();
-    refused(t, nowhere, &chosen)
+    refused(t, Op::CutAt, nowhere, &chosen)
 }
 
 /// `total` zeros, with numbers at an index.
@@ -42,12 +43,12 @@ pub(super) fn place_at(t: &mut Translator<'_>, numbers: &[Number], index: Number
     for mask in at {
         placed.extend(numbers.iter().map(|x| t.op(Prim::Keep, &[mask, x.value])));
     }
-    refused(t, nowhere, &placed)
+    refused(t, Op::PlaceAt, nowhere, &placed)
 }
 
 /// The numbers, which the code gives only if no lane is nowhere.
-fn refused(t: &mut Translator<'_>, nowhere: Value, numbers: &[Value]) -> Vec<Number> {
+fn refused(t: &mut Translator<'_>, op: Op, nowhere: Value, numbers: &[Value]) -> Vec<Number> {
     let values: Vec<Value> = numbers.iter().map(|&x| t.op(Prim::Refuse, &[nowhere, x])).collect();
-    t.refusals.push(values.clone());
+    t.refusals.push((op, values.clone()));
     values.into_iter().map(Number::loose).collect()
 }

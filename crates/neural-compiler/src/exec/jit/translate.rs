@@ -11,6 +11,7 @@ use super::Declined;
 use super::ir::{Class, Code, Def, Prim, Value};
 use super::schedule::live;
 use crate::graph::{Graph, Kind, RegionId, Type};
+use crate::ops::Op;
 use crate::ops::real::Dtype;
 use crate::shape::Shape;
 use neural_compiler_math::Level;
@@ -68,8 +69,8 @@ pub(super) struct Translator<'a> {
     /// Whether one more was found.
     found: bool,
     work: Vec<Option<usize>>,
-    /// For each operation that may fail the numbers it gives, of which one at least must be computed to see that it does not.
-    pub(super) refusals: Vec<Vec<Value>>,
+    /// The operations that may fail, with the numbers each gives, of which one at least must be computed to see that it does not.
+    pub(super) refusals: Vec<(Op, Vec<Value>)>,
 }
 
 /// Where a region is translated: the mask of the lanes that count, and the block.
@@ -167,13 +168,19 @@ impl<'a> Translator<'a> {
         if self.code.defs.iter().zip(&self.code.blocks).any(called) {
             return Err(Declined::CallInLoop);
         }
-        if !self.refusals.is_empty() {
-            let live = live(&self.code);
-            if !self.refusals.iter().all(|numbers| numbers.iter().any(|v| live[v.0 as usize])) {
-                return Err(Declined::Operation("@cut-at"));
-            }
+        match self.unseen() {
+            Some(op) => Err(Declined::Operation(op.row().name)),
+            None => Ok(self),
         }
-        Ok(self)
+    }
+
+    /// An operation whose failure nobody would see, because nothing it gives is computed.
+    fn unseen(&self) -> Option<Op> {
+        if self.refusals.is_empty() {
+            return None;
+        }
+        let live = live(&self.code);
+        self.refusals.iter().find(|(_, numbers)| !numbers.iter().any(|v| live[v.0 as usize])).map(|(op, _)| *op)
     }
 
     fn region(&mut self, id: RegionId, args: &[Range<usize>], place: Place) -> Result<Vec<Range<usize>>, Declined> {

@@ -88,11 +88,10 @@ def bind(names: Sequence[str], values: dict[str, Any], args: tuple[Any, ...], kw
         if name in given:
             raise TypeError(f"the input `{name}` was given twice")
         given[name] = value
+    known = set(names)
     for name in given:
-        if name not in names:
-            near = get_close_matches(name, names, 1)
-            hint = f"; did you mean `{near[0]}`?" if near else f"; its inputs are {', '.join(names) or 'none'}"
-            raise TypeError(f"the program has no input `{name}`{hint}")
+        if name not in known:
+            raise TypeError(_no_input(name, names))
     missing = [n for n in required if n not in given]
     if missing:
         raise TypeError(f"the input{'s' if len(missing) > 1 else ''} {', '.join(f'`{n}`' for n in missing)} {'are' if len(missing) > 1 else 'is'} missing")
@@ -101,11 +100,15 @@ def bind(names: Sequence[str], values: dict[str, Any], args: tuple[Any, ...], kw
 
 def positions(inputs: Sequence[Input], wrt: Sequence[str]) -> list[int]:
     """Where the named inputs stand; an error names one the program does not have."""
-    names = [i.name for i in inputs]
+    places = {i.name: k for k, i in enumerate(inputs)}
     for name in wrt:
-        if name not in names:
-            near = get_close_matches(name, names, 1)
-            raise ValueError(f"the program has no input `{name}`" + (f"; did you mean `{near[0]}`?" if near else f"; its inputs are {', '.join(names) or 'none'}"))
+        if name not in places:
+            raise ValueError(_no_input(name, list(places)))
     if len(set(wrt)) != len(wrt):
         raise ValueError(f"an input is named twice: {', '.join(wrt)}")
-    return [names.index(name) for name in wrt]
+    return [places[name] for name in wrt]
+
+
+def _no_input(name: str, names: Sequence[str]) -> str:
+    near = get_close_matches(name, names, 1)
+    return f"the program has no input `{name}`" + (f"; did you mean `{near[0]}`?" if near else f"; its inputs are {', '.join(names) or 'none'}")

@@ -3,37 +3,17 @@
 
 use super::ir::{Prim, Test, Value};
 use super::translate::{Nan, Number, Translator};
-use crate::ops::Op;
+use crate::ops::{Kernel, Op};
 use neural_compiler_math::Level;
 
-/// Whether an operation is computed in place rather than by a call.
+/// Whether an operation is computed in place (by `unary` or `binary`, or number by number) rather than by a function of the math crate.
 pub(super) fn is_arithmetic(op: Op) -> bool {
-    shape_of(op) != Form::Function
-}
-
-/// What an operation is made of.
-#[derive(Clone, Copy, PartialEq)]
-enum Form {
-    Unary,
-    Binary,
-    /// A function of the math crate.
-    Function,
-    /// Not elementwise.
-    Other,
-}
-
-fn shape_of(op: Op) -> Form {
-    match op {
-        Op::Neg | Op::Abs | Op::Sqrt | Op::Square | Op::Floor | Op::Ceiling | Op::Round | Op::Truncate | Op::Sign | Op::Relu => Form::Unary,
-        Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Min | Op::Max | Op::Eq | Op::Lt | Op::Gt | Op::Le | Op::Ge => Form::Binary,
-        Op::Pow | Op::Modulo | Op::Remainder | Op::Quotient | Op::Atan2 | Op::LogBase => Form::Function,
-        Op::Sin | Op::Cos | Op::Tan | Op::Asin | Op::Acos | Op::Atan | Op::Sinh | Op::Cosh | Op::Tanh => Form::Function,
-        Op::Exp | Op::Exp2 | Op::Expm1 | Op::Log | Op::Log2 | Op::Log10 | Op::Log1p | Op::Cbrt => Form::Function,
-        Op::Sigmoid | Op::Softplus | Op::Erf => Form::Function,
-        Op::Recip | Op::Not | Op::Select | Op::Clamp | Op::Vec | Op::Ref | Op::Dot | Op::Cross | Op::Norm | Op::Normalize => Form::Other,
-        Op::Vsum | Op::Vlen | Op::Scale | Op::Slice | Op::Concat | Op::Total | Op::Mat | Op::Matmul | Op::Matvec | Op::Transpose => Form::Other,
-        Op::Trace | Op::Det | Op::Inv | Op::Solve | Op::Outer | Op::Eye | Op::Zeros | Op::Ones | Op::Fill | Op::Cofactor => Form::Other,
-        Op::CofactorAlong | Op::Join | Op::Cut | Op::Place | Op::CutAt | Op::PlaceAt | Op::Spread | Op::Identity | Op::Product => Form::Other,
+    match op.row().kernel {
+        Kernel::Unary(_) => {
+            matches!(op, Op::Neg | Op::Abs | Op::Sqrt | Op::Square | Op::Floor | Op::Ceiling | Op::Round | Op::Truncate | Op::Sign | Op::Relu)
+        }
+        Kernel::Binary(_) => matches!(op, Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Min | Op::Max | Op::Eq | Op::Lt | Op::Gt | Op::Le | Op::Ge),
+        Kernel::Select | Kernel::Tensor(_) | Kernel::Composite(_) => true,
     }
 }
 
@@ -42,9 +22,6 @@ fn loose(t: &mut Translator<'_>, prim: Prim, args: &[Value]) -> Number {
 }
 
 pub(super) fn unary(t: &mut Translator<'_>, op: Op, x: Number) -> Option<Number> {
-    if shape_of(op) != Form::Unary {
-        return None;
-    }
     let x = x.value;
     Some(match op {
         Op::Neg => {
@@ -95,9 +72,6 @@ pub(super) fn binary(t: &mut Translator<'_>, op: Op, x: Number, y: Number) -> Op
     if op == Op::Pow {
         // The kernel rounds a square once, and this is why.
         return (t.constant_of(y) == Some(2.0)).then(|| loose(t, Prim::Mul, &[x, x]));
-    }
-    if shape_of(op) != Form::Binary {
-        return None;
     }
     Some(match op {
         Op::Add => loose(t, Prim::Add, &[x, y]),

@@ -13,8 +13,8 @@ FOLDER = Path(__file__).parents[2] / "docs" / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
 
-def test_there_are_three() -> None:
-    assert [p.stem for p in NOTEBOOKS] == ["01-first-module", "02-hybrid-models", "03-torch-compile-and-gpu"]
+def test_there_are_four() -> None:
+    assert [p.stem for p in NOTEBOOKS] == ["01-first-module", "02-hybrid-models", "03-torch-compile-and-gpu", "04-modules-inside-networks"]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
@@ -38,6 +38,16 @@ EXPECTED = {
     "01-first-module": ["compiled: tensor([ 0.0000, -0.1625])", "where:    tensor([    nan, -0.1625])", "domain-may-be-left"],
     "02-hybrid-models": ["G = 6.6", "g/L = 9.", "largest error: 0.0"],
     "03-torch-compile-and-gpu": ["gt = p > 0.0", "log = torch.log(where)", "largest error of the derivative: "],
+    "04-modules-inside-networks": [
+        "the laws change at a speed of 2.0",
+        "wide: law 0.00",
+        "{'m': 'm', 'v': 'speed', 'h': 'height'}",
+        "largest error of the program: 0.0",
+        "(sin (* 2 x))\n -0.8",
+        "(abs x)\n  1.",
+        "(/ 1 (+ 1 (* x x)))\n",
+        "having seen none",
+    ],
 }
 
 

@@ -1,9 +1,10 @@
 //! Text to AST: `lexer` (tokens), `reader` (the tree of parentheses), `expand` (forms and names), `declare` (model declarations),
-//! `ast` (the result and its printer), `format` (the formatter).
+//! `foreign` (names of other languages), `ast` (the result and its printer), `format` (the formatter).
 
 pub mod ast;
 pub(crate) mod declare;
 pub(crate) mod expand;
+pub(crate) mod foreign;
 pub mod format;
 pub mod lexer;
 pub mod reader;

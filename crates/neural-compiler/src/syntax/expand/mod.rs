@@ -9,6 +9,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, did_you_mean};
 use crate::ops::{self, Surface};
 use crate::source::Span;
 use crate::syntax::ast::{Ast, Expr, ExprId, Fun, FunId, Input, InputKind, ModelKind, Var, VarId};
+use crate::syntax::foreign;
 use crate::syntax::lexer::excerpt;
 use crate::syntax::reader::{Data, Datum, DatumId, Symbol};
 
@@ -322,7 +323,7 @@ impl<'a> Expander<'a> {
                 let mut known = self.visible_names();
                 known.extend(ops::surface_names().map(String::from));
                 known.extend(FORMS.iter().map(|(n, _)| n.to_string()));
-                let help = did_you_mean(name, known.iter().map(String::as_str));
+                let help = foreign::advice(name).or_else(|| did_you_mean(name, known.iter().map(String::as_str)));
                 self.args(args, place);
                 let message = format!("there is no function `{}`", excerpt(name));
                 let help = help.or_else(|| Some("`neuralc ops` lists the operations; define others with (define (name x) …)".into()));

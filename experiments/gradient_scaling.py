@@ -16,7 +16,7 @@ from neural_compiler import compile_scheme
 from torch import Tensor, nn
 
 from .common.cli import Experiment, main
-from .common.figures import curves, panels, save
+from .common.figures import panels, save
 from .common.jobs import Job, Record
 from .common.report import Records, Report
 from .common.tables import Table, cell, sci
@@ -162,9 +162,10 @@ def draw(records: Records, out: Path) -> None:
         axes[0, 0].legend(fontsize=6)
     for row in records.rows("training"):
         for i, r in enumerate(records.of("training", row)):
-            style = {"color": "#2166ac" if "residual" in row else "#d6604d", "lw": 0.6, "label": row if i == 0 else None}
+            dash = "-" if row.endswith(" 4") else "--" if row.endswith(" 8") else ":"
+            style = {"color": "#2166ac" if "residual" in row else "#d6604d", "lw": 0.6, "ls": dash, "label": row if i == 0 else None}
             axes[0, 1].plot([e for e, _ in r["losses"]], [v for _, v in r["losses"]], **style)
-    curves(axes[0, 1], "training loss, every seed", [], log=True)
+    axes[0, 1].set(yscale="log", xlabel="epoch", title="training loss, every seed")
     save(figure, out, "gradient_scaling")
 
 

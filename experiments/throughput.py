@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from .common.cli import Experiment, main
-from .common.figures import bars, panels, save
+from .common.figures import dots, panels, save
 from .common.jobs import Job, Record
 from .common.report import Records, Report
 from .common.tables import Table
@@ -202,10 +202,10 @@ def draw(records: Records, out: Path) -> None:
     figure, axes = panels(1, 3, "Throughput, one thread")
     for axis, batch in zip(axes[0], BATCHES):
         groups = [
-            (label, [batch / records.of("programs", n)[0][f"{key}.{batch}"] for n in names])
+            (label, [[batch / records.of("programs", n)[0][f"{key}.{batch}"]] for n in names])
             for label, key in (("compiled, native", "native"), ("hand-coded torch", "hand"))
         ]
-        bars(axis, f"samples per second, batch {batch:,}", names, groups)
+        dots(axis, f"samples per second, batch {batch:,}", names, groups)
     save(figure, out, "throughput")
 
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from ..common.cli import Experiment, main
-from ..common.figures import bars, panels, save
+from ..common.figures import dots, panels, save
 from ..common.jobs import Job
 from ..common.report import Records, Report
 from ..common.tables import Table, cell, sci
@@ -99,26 +99,25 @@ def draw(records: Records, out: Path) -> None:
     labels = [f"{len(c)}: {'→'.join(p[:3] for p in c)}" for c, _, _ in CHAINS]
     keys = [name(c) for c, _, _ in CHAINS]
 
-    def seen(where: str, what: str) -> list[float]:
-        return [statistics.median(n["chains"][k][where][what] for n in neural) for k in keys]
+    def seen(where: str, what: str) -> list[list[float]]:
+        return [[n["chains"][k][where][what] for n in neural] for k in keys]
 
     figure, axes = panels(2, 3, "Composition: compiled chains are exact at any depth")
     for axis, where, title in ((axes[0, 0], "in", "error by depth, [-2, 2]"), (axes[0, 1], "out", "error by depth, [-8, 8] (4x)")):
-        axis.scatter([len(c) for c, _, _ in CHAINS], seen(where, "mse"), color="#d6604d", label="neural")
+        medians = [statistics.median(values) for values in seen(where, "mse")]
+        axis.scatter([len(c) for c, _, _ in CHAINS], medians, color="#d6604d", label="neural")
         axis.plot([2, 6], [1e-18, 1e-18], color="#4393c3", label="compiled and hand-coded: exactly 0")
         axis.set(yscale="log", xlabel="depth", ylabel="MSE", title=title)
         axis.legend(fontsize=6)
-    bars(axes[0, 2], "worst absolute error, [-2, 2]", labels, [("neural", seen("in", "worst")), ("compiled", [0.0] * len(keys))])
-    losses = {op: statistics.median(n["module_losses"][op] for n in neural) for op in neural[0]["module_losses"]}
-    bars(axes[1, 0], "training loss of each network", list(losses), [("", list(losses.values()))])
-    one = neural[0]["module_losses"]
-    floor = max(statistics.mean(one.values()), 1e-30)
-    bars(
-        axes[1, 1],
-        "error of the chain / mean error of one network",
-        labels,
-        [("neural, [-2, 2]", [v / floor for v in seen("in", "mse")]), ("extrapolated, [-8, 8]", [v / floor for v in seen("out", "mse")])],
-    )
+    exactly = [[0.0]] * len(keys)
+    dots(axes[0, 2], "worst absolute error, [-2, 2]", labels, [("neural", seen("in", "worst")), ("compiled", exactly)])
+    operations = list(neural[0]["module_losses"])
+    losses = [[n["module_losses"][op] for n in neural] for op in operations]
+    dots(axes[1, 0], "training loss of each network", operations, [("neural", losses)])
+    floor = max(statistics.mean(neural[0]["module_losses"].values()), 1e-30)
+    ranges = (("[-2, 2]", "in"), ("[-8, 8]", "out"))
+    growth = [(title, [[v / floor for v in values] for values in seen(where, "mse")]) for title, where in ranges]
+    dots(axes[1, 1], "error of the chain / mean error of one network", labels, growth, colours=("#f4a582", "#b2182b"))
     example = neural[0]["example"]
     axes[1, 2].plot(example["x"], example["true"], label="compiled = by hand", color="#4393c3")
     axes[1, 2].plot(example["x"], example["neural"], label="neural", color="#d6604d", ls="--")

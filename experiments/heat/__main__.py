@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 
 from ..common.cli import Experiment, main
-from ..common.figures import bars, curves, panels, save
+from ..common.figures import curves, dots, panels, save
 from ..common.jobs import Job
 from ..common.pinn import RELEASED, STATED, TUNED
 from ..common.report import Records, Report, cost_table, identity
-from ..common.series import measured, recovery
+from ..common.series import SHADES, measured, recovery, sized
 from ..common.tables import Table, cell, percent, plain, sci, seconds, whole
 from . import pinns, runs
 from .problem import ALPHA, KINDS, grid, source
@@ -158,14 +158,15 @@ def draw(records: Records, out: Path) -> None:
     pure = {row: records.first("pure", row) for row in PURE}
     recovery(axes[0, 0], "recovery of alpha", pure, "alpha", ALPHA)
     tests = [(name, [(e, max(v, LEAST_SHOWN)) for e, v in points]) for name, points in measured(pure, "tests")]
-    curves(axes[0, 1], "test error, diffusion", tests)
+    curves(axes[0, 1], f"test error, diffusion (0 is drawn at {LEAST_SHOWN:.0e})", tests)
     rows = [row for row, r in pure.items() if r]
-    near, far = ([max(records.median("pure", row, what) or 0.0, LEAST_SHOWN) for row in rows] for what in ("interpolation", "extrapolation"))
-    bars(axes[1, 0], "interpolation and extrapolation", rows, [("5 steps, compiled scale", near), ("20 steps, extrapolation", far)])
+    ends = [("5 steps, as in training", "interpolation"), ("20 steps", "extrapolation")]
+    spreads = [(title, [records.values("pure", row, what) for row in rows]) for title, what in ends]
+    dots(axes[1, 0], "MSE", rows, spreads, colours=SHADES[::2])
     forced = {row: records.first("forced", row) for row in FORCED}
     curves(axes[1, 1], "training loss, with source", measured(forced, "losses"))
     recovery(axes[2, 0], "alpha, with source", forced, "alpha", ALPHA)
-    ours = [(row, list(zip(grid().tolist(), r["source"]))) for row, r in forced.items() if r and r.get("source")]
+    ours = [(sized(row, r), list(zip(grid().tolist(), r["source"]))) for row, r in forced.items() if r and r.get("source")]
     curves(axes[2, 1], "the source", [("true", list(zip(grid().tolist(), source().tolist()))), *ours], log=False, what="x")
     save(figure, out, "heat")
 

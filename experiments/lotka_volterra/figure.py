@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..common.figures import bars, colour, curves, panels, save
+from ..common.figures import curves, dots, line_style, panels, save
 from ..common.report import Records
-from ..common.series import horizons, measured
+from ..common.series import horizons, measured, sized
 from .models import SYSTEM, TRUE
 from .runs import NOISE
 
@@ -43,34 +43,26 @@ def draw(records: Records, out: Path) -> None:
                 axis.scatter(SYSTEM.times, observed[:, column], s=4, color="#999999", label="observed")
             for row, r in shown.items():
                 values = [p[column] for p in r["path"][: limit // 2 + 1]]
-                axis.plot(
-                    times[::2], values, label=f"{row} ({r['parameters']:,})", color=colour(row), lw=0.9, ls="--" if "hand" in row else "-"
-                )
+                axis.plot(times[::2], values, label=sized(row, r), **line_style(row, 0.9))
             axis.set(title=f"{name}: {title}", xlabel="t", ylim=(-1, 9))
             if line:
                 axis.axvline(end, color="red", ls="--", lw=0.7)
-        axes[0, column].legend(fontsize=5)
     curves(axes[2, 0], "error of the trajectory while training", measured(found, "tests"))
     rows = list(found)
     horizons(axes[2, 1], records, rows)
     learned = [row for row in rows if "constants" in found[row]]
-    bars(
-        axes[3, 0],
-        "constants, true and learned",
-        list(TRUE),
-        [("true", list(TRUE.values()))] + [(row, [found[row]["constants"][n] for n in TRUE]) for row in learned],
-        log=False,
-    )
-    axes[3, 0].legend(fontsize=5)
+    spreads = [(n, [records.values("models", row, lambda r, n=n: r["constants"][n] / TRUE[n]) for row in learned]) for n in TRUE]
+    dots(axes[3, 0], "constants, learned / true", learned, spreads, log=False, colours=("#1b9e77", "#d95f02", "#7570b3", "#e7298a"))
+    axes[3, 0].axvline(1, color="black", lw=0.6)
     ranked = sorted(rows, key=lambda row: records.median("models", row, "x5") or 1e9)
-    bars(axes[3, 1], "5x extrapolation, ranked", ranked, [("", [records.median("models", row, "x5") for row in ranked])])
+    dots(axes[3, 1], "5x extrapolation MSE, ranked", ranked, [("", [records.values("models", row, "x5") for row in ranked])])
     save(figure, out, "lotka_volterra")
     figure, axes = panels(2, 4, "Lotka-Volterra: phase space, 5x", (3.0, 3.0))
     places = list(axes.flat)
     for axis, (row, r) in zip(places, shown.items()):
-        axis.plot(clean[:, 0], clean[:, 1], color="black", lw=0.8, label="true")
-        axis.plot([p[0] for p in r["path"]], [p[1] for p in r["path"]], color=colour(row), lw=0.8, label=row)
-        axis.set(title=f"{row} ({r['parameters']:,})", xlabel="x", ylabel="y", xlim=(0, 8), ylim=(0, 7))
+        axis.plot(clean[:, 0], clean[:, 1], color="black", lw=0.8)
+        axis.plot([p[0] for p in r["path"]], [p[1] for p in r["path"]], **line_style(row, 0.8))
+        axis.set(title=sized(row, r), xlabel="x", ylabel="y", xlim=(0, 8), ylim=(0, 7))
     for axis in places[len(shown) :]:
         axis.axis("off")
     save(figure, out, "lotka_volterra_phase")

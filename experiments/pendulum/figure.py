@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..common.figures import bars, colour, curves, panels, save
+from ..common.figures import curves, dots, line_style, panels, save
 from ..common.report import Records
-from ..common.series import horizons, measured, recovery
+from ..common.series import horizons, measured, recovery, sized
 from .models import SYSTEM, TRUE
 from .runs import NOISE
 
@@ -48,30 +48,18 @@ def draw(records: Records, out: Path) -> None:
         else:
             axis.axvline(end, color="red", ls="--", lw=0.7)
         for row, r in shown.items():
-            axis.plot(
-                times[::2],
-                [p[column] for p in r["path"][: limit // 2 + 1]],
-                label=f"{row} ({r['parameters']:,})",
-                color=colour(row),
-                lw=0.9,
-            )
+            axis.plot(times[::2], [p[column] for p in r["path"][: limit // 2 + 1]], label=sized(row, r), **line_style(row, 0.9))
         axis.set(title=title, xlabel="t", ylim=(-4, 4) if column else (-1.5, 1.5))
-    axes[0, 0].legend(fontsize=5)
     rows = list(found)
     horizons(axes[1, 1], records, rows)
     curves(axes[2, 0], "error of the trajectory while training", measured(found, "tests"))
     learned = [row for row in rows if "constants" in found[row]]
-    bars(
-        axes[2, 1],
-        "g/L, true and learned",
-        ["true", *learned],
-        [("", [TRUE["g_L"], *(found[row]["constants"]["g_L"] for row in learned)])],
-        log=False,
-    )
-    axes[2, 1].axhline(TRUE["g_L"], color="black", lw=0.6)
+    spreads = [records.values("models", row, lambda r: r["constants"]["g_L"]) for row in learned]
+    dots(axes[2, 1], "g/L learned; the line is the truth", learned, [("", spreads)], log=False)
+    axes[2, 1].axvline(TRUE["g_L"], color="black", lw=0.6)
     recovery(axes[3, 0], "g/L while training", found, "g_L", TRUE["g_L"])
     axes[3, 1].plot(clean[:, 0], clean[:, 1], color="black", lw=0.6, label="true")
     for row, r in shown.items():
-        axes[3, 1].plot([p[0] for p in r["path"]], [p[1] for p in r["path"]], color=colour(row), lw=0.6, label=row)
+        axes[3, 1].plot([p[0] for p in r["path"]], [p[1] for p in r["path"]], label=sized(row, r), **line_style(row, 0.6))
     axes[3, 1].set(title="phase space, 5x", xlabel="angle", ylabel="speed", xlim=(-1.5, 1.5), ylim=(-4, 4))
     save(figure, out, "pendulum")

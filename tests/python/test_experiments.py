@@ -14,7 +14,7 @@ import torch
 
 from experiments import NAMES
 from experiments.__main__ import experiment
-from experiments.common import expected, jobs
+from experiments.common import expected, figures, jobs
 from experiments.common.cli import main
 from experiments.common.dynamics import WholeWindow
 from experiments.common.nets import HandCoded, compiled, count, mlp
@@ -187,3 +187,22 @@ def test_an_experiment_from_the_command_line(tmp_path: Path, capsys: pytest.Capt
     assert "| depth |" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         main(experiment("gradient_scaling"), ["--jobs", "0"])
+
+
+def test_dots_show_the_spread_and_write_out_what_has_no_place() -> None:
+    figure, axes = figures.panels(1, 1, "a figure")
+    axis = axes[0, 0]
+    figures.dots(axis, "errors", ["exact", "far", "seen"], [("", [[0.0, 0.0], [1e30], [1e-3, None, 1e-1, 1e-2]])], ends=(0, 1e20))
+    assert [t.get_text() for t in axis.texts] == ["0", "1e+30 →"]
+    spread, middle = axis.lines
+    assert (list(spread.get_xdata()), list(middle.get_xdata())) == ([1e-3, 1e-1], [1e-2])
+    assert spread.get_ydata()[0] == middle.get_ydata()[0] == 2
+
+
+def test_panels_share_one_legend(tmp_path: Path) -> None:
+    figure, axes = figures.panels(1, 2, "a figure")
+    for axis in axes[0]:
+        figures.curves(axis, "loss", [("compiled", [(0, 1.0), (1, None)]), ("MLP", [(0, 2.0), (1, 1.0)])])
+    figures.save(figure, tmp_path, "shared")
+    assert [t.get_text() for t in figure.legends[0].get_texts()] == ["compiled", "MLP"]
+    assert {p.suffix for p in tmp_path.iterdir()} == {".png", ".svg"}

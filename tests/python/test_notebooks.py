@@ -43,7 +43,7 @@ EXPECTED = {
         "wide: law 0.00",
         "{'m': 'm', 'v': 'speed', 'h': 'height'}",
         "largest error of the program: 0.0",
-        "(sin (* 2 x))\n -0.8",
+        "(sin (* 2 x))\n -0.",
         "(abs x)\n  1.",
         "(/ 1 (+ 1 (* x x)))\n",
         "having seen none",

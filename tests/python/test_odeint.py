@@ -185,7 +185,7 @@ def test_transforms_go_through_whole_steps() -> None:
     assert torch.autograd.gradgradcheck(end, y0.requires_grad_())
 
 
-def test_more_inputs_than_the_quick_way_takes() -> None:
+def test_twenty_states() -> None:
     names = [f"x{i}" for i in range(20)]
     source = "".join(f"(state {n} {i}) " for i, n in enumerate(names)) + "".join(f"(derive {n} (- {names[(i + 1) % 20]} {n}))" for i, n in enumerate(names))
     y0 = torch.arange(20.0, dtype=F64, requires_grad=True)

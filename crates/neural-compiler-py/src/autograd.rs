@@ -4,11 +4,13 @@
 use crate::chain::Link;
 use crate::dlpack::Torch;
 use crate::function::{Function, How};
+use crate::places::Places;
 use crate::surroundings::Surroundings;
-use crate::tensors::{MOST_INPUTS, Reading, call};
+use crate::tensors::{FEW, Reading, call};
 use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A call: its results until the node is made, and what the node needs to go back.
@@ -17,7 +19,7 @@ pub(crate) struct Taped {
     function: Arc<Function>,
     /// What the Python side knows the program by.
     compiled: Py<PyAny>,
-    follow: u64,
+    follow: Places,
     results: Mutex<Option<Py<PyAny>>>,
 }
 
@@ -29,24 +31,14 @@ pub(crate) fn packed(py: Python<'_>, mut results: Vec<Py<PyAny>>) -> PyResult<Py
     }
 }
 
-/// The objects of a tuple, while the tuple lives; `None` when there are none or too many.
-fn listed<'a>(inputs: &Bound<'_, PyTuple>, room: &'a mut [*mut PyObject; MOST_INPUTS]) -> Option<&'a [*mut PyObject]> {
-    let count = inputs.len();
-    if count == 0 || count > MOST_INPUTS {
-        return None;
-    }
-    room.iter_mut().zip(inputs.iter_borrowed()).for_each(|(r, object)| *r = object.as_ptr());
-    Some(&room[..count])
-}
+/// Objects of tuples, while the tuples live.
+type Objects = SmallVec<[*mut PyObject; FEW]>;
 
 /// Calls a function on the tensors of a tuple.
-pub(crate) fn on_tuple(py: Python<'_>, function: &Function, inputs: &Bound<'_, PyTuple>, reading: Reading, how: How) -> PyResult<Option<Vec<Py<PyAny>>>> {
-    let mut room = [std::ptr::null_mut(); MOST_INPUTS];
-    match listed(inputs, &mut room) {
-        // SAFETY: the tuple holds them.
-        Some(objects) => unsafe { call(py, function, objects, reading, how) },
-        None => Ok(None),
-    }
+pub(crate) fn on_tuple(py: Python<'_>, function: &Function, inputs: &Bound<'_, PyTuple>, reading: Reading<'_>, how: How) -> PyResult<Option<Vec<Py<PyAny>>>> {
+    let objects: Objects = inputs.iter_borrowed().map(|o| o.as_ptr()).collect();
+    // SAFETY: the tuple holds them.
+    unsafe { call(py, function, &objects, reading, how) }
 }
 
 /// Calls a function on plain tensors, remembered where gradients are asked for. `None`: the tensors are not plain.
@@ -57,7 +49,7 @@ pub(crate) fn remembered<'py>(
     function: &Arc<Function>,
     compiled: &Bound<'py, PyAny>,
     inputs: &Bound<'py, PyTuple>,
-    follow: u64,
+    follow: &Places,
 ) -> PyResult<Option<Py<PyAny>>> {
     let Some(torch) = Torch::get() else { return Ok(None) };
     let mut taped = false;
@@ -76,7 +68,7 @@ pub(crate) fn remembered<'py>(
     if !taped {
         return Ok(Some(results));
     }
-    let taped = Taped { function: function.clone(), compiled: compiled.clone().unbind(), follow, results: Mutex::new(Some(results)) };
+    let taped = Taped { function: function.clone(), compiled: compiled.clone().unbind(), follow: follow.clone(), results: Mutex::new(Some(results)) };
     let taped = Bound::new(py, taped)?.into_any();
     let all = PyTuple::new(py, std::iter::once(taped).chain(inputs.iter()).collect::<Vec<_>>())?;
     now.apply.call1(py, all).map(Some)
@@ -116,37 +108,37 @@ impl Taped {
     ) -> PyResult<Option<Bound<'py, PyTuple>>> {
         let Some(now) = Surroundings::get() else { return Ok(None) };
         let count = tensors.len();
-        if count + cotangents.len() > MOST_INPUTS || needs.len() != count + 1 || now.grad_enabled(py)? {
+        if needs.len() != count + 1 || now.grad_enabled(py)? {
             return Ok(None);
         }
-        let mut room = [std::ptr::null_mut(); MOST_INPUTS];
-        let objects = tensors.iter_borrowed().chain(cotangents.iter_borrowed()).map(|o| o.as_ptr());
-        room.iter_mut().zip(objects).for_each(|(r, o)| *r = o);
-        let mut wrt = 0u64;
+        let objects: Objects = tensors.iter_borrowed().chain(cotangents.iter_borrowed()).map(|o| o.as_ptr()).collect();
+        let mut wrt = Places::default();
         for (k, need) in needs.iter_borrowed().skip(1).enumerate() {
-            wrt |= u64::from(need.is_truthy()?) << k;
+            if need.is_truthy()? {
+                wrt.insert(k);
+            }
         }
-        let back = self.function.pull_back(wrt, cotangents.len());
-        let reading = Reading { follow: self.follow, fitting: true, known: count };
+        let back = self.function.pull_back(&wrt, (count, cotangents.len()));
+        let reading = Reading { follow: &self.follow, fitting: true, known: count };
         // SAFETY: the tuples hold them. A cotangent that is not there is no tensor.
-        let found = unsafe { call(py, &back, &room[..count + cotangents.len()], reading, How { threads: now.threads(py)?, trap: false })? };
+        let found = unsafe { call(py, &back, &objects, reading, How { threads: now.threads(py)?, trap: false })? };
         let Some(found) = found else { return Ok(None) };
         let mut found = found.into_iter();
-        let places = (0..=count).map(|k| if k > 0 && wrt >> (k - 1) & 1 == 1 { found.next() } else { None });
+        let places = (0..=count).map(|k| if k > 0 && wrt.contains(k - 1) { found.next() } else { None });
         PyTuple::new(py, places.collect::<Vec<_>>()).map(Some)
     }
 }
 
 impl Function {
-    /// The program that pulls cotangents of all results back to the inputs in these bits; made once.
-    fn pull_back(&self, wrt: u64, results: usize) -> Arc<Function> {
+    /// The program that pulls cotangents of all results back to these of the inputs; made once.
+    fn pull_back(&self, wrt: &Places, (inputs, results): (usize, usize)) -> Arc<Function> {
         let mut made = self.pull_backs.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, found)) = made.iter().find(|m| m.0 == wrt) {
+        if let Some((_, found)) = made.iter().find(|m| m.0 == *wrt) {
             return found.clone();
         }
-        let link = Link::Vjp { wrt: (0..MOST_INPUTS).filter(|k| wrt >> k & 1 == 1).collect(), seeds: (0..results).collect() };
+        let link = Link::Vjp { wrt: (0..inputs).filter(|&k| wrt.contains(k)).collect(), seeds: (0..results).collect() };
         let back = Arc::new(Function::new(self.core.clone(), self.steps.clone(), [self.chain.clone(), vec![link]].concat()));
-        made.push((wrt, back.clone()));
+        made.push((wrt.clone(), back.clone()));
         back
     }
 }

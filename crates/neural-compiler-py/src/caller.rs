@@ -3,15 +3,17 @@
 //! Invariant: what this path takes means the same to the longer one.
 
 use crate::autograd::remembered;
-use crate::dlpack::{Torch, describe, view};
+use crate::dlpack::{DataType, Torch, describe, view};
 use crate::function::Function;
+use crate::places::{Places, PyPlaces};
 use crate::python::PyFunction;
 use crate::surroundings::{Surroundings, item};
-use crate::tensors::MOST_INPUTS;
+use crate::tensors::FEW;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
+use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How a module runs.
@@ -30,8 +32,8 @@ type Code = (Vec<i64>, Py<PyAny>);
 pub(crate) struct Caller {
     runs: Runs,
     compiled: Py<PyAny>,
-    /// Inputs that follow the others in their type, as bits.
-    follow: u64,
+    /// Inputs that follow the others in their type.
+    follow: Places,
     /// Inputs of a call.
     open: Vec<Py<PyString>>,
     /// Places of the module's own tensors, and the names of their fields.
@@ -47,7 +49,7 @@ impl Caller {
         py: Python<'_>,
         function: &PyFunction,
         compiled: Py<PyAny>,
-        follow: u64,
+        follow: &PyPlaces,
         open: Vec<Py<PyString>>,
         own: Vec<(usize, Py<PyString>)>,
         code: bool,
@@ -64,7 +66,7 @@ impl Caller {
             }
         };
         let own = own.into_iter().map(|(at, name)| (at, interned(name))).collect();
-        Caller { runs, compiled, follow, open: open.into_iter().map(interned).collect(), own, parameters }
+        Caller { runs, compiled, follow: follow.0.clone(), open: open.into_iter().map(interned).collect(), own, parameters }
     }
 
     /// Torch operations for inputs whose own axes have these sizes, one after the other; called with the tensors, gives a tuple.
@@ -88,8 +90,8 @@ impl Caller {
         }
         let Some(tensors) = self.bound(module, &names, args, kwargs)? else { return Ok(None) };
         match &self.runs {
-            Runs::Native(function) => remembered(py, now, function, self.compiled.bind(py), &tensors, self.follow),
-            Runs::Torch { ranks, code } => on_torch(py, ranks, code, &tensors, self.follow),
+            Runs::Native(function) => remembered(py, now, function, self.compiled.bind(py), &tensors, &self.follow),
+            Runs::Torch { ranks, code } => on_torch(py, ranks, code, &tensors, &self.follow),
         }
     }
 }
@@ -140,31 +142,29 @@ impl Caller {
 
 /// The results of torch operations on plain tensors of one type (those that follow are converted), where the operations for their
 /// sizes are known.
-fn on_torch<'py>(py: Python<'py>, ranks: &[usize], code: &Mutex<Vec<Code>>, tensors: &Bound<'py, PyTuple>, follow: u64) -> PyResult<Option<Py<PyAny>>> {
+fn on_torch<'py>(py: Python<'py>, ranks: &[usize], code: &Mutex<Vec<Code>>, tensors: &Bound<'py, PyTuple>, follow: &Places) -> PyResult<Option<Py<PyAny>>> {
     let Some(torch) = Torch::get() else { return Ok(None) };
-    let first = (0..ranks.len()).find(|&k| follow >> k.min(63) & 1 == 0).unwrap_or(0);
-    let mut sizes = [0i64; 2 * MOST_INPUTS];
-    let mut dtypes = [None; MOST_INPUTS];
-    let mut count = 0;
-    for (k, (object, &rank)) in tensors.iter_borrowed().zip(ranks).enumerate() {
+    let first = (0..ranks.len()).find(|&k| !follow.contains(k)).unwrap_or(0);
+    let mut sizes: SmallVec<[i64; 2 * FEW]> = SmallVec::new();
+    let mut dtypes: SmallVec<[DataType; FEW]> = SmallVec::with_capacity(ranks.len());
+    for (object, &rank) in tensors.iter_borrowed().zip(ranks) {
         // SAFETY: the tuple holds the tensors.
         let Some(tensor) = (unsafe { describe(torch, object.as_ptr()) }) else { return Ok(None) };
         let shape = view(&tensor).shape;
-        if k == MOST_INPUTS || !matches!(tensor.dtype.bits, 32 | 64) || shape.len() < rank {
+        if !matches!(tensor.dtype.bits, 32 | 64) || shape.len() < rank {
             return Ok(None);
         }
-        dtypes[k] = Some(tensor.dtype);
-        sizes[count..count + rank].copy_from_slice(&shape[shape.len() - rank..]);
-        count += rank;
+        dtypes.push(tensor.dtype);
+        sizes.extend_from_slice(&shape[shape.len() - rank..]);
     }
     let found = {
         let known = code.lock().unwrap_or_else(PoisonError::into_inner);
-        known.iter().find(|k| k.0 == sizes[..count]).map(|k| k.1.clone_ref(py))
+        known.iter().find(|k| k.0[..] == sizes[..]).map(|k| k.1.clone_ref(py))
     };
     let Some(run) = found else { return Ok(None) };
     let other = |k: usize| dtypes[k] != dtypes[first];
     let results = if (0..ranks.len()).any(other) {
-        if (0..ranks.len()).any(|k| other(k) && follow >> k & 1 == 0) {
+        if (0..ranks.len()).any(|k| other(k) && !follow.contains(k)) {
             return Ok(None);
         }
         let like = tensors.get_item(first)?;

@@ -7,6 +7,7 @@ use crate::chain::{Chained, Link, apply};
 use crate::core::Core;
 use crate::derive::{Derived, Step, derive};
 use crate::errors::{compile_error, evaluation_error};
+use crate::places::Places;
 use crate::views::{View, broadcast, column, gather, shape_of, strides};
 use neural_compiler::exec::lanes::{BatchOptions, Column, Engine, LaneError, Workspace};
 use neural_compiler::graph::Kind;
@@ -16,9 +17,6 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// Inputs beyond this many count as varying: a set of shared inputs is the bits of a number.
-const MOST_SHARED: usize = 128;
 
 /// Below this many lanes a straight program is over before another thread could use the interpreter's lock.
 const LANES_UNDER_LOCK: usize = 512;
@@ -44,8 +42,8 @@ pub(crate) struct Variant {
     engines: Mutex<Engines>,
 }
 
-/// Engines by the inputs all lanes share and the results that are summed, each set of them as bits.
-type Engines = Vec<((u128, u128), Arc<Slot>)>;
+/// Engines by the inputs all lanes share and the results that are summed.
+type Engines = Vec<(Places, Places, Arc<Slot>)>;
 
 /// A number type of the engine; every slot keeps workspaces for each.
 pub(crate) trait Number: Real {
@@ -97,15 +95,15 @@ pub(crate) struct Plan {
     pub(crate) variant: Arc<Variant>,
     batch: Vec<i64>,
     lanes: usize,
-    /// Results that are summed over all lanes, as bits.
-    summed: u128,
+    /// Results that are summed over all lanes.
+    summed: Places,
 }
 
 impl Plan {
     /// The sizes of result `k`: the batch and the result's own, or for one that is summed those of the input it belongs to.
     pub(crate) fn sizes(&self, k: usize, views: &[View<'_>]) -> Vec<i64> {
         match self.variant.likes[k] {
-            Some(input) if self.summed >> k & 1 == 1 => views[input].shape.to_vec(),
+            Some(input) if self.summed.contains(k) => views[input].shape.to_vec(),
             _ => self.batch.iter().copied().chain(self.variant.derived.axes[k].iter().map(|&n| n as i64)).collect(),
         }
     }
@@ -118,7 +116,7 @@ impl Plan {
     /// Whether every cotangent has the shape of its input.
     pub(crate) fn fits(&self, views: &[View<'_>]) -> bool {
         let Plan { variant, batch, summed, .. } = self;
-        let fit = |(k, like): (usize, &Option<usize>)| like.is_none_or(|i| summed >> k & 1 == 1 || views[i].batch(variant.inputs[i].len()) == batch);
+        let fit = |(k, like): (usize, &Option<usize>)| like.is_none_or(|i| summed.contains(k) || views[i].batch(variant.inputs[i].len()) == batch);
         variant.likes.iter().enumerate().all(fit)
     }
 }
@@ -130,7 +128,7 @@ pub(crate) struct Function {
     pub(crate) chain: Vec<Link>,
     variants: Mutex<FxHashMap<Vec<Shape>, Arc<Variant>>>,
     /// Programs that pull cotangents back, by the inputs they are about.
-    pub(crate) pull_backs: Mutex<Vec<(u64, Arc<Function>)>>,
+    pub(crate) pull_backs: Mutex<Vec<(Places, Arc<Function>)>>,
 }
 
 impl Function {
@@ -199,8 +197,7 @@ impl Function {
         }
         let lanes = batch.iter().product::<i64>() as usize;
         let single = |i: &usize| views[*i].batch(variant.inputs[*i].len()).iter().all(|&n| n == 1);
-        let summed = variant.likes.iter().take(MOST_SHARED).enumerate().filter(|(_, like)| like.as_ref().is_some_and(single));
-        let summed = summed.fold(0u128, |all, (k, _)| all | 1 << k);
+        let summed = variant.likes.iter().enumerate().filter(|(_, like)| like.as_ref().is_some_and(single)).map(|(k, _)| k).collect();
         Ok(Plan { variant, batch, lanes, summed })
     }
 
@@ -226,12 +223,12 @@ impl Function {
     /// Views must be valid for reads of `T` and outputs for writes, no output may overlap another or an input.
     pub(crate) unsafe fn run<T: Number>(&self, py: Python<'_>, plan: &Plan, views: &[View<'_>], outputs: &[*mut T], how: How) -> PyResult<()> {
         let Plan { variant, batch, lanes, summed } = plan;
+        let (lanes, none) = (*lanes, Places::default());
         // The sum of one lane is the lane.
-        let (lanes, summed) = (*lanes, if *lanes == 1 { 0 } else { *summed });
-        let is_summed = |k: usize| k < MOST_SHARED && summed >> k & 1 == 1;
+        let summed = if lanes == 1 { &none } else { summed };
         // SAFETY: as promised by the caller.
         let mut buffers: Vec<&mut [T]> = (outputs.iter().zip(&variant.results).enumerate())
-            .map(|(k, (&p, &len))| match if is_summed(k) { len } else { lanes * len } {
+            .map(|(k, (&p, &len))| match if summed.contains(k) { len } else { lanes * len } {
                 // An empty tensor may have no memory at all.
                 0 => &mut [][..],
                 n => unsafe { std::slice::from_raw_parts_mut(p, n) },
@@ -243,11 +240,11 @@ impl Function {
         }
         let mut gathered: Vec<Vec<T>> = Vec::new();
         let mut found = Vec::with_capacity(views.len());
-        let mut shared = 0u128;
+        let mut shared = Places::default();
         for (k, (view, axes)) in views.iter().zip(&variant.inputs).enumerate() {
             let two = strides(view, axes.len(), batch);
-            if k < MOST_SHARED && lanes > 1 && matches!(two, Some((0, _))) {
-                shared |= 1 << k;
+            if lanes > 1 && matches!(two, Some((0, _))) {
+                shared.insert(k);
             }
             if two.is_none() {
                 // SAFETY: as promised by the caller.
@@ -297,15 +294,14 @@ impl Function {
 
 impl Variant {
     /// The engine for a set of shared inputs and of summed results; made once.
-    fn slot(&self, shared: u128, summed: u128) -> Arc<Slot> {
+    fn slot(&self, shared: Places, summed: &Places) -> Arc<Slot> {
         let mut engines = lock(&self.engines);
-        if let Some((_, slot)) = engines.iter().find(|e| e.0 == (shared, summed)) {
+        if let Some((.., slot)) = engines.iter().find(|e| e.0 == shared && e.1 == *summed) {
             return slot.clone();
         }
-        let marks = |bits: u128, count: usize| -> Vec<bool> { (0..count).map(|k| k < MOST_SHARED && bits >> k & 1 == 1).collect() };
-        let engine = Engine::reduced(&self.derived.graph, &marks(shared, self.inputs.len()), &marks(summed, self.results.len()));
+        let engine = Engine::reduced(&self.derived.graph, &shared.marks(self.inputs.len()), &summed.marks(self.results.len()));
         let slot = Arc::new(Slot { engine, f32: Mutex::default(), f64: Mutex::default() });
-        engines.push(((shared, summed), slot.clone()));
+        engines.push((shared, summed.clone(), slot.clone()));
         slot
     }
 }

@@ -16,6 +16,7 @@ mod function;
 mod json;
 mod look;
 mod operations;
+mod places;
 mod python;
 mod quick;
 mod splice;
@@ -31,6 +32,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<python::PyCore>()?;
     m.add_class::<python::PyFunction>()?;
     m.add_class::<caller::Caller>()?;
+    m.add_class::<places::PyPlaces>()?;
     m.add_class::<autograd::Taped>()?;
     m.add_function(wrap_pyfunction!(operations::operations, m)?)?;
     m.add_function(wrap_pyfunction!(dlpack::use_exchange, m)?)?;

@@ -6,6 +6,7 @@ use crate::core::{Core, Named};
 use crate::derive::Step;
 use crate::errors::{compile_error, findings};
 use crate::function::{Function, How, Variant};
+use crate::places::{Places, PyPlaces};
 use crate::surroundings::Surroundings;
 use crate::tensors::Reading;
 use crate::{arrays, json, quick};
@@ -214,18 +215,17 @@ impl PyFunction {
         if double { arrays::call::<f64>(py, &self.0, &inputs, out, how) } else { arrays::call::<f32>(py, &self.0, &inputs, out, how) }
     }
 
-    /// Calls on PyTorch tensors on the CPU, in the order of the inputs; those in the bits `follow` may be of another type than the others.
-    /// None for anything else.
-    #[pyo3(signature = (inputs, threads, trap, follow=0))]
-    fn torch<'py>(&self, py: Python<'py>, inputs: &Bound<'py, PyTuple>, threads: usize, trap: bool, follow: u64) -> PyResult<Option<Py<PyAny>>> {
-        let found = on_tuple(py, &self.0, inputs, Reading { follow, fitting: false, known: 0 }, How { threads, trap })?;
+    /// Calls on PyTorch tensors of one type on the CPU, in the order of the inputs. None for anything else.
+    fn torch<'py>(&self, py: Python<'py>, inputs: &Bound<'py, PyTuple>, threads: usize, trap: bool) -> PyResult<Option<Py<PyAny>>> {
+        let found = on_tuple(py, &self.0, inputs, Reading { follow: &Places::default(), fitting: false, known: 0 }, How { threads, trap })?;
         found.map(|results| packed(py, results)).transpose()
     }
 
-    /// As `torch`, remembered by autograd where gradients are asked for. None when a tracer, a mode or a transform looks on, too.
-    fn plain<'py>(&self, py: Python<'py>, compiled: &Bound<'py, PyAny>, inputs: &Bound<'py, PyTuple>, follow: u64) -> PyResult<Option<Py<PyAny>>> {
+    /// As `torch`, but inputs in `follow` may be of another type than the others; remembered by autograd where gradients are asked for. None
+    /// when a tracer, a mode or a transform looks on, too.
+    fn plain<'py>(&self, py: Python<'py>, compiled: &Bound<'py, PyAny>, inputs: &Bound<'py, PyTuple>, follow: &PyPlaces) -> PyResult<Option<Py<PyAny>>> {
         match Surroundings::get() {
-            Some(now) if !now.watched(py)? => remembered(py, now, &self.0, compiled, inputs, follow),
+            Some(now) if !now.watched(py)? => remembered(py, now, &self.0, compiled, inputs, &follow.0),
             _ => Ok(None),
         }
     }

@@ -4,15 +4,14 @@
 
 use crate::arrays::on_views;
 use crate::function::{Function, How, Number};
+use crate::tensors::FEW;
 use crate::views::View;
 use numpy::npyffi::{NPY_ARRAY_ALIGNED, PyArray_CheckExact, PyArrayObject};
 use numpy::{Element, PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyInt, PyString, PyTuple};
-
-/// The most inputs.
-const MOST: usize = 16;
+use smallvec::SmallVec;
 
 /// Sizes, or strides counted in bytes or numbers.
 type Axes = [i64; AXES];
@@ -36,18 +35,19 @@ pub(crate) fn call<'py>(
     out: Option<&Bound<'py, PyAny>>,
     how: How,
 ) -> PyResult<Option<Vec<Py<PyAny>>>> {
-    let (py, n) = (args.py(), names.len());
-    if n == 0 || n > MOST || !(args.is_empty() || kwargs.is_empty()) {
+    let py = args.py();
+    if names.is_empty() || !(args.is_empty() || kwargs.is_empty()) {
         return Ok(None);
     }
-    let mut given = [Given::Number(0.0); MOST];
-    let mut is_param = [false; MOST];
+    let (single, double) = (numpy::dtype::<f32>(py), numpy::dtype::<f64>(py));
+    let mut given: SmallVec<[Given; FEW]> = SmallVec::with_capacity(names.len());
+    // The type of the arrays decides; parameters and numbers follow.
+    let mut kind: Option<*mut ffi::PyObject> = None;
     let mut taken = 0;
-    for (k, name) in names.iter().enumerate() {
+    for name in names {
         // SAFETY: names and dicts are live; a borrowed reference comes back, which the dict or tuple keeps alive, or null.
         let (value, named) =
             unsafe { (ffi::PyDict_GetItemWithError(params.as_ptr(), name.as_ptr()), ffi::PyDict_GetItemWithError(kwargs.as_ptr(), name.as_ptr())) };
-        is_param[k] = !value.is_null();
         let object = if !named.is_null() {
             taken += 1;
             named
@@ -60,19 +60,8 @@ pub(crate) fn call<'py>(
         } else {
             return Ok(None);
         };
-        match plain(py, object) {
-            Some(found) => given[k] = found,
-            None => return Ok(None),
-        }
-    }
-    if taken != args.len() + kwargs.len() {
-        return Ok(None);
-    }
-    let (single, double) = (numpy::dtype::<f32>(py), numpy::dtype::<f64>(py));
-    // The type of the arrays decides; parameters and numbers follow.
-    let mut kind: Option<*mut ffi::PyObject> = None;
-    for k in 0..n {
-        if let (Given::Array(a), false) = (given[k], is_param[k]) {
+        let Some(found) = plain(py, object) else { return Ok(None) };
+        if let (Given::Array(a), true) = (found, value.is_null()) {
             // SAFETY: an array.
             let descr = unsafe { (*a).fields.descr }.cast();
             if kind.is_some_and(|d| d != descr) {
@@ -80,16 +69,19 @@ pub(crate) fn call<'py>(
             }
             kind = Some(descr);
         }
+        given.push(found);
     }
-    let given = &given[..n];
+    if taken != args.len() + kwargs.len() {
+        return Ok(None);
+    }
     let out = match out.map(buffers) {
         Some(None) => return Ok(None),
         found => found.flatten(),
     };
     match kind {
-        Some(d) if d == single.as_ptr() => typed::<f32>(py, function, given, &single, &double, out, how),
+        Some(d) if d == single.as_ptr() => typed::<f32>(py, function, &given, &single, &double, out, how),
         Some(d) if d != double.as_ptr() => Ok(None),
-        _ => typed::<f64>(py, function, given, &double, &double, out, how),
+        _ => typed::<f64>(py, function, &given, &double, &double, out, how),
     }
 }
 
@@ -130,6 +122,21 @@ fn extent(data: *const u8, axes: impl Iterator<Item = (i64, i64)>, width: i64) -
     })
 }
 
+/// An argument as it is read: a number of our own where there is no memory of the caller's.
+struct Read<T> {
+    number: T,
+    data: *const u8,
+    rank: usize,
+    sizes: Axes,
+    strides: Axes,
+}
+
+impl<T: Number> Read<T> {
+    fn number(x: f64) -> Read<T> {
+        Read { number: T::from_f64(x), data: std::ptr::null(), rank: 0, sizes: [0; AXES], strides: [0; AXES] }
+    }
+}
+
 /// Runs in one type; arrays of another are parameters, which follow if they are numbers.
 fn typed<T: Number + Element>(
     py: Python<'_>,
@@ -140,15 +147,11 @@ fn typed<T: Number + Element>(
     out: Option<Vec<Bound<'_, PyUntypedArray>>>,
     how: How,
 ) -> PyResult<Option<Vec<Py<PyAny>>>> {
-    let mut numbers = [T::ZERO; MOST];
-    let mut sizes: [Axes; MOST] = [[0; AXES]; MOST];
-    let mut strides: [Axes; MOST] = [[0; AXES]; MOST];
-    let mut data = [std::ptr::null::<u8>(); MOST];
-    let mut ranks = [0; MOST];
     let width = size_of::<T>() as i64;
-    for (k, one) in given.iter().enumerate() {
+    let mut read: SmallVec<[Read<T>; FEW]> = SmallVec::with_capacity(given.len());
+    for one in given {
         match *one {
-            Given::Number(x) => numbers[k] = T::from_f64(x),
+            Given::Number(x) => read.push(Read::number(x)),
             Given::Array(a) => {
                 // SAFETY: an aligned array, alive during the call; it has as many sizes and strides as axes.
                 let array = unsafe { &(*a).fields };
@@ -158,28 +161,27 @@ fn typed<T: Number + Element>(
                         return Ok(None);
                     }
                     // SAFETY: an aligned array of one f64.
-                    numbers[k] = T::from_f64(unsafe { *array.data.cast::<f64>() });
+                    read.push(Read::number(unsafe { *array.data.cast::<f64>() }));
                     continue;
                 }
+                let mut found = Read { rank, data: array.data.cast_const().cast(), ..Read::number(0.0) };
                 for d in 0..rank {
                     // SAFETY: as above.
                     let (size, stride) = unsafe { (*array.dimensions.add(d) as i64, *array.strides.add(d) as i64) };
                     if stride % width != 0 {
                         return Ok(None);
                     }
-                    (sizes[k][d], strides[k][d]) = (size, stride / width);
+                    (found.sizes[d], found.strides[d]) = (size, stride / width);
                 }
-                data[k] = array.data.cast_const().cast();
-                ranks[k] = rank;
+                read.push(found);
             }
         }
     }
-    let mut views = [View { data: std::ptr::null(), shape: &[], strides: &[] }; MOST];
-    for k in 0..given.len() {
-        let data = if data[k].is_null() { (&raw const numbers[k]).cast() } else { data[k] };
-        views[k] = View { data, shape: &sizes[k][..ranks[k]], strides: &strides[k][..ranks[k]] };
-    }
-    let views = &views[..given.len()];
+    let views = read.iter().map(|r| {
+        let data = if r.data.is_null() { (&raw const r.number).cast() } else { r.data };
+        View { data, shape: &r.sizes[..r.rank], strides: &r.strides[..r.rank] }
+    });
+    let views: &[View<'_>] = &views.collect::<SmallVec<[_; FEW]>>();
     if let Some(out) = &out {
         let reads = views.iter().map(|v| extent(v.data, v.shape.iter().zip(v.strides).map(|(&n, &s)| (n, s * width)), width));
         let writes = out.iter().map(|b| {

@@ -4,18 +4,20 @@
 
 use crate::dlpack::{DataType, DlTensor, Fresh, Torch, peek, view};
 use crate::function::{Function, How, Number};
+use crate::places::Places;
 use crate::views::{View, gather};
 use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
+use smallvec::SmallVec;
 
-/// The most inputs of the quick path.
-pub(crate) const MOST_INPUTS: usize = 16;
+/// Inputs for which a call needs no memory.
+pub(crate) const FEW: usize = 16;
 
 /// How tensors are to be read.
 #[derive(Clone, Copy)]
-pub(crate) struct Reading {
-    /// Inputs that follow the others in their type, as bits.
-    pub(crate) follow: u64,
+pub(crate) struct Reading<'a> {
+    /// Inputs that follow the others in their type.
+    pub(crate) follow: &'a Places,
     /// Every cotangent must have the shape of its input without a sum over some axes.
     pub(crate) fitting: bool,
     /// So many of the first tensors have been read before.
@@ -30,24 +32,21 @@ const MOST_CONVERTED: i64 = 4096;
 ///
 /// # Safety
 /// The inputs must be live Python objects, held by the caller.
-pub(crate) unsafe fn call(py: Python<'_>, function: &Function, inputs: &[*mut PyObject], reading: Reading, how: How) -> PyResult<Option<Vec<Py<PyAny>>>> {
+pub(crate) unsafe fn call(py: Python<'_>, function: &Function, inputs: &[*mut PyObject], reading: Reading<'_>, how: How) -> PyResult<Option<Vec<Py<PyAny>>>> {
     let Some(torch) = Torch::get() else { return Ok(None) };
-    let count = inputs.len();
-    if count == 0 || count > MOST_INPUTS {
+    if inputs.is_empty() {
         return Ok(None);
     }
-    let mut tensors = [const { std::mem::MaybeUninit::<DlTensor>::uninit() }; MOST_INPUTS];
-    for (k, (slot, &object)) in tensors.iter_mut().zip(inputs).enumerate() {
+    let mut tensors: SmallVec<[DlTensor; FEW]> = SmallVec::with_capacity(inputs.len());
+    for (k, &object) in inputs.iter().enumerate() {
         // SAFETY: as promised by the caller.
         match unsafe { peek(torch, object, k < reading.known) } {
-            Some(t) => slot.write(t),
+            Some(t) => tensors.push(t),
             None => return Ok(None),
-        };
+        }
     }
-    // SAFETY: the first `count` have just been written.
-    let tensors = unsafe { std::slice::from_raw_parts(tensors.as_ptr().cast::<DlTensor>(), count) };
-    let follows = |k: usize| reading.follow >> k & 1 == 1;
-    let first = (0..count).find(|&k| !follows(k)).unwrap_or(0);
+    let follows = |k: usize| reading.follow.contains(k);
+    let first = (0..tensors.len()).find(|&k| !follows(k)).unwrap_or(0);
     let dtype = tensors[first].dtype;
     let mut converted = false;
     for (k, t) in tensors.iter().enumerate().filter(|(_, t)| t.dtype != dtype) {
@@ -57,14 +56,12 @@ pub(crate) unsafe fn call(py: Python<'_>, function: &Function, inputs: &[*mut Py
         }
         converted = true;
     }
-    let mut views = [View { data: std::ptr::null(), shape: &[], strides: &[] }; MOST_INPUTS];
-    views.iter_mut().zip(tensors).for_each(|(v, t)| *v = view(t));
-    let views = &views[..count];
+    let views: SmallVec<[View<'_>; FEW]> = tensors.iter().map(view).collect();
     match (dtype.bits, converted) {
-        (32, false) => run::<f32>(py, torch, function, views, dtype, reading.fitting, how),
-        (64, false) => run::<f64>(py, torch, function, views, dtype, reading.fitting, how),
-        (32, true) => following::<f64, f32>(py, torch, function, (views, tensors), dtype, reading.fitting, how),
-        (64, true) => following::<f32, f64>(py, torch, function, (views, tensors), dtype, reading.fitting, how),
+        (32, false) => run::<f32>(py, torch, function, &views, dtype, reading.fitting, how),
+        (64, false) => run::<f64>(py, torch, function, &views, dtype, reading.fitting, how),
+        (32, true) => following::<f64, f32>(py, torch, function, (&views, &tensors), dtype, reading.fitting, how),
+        (64, true) => following::<f32, f64>(py, torch, function, (&views, &tensors), dtype, reading.fitting, how),
         _ => Ok(None),
     }
 }
@@ -94,14 +91,11 @@ fn following<S: Number, T: Number>(
         Converted { numbers, strides }
     };
     let made: Vec<Option<Converted<T>>> = tensors.iter().map(|t| (t.dtype != dtype).then(|| convert(t))).collect();
-    let mut now = [View { data: std::ptr::null(), shape: &[], strides: &[] }; MOST_INPUTS];
-    for ((slot, old), new) in now.iter_mut().zip(views).zip(&made) {
-        *slot = match new {
-            Some(c) => View { data: c.numbers.as_ptr().cast(), shape: old.shape, strides: &c.strides },
-            None => *old,
-        };
-    }
-    let views = &now[..views.len()];
+    let now = views.iter().zip(&made).map(|(old, new)| match new {
+        Some(c) => View { data: c.numbers.as_ptr().cast(), shape: old.shape, strides: &c.strides },
+        None => *old,
+    });
+    let views: &[View<'_>] = &now.collect::<SmallVec<[_; FEW]>>();
     let plan = function.plan(py, views)?;
     if fitting && !plan.fits(views) {
         return Ok(None);

@@ -74,7 +74,7 @@ class CompiledModule(nn.Module):
         self._open = tuple(n for n in compiled.names if n not in self._fields)
         # Where the values of a call go: positions of the open inputs, and of the module's own tensors.
         # The module's own tensors follow the inputs in their type, unless there are no inputs.
-        self._follow = sum(1 << k for k, n in enumerate(compiled.names[:64]) if n in self._fields) if self._open else 0
+        self._follow = _native.Places([k for k, n in enumerate(compiled.names) if n in self._fields] if self._open else [])
         self._own = tuple((k, self._fields[n]) for k, n in enumerate(compiled.names) if n in self._fields)
         self._caller = _native.Caller(self._function, compiled, self._follow, self._open, self._own, self.backend == "torch")
 
@@ -273,7 +273,7 @@ class CompiledModule(nn.Module):
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
-        for made in ("_compiled", "_function", "_caller"):
+        for made in ("_compiled", "_function", "_follow", "_caller"):
             state.pop(made, None)
         return state
 

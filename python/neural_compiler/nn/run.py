@@ -25,7 +25,7 @@ def run(compiled: Compiled, chain: Chain, tensors: tuple[Tensor, ...], check: bo
     results = function.torch(tensors, torch.get_num_threads(), check)
     if results is not None:
         return results
-    # Tensors the quick exchange does not take: hidden batches, many inputs, lazily negated ones, an older PyTorch.
+    # Tensors the quick exchange does not take: hidden batches, lazily negated ones, an older PyTorch.
     if any(map(_is_hidden, tensors)):
         return _over_hidden(compiled, chain, tensors)
     double = tensors[0].dtype == torch.float64 if tensors else torch.get_default_dtype() == torch.float64

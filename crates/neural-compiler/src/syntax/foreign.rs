@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_square_is_not_taken_for_a_root() {
-        let error = compile("(sqr x)", &Options::default()).err().expect("no such function").to_string();
+        let error = compile("(sqr x)", &Options::default()).expect_err("no such function").to_string();
         assert!(error.contains("(square x)") && !error.contains("sqrt"), "{error}");
     }
 }

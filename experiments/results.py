@@ -23,7 +23,7 @@ A cell reads `ours / paper`; ours is the median over seeds, with [least … grea
 the paper's text, rows R those of its released code; rows marked *ours* go beyond the paper. Compiled means torch operations made by the
 compiler (`backend="torch"`) unless it says native. A row's seeds are in its last column: **rows with one seed are one draw of the noise
 and of the random start, not a distribution.** The commit is the one that made the tables; runs of earlier commits with the same settings
-are kept by `--resume`.
+are kept by `--resume`. In figures a dot is the median over seeds, the line through it reaches from the least to the greatest.
 """
 
 

@@ -10,6 +10,7 @@ __all__ = [
     "Caller",
     "Core",
     "Function",
+    "Places",
     "Taped",
     "__version__",
     "all_between",

@@ -2,6 +2,8 @@
 //! f32 and f64; and the time from source text to callable code.
 //! `cargo bench -p neural-compiler --bench jit`
 
+mod programs;
+
 use divan::counter::ItemsCount;
 use neural_compiler::exec::jit::{Jit, Memory};
 use neural_compiler::exec::lanes::{BatchOptions, Column, Engine, Workspace};
@@ -9,6 +11,7 @@ use neural_compiler::graph::Graph;
 use neural_compiler::ops::real::{Dtype, Real};
 use neural_compiler::{Limits, Options, compile, diff};
 use neural_compiler_math::Level;
+use programs::{PAPER, tree};
 
 fn main() {
     divan::main();
@@ -16,33 +19,23 @@ fn main() {
 
 const LANES: usize = 10_000;
 
-/// The paper's nine, then programs with functions and with a loop.
-const PROGRAMS: &[(&str, &str)] = &[
-    ("add", "(+ x y)"),
-    ("square_plus", "(+ (* x x) y)"),
-    ("four_ops", "(+ (* a b) (- c d))"),
-    ("abs", "(if (> x 0) x (- 0 x))"),
-    ("clamp", "(if (< x 0) 0 (if (> x 10) 10 x))"),
-    ("quadratic", "(+ (+ (* a (* x x)) (* b x)) c)"),
-    ("discriminant", "(let ((d (- (* b b) (* 4 (* a c))))) (if (>= d 0) 1 0))"),
-    ("dist_sq", "(+ (* (- x1 x2) (- x1 x2)) (* (- y1 y2) (- y1 y2)))"),
-    ("dot4", "(+ (+ (* a1 b1) (* a2 b2)) (+ (* a3 b3) (* a4 b4)))"),
+/// Programs with functions and with a loop, after the paper's nine.
+const FURTHER: [(&str, &str); 3] = [
     ("gaussian", "(exp (/ (- 0 (pow theta 2)) (* 2 (pow sigma 2))))"),
     ("pendulum", "(+ (* (- 0 g) (sin theta)) (* (- 0 b) omega))"),
     ("newton20", "(loop ((i 0) (y 1)) (if (= i 20) y (recur (+ i 1) (* 0.5 (+ y (/ x y))))))"),
 ];
 
-fn names() -> impl Iterator<Item = &'static str> {
-    PROGRAMS.iter().map(|p| p.0)
+fn all() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+    PAPER.iter().chain(&FURTHER)
 }
 
-/// `leaves` products of two inputs each, summed pairwise.
-fn tree(leaves: usize) -> String {
-    let mut level: Vec<String> = (0..leaves).map(|i| format!("(* a{i} b{i})")).collect();
-    while level.len() > 1 {
-        level = level.chunks(2).map(|c| if let [x, y] = c { format!("(+ {x} {y})") } else { c[0].clone() }).collect();
-    }
-    level.remove(0)
+fn names() -> impl Iterator<Item = &'static str> {
+    all().map(|p| p.0)
+}
+
+fn source_of(name: &str) -> &'static str {
+    all().find(|p| p.0 == name).expect("listed").1
 }
 
 fn compiled(source: &str) -> Graph {
@@ -50,7 +43,7 @@ fn compiled(source: &str) -> Graph {
 }
 
 fn graph(name: &str, gradient: bool) -> Graph {
-    let graph = compiled(PROGRAMS.iter().find(|p| p.0 == name).expect("listed").1);
+    let graph = compiled(source_of(name));
     if gradient { diff::gradient(&graph, &(0..graph.inputs.len()).collect::<Vec<_>>()).expect("a scalar") } else { graph }
 }
 
@@ -198,7 +191,7 @@ fn newton20_f32_by_hand(bencher: divan::Bencher) {
 /// Source text to callable machine code.
 #[divan::bench(args = names())]
 fn text_to_code(bencher: divan::Bencher, name: &str) {
-    let source = PROGRAMS.iter().find(|p| p.0 == name).expect("listed").1;
+    let source = source_of(name);
     bencher.bench(|| code(source));
 }
 

@@ -15,7 +15,7 @@ Size: TypeAlias = "int | Sequence[int] | None"
 Inputs: TypeAlias = "Iterable[str] | Mapping[str, Size]"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Input:
     """An input of a program."""
 
@@ -59,17 +59,12 @@ def described_inputs(inputs: Inputs | None) -> list[tuple[str, list[int] | None]
 
 def read_inputs(core: _native.Core) -> tuple[Input, ...]:
     """The inputs of a compiled program, in order."""
-    known = {"name", "rank", "shape", "kind"}
-    return tuple(
-        Input(
-            name=i["name"],
-            rank=i["rank"],
-            shape=None if i["shape"] is None else tuple(i["shape"]),
-            kind=i["kind"],
-            info={k: v for k, v in i.items() if k not in known},
-        )
-        for i in core.inputs
-    )
+    return tuple(map(_read, core.inputs))
+
+
+def _read(said: dict[str, Any]) -> Input:
+    name, rank, shape, kind = said.pop("name"), said.pop("rank"), said.pop("shape"), said.pop("kind")
+    return Input(name, rank, None if shape is None else tuple(shape), kind, said)
 
 
 def bind(names: Sequence[str], values: dict[str, Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:

@@ -4,8 +4,9 @@
 use crate::views::rank;
 use neural_compiler::diagnostic::did_you_mean;
 use neural_compiler::source::Span;
-use neural_compiler::syntax::ast::InputKind;
+use neural_compiler::syntax::ast::{Input, InputKind};
 use neural_compiler::{Diagnostic, Diagnostics, InputShape, Limits, Options, Program, Shape, compile};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A program of the user.
 pub(crate) struct Core {
@@ -24,15 +25,16 @@ impl Core {
             (Ok(open), _) => open,
             // A text whose shapes only the caller's fit: `(ref a 0)` of what is not known to be a matrix counts as a number.
             (Err(_), Some(listed)) => {
-                let extra = params.iter().filter(|p| !listed.iter().any(|l| l.0 == p.0));
+                let known: FxHashSet<&str> = listed.iter().map(|l| l.0.as_str()).collect();
+                let extra = params.iter().filter(|p| !known.contains(p.0.as_str()));
                 compile(source, &Options { inputs: Some(listed.iter().chain(extra).cloned().collect()), limits })?
             }
             (Err(e), None) => return Err(e),
         };
         let told = inputs.is_some() || params.iter().any(|p| !matches!(p.1, None | Some(Shape::Scalar)));
+        let names: FxHashSet<&str> = open.inputs().iter().map(|i| i.name.as_str()).collect();
         for (name, _) in &params {
-            if !open.inputs().iter().any(|i| i.name == *name) {
-                let names: Vec<&str> = open.inputs().iter().map(|i| i.name.as_str()).collect();
+            if !names.contains(name.as_str()) {
                 let message = format!("the program has no name `{name}` to make a parameter of");
                 return Err(Diagnostic::error("unknown-input", Span::default(), message).maybe_help(did_you_mean(name, names)).into());
             }
@@ -49,7 +51,11 @@ impl Core {
 
     /// Compiles with the inputs the caller names, their shapes, and nothing else free.
     fn closed(source: &str, open: &Program, inputs: Option<Vec<Named>>, params: Vec<Named>, limits: Limits) -> Result<Program, Diagnostics> {
-        let is_param = |name: &str| params.iter().any(|p| p.0 == name);
+        let named: FxHashSet<&str> = params.iter().map(|p| p.0.as_str()).collect();
+        let is_param = |name: &str| named.contains(name);
+        // What only the caller names has no place in the text.
+        let declared = |i: &&Input| i.kind != InputKind::Free && i.span != Span::default();
+        let declared: FxHashSet<&str> = open.inputs().iter().filter(declared).map(|i| i.name.as_str()).collect();
         let free = || open.inputs().iter().filter(|i| i.kind == InputKind::Free && !is_param(&i.name)).map(|i| (i.name.clone(), None)).collect();
         let mut list: Vec<Named> = inputs.unwrap_or_else(free);
         list.retain(|l| !is_param(&l.0));
@@ -57,16 +63,17 @@ impl Core {
         let mut allowed: Vec<Named> = Vec::new();
         let mut repeated: Vec<(String, Shape)> = Vec::new();
         for (name, shape) in list {
-            // What only the caller names has no place in the text.
-            match open.inputs().iter().find(|i| i.name == name && i.kind != InputKind::Free && i.span != Span::default()) {
-                Some(_) => repeated.extend(shape.map(|s| (name, s))),
-                None => allowed.push((name, shape)),
+            if declared.contains(name.as_str()) {
+                repeated.extend(shape.map(|s| (name, s)));
+            } else {
+                allowed.push((name, shape));
             }
         }
         let program = compile(source, &Options { inputs: Some(allowed), limits })?;
+        let places: FxHashMap<&str, usize> = program.inputs().iter().enumerate().map(|(k, i)| (i.name.as_str(), k)).collect();
         for (name, told) in repeated {
             // The text declares it: the caller may repeat that, not contradict it.
-            let found = program.inputs().iter().zip(program.input_shapes()).find(|(i, _)| i.name == name);
+            let found = places.get(name.as_str()).map(|&k| (&program.inputs()[k], &program.input_shapes()[k]));
             if let Some((declared, InputShape::Known(said))) = found
                 && *said != told
             {

@@ -50,7 +50,8 @@ def compile_scheme(source: str, inputs: Inputs | None = None, params: Params | N
         if given.min is not None or given.max is not None:
             bounds[name] = (given.min, given.max)
     core = _native.Core(source, told, [(n, list(v.shape)) for n, v in values.items()])
-    for i in read_inputs(core):
+    read = read_inputs(core)
+    for i in read:
         if i.kind in ("param", "weight") and i.name not in values:
             values[i.name] = _declared(i)
             if i.info.get("min") is not None or i.info.get("max") is not None:
@@ -59,7 +60,9 @@ def compile_scheme(source: str, inputs: Inputs | None = None, params: Params | N
         value = values[name].detach()
         if (low is not None and bool((value < low).any())) or (high is not None and bool((value > high).any())):
             raise ValueError(f"the parameter `{name}` starts outside its bounds, {low} to {high}")
-    return CompiledModule(source, told, values, bounds, (), backend)
+    # Declarations with axes are told to the compiler, too, so that it may see more than it did above.
+    same = all(values[n].dim() == 0 for n in values.keys() - (params or {}).keys())
+    return CompiledModule(source, told, values, bounds, (), backend, (core, read) if same else None)
 
 
 def _parameter(name: str, value: Any) -> nn.Parameter:

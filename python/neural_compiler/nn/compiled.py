@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import zip_longest
 from typing import Any, TypeAlias
 
@@ -20,6 +19,8 @@ Chain: TypeAlias = "tuple[Link, ...]"
 Steps: TypeAlias = "tuple[tuple[str, tuple[int, ...]], ...]"
 Shapes: TypeAlias = "tuple[tuple[int, ...], ...]"
 """Sizes of the inputs' own axes, behind those of the batch."""
+Ready: TypeAlias = "tuple[_native.Core, tuple[Input, ...]]"
+"""A text that is compiled, and its inputs."""
 
 _exchange = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)
 if _exchange is not None:
@@ -34,13 +35,12 @@ def describe(source: str, inputs: Any, params: Sequence[tuple[str, list[int]]], 
 class Compiled:
     """A program after the derivations the user asked for."""
 
-    def __init__(self, spec: str, core: _native.Core, steps: Steps, on_torch: bool) -> None:
+    def __init__(self, spec: str, ready: Ready, steps: Steps, on_torch: bool) -> None:
         self.spec = spec
-        self.core = core
+        self.core, self.inputs = ready
         self.steps = steps
         self.on_torch = on_torch
         """Whether it runs as torch operations on the CPU too."""
-        self.inputs: tuple[Input, ...] = read_inputs(core)
         self.names = tuple(i.name for i in self.inputs)
         self._functions: dict[Chain, _native.Function] = {}
         self._lowered: dict[tuple[Chain, Shapes], Lowered] = {}
@@ -110,10 +110,24 @@ class Lowered:
         """Whether Python looks at numbers at all: an index may be out of range."""
 
 
-@lru_cache(maxsize=4096)
-def find(spec: str) -> Compiled:
-    """The program a description stands for; compiled once per process."""
+_MOST = 4096
+_found: dict[str, Compiled] = {}
+"""The programs asked for last, the latest at the end."""
+
+
+def find(spec: str, ready: Ready | None = None) -> Compiled:
+    """The program a description stands for; compiled once per process, unless it is ready already."""
+    found = _found.pop(spec, None) or _made(spec, ready)
+    _found[spec] = found
+    if len(_found) > _MOST:
+        _found.pop(next(iter(_found)), None)
+    return found
+
+
+def _made(spec: str, ready: Ready | None) -> Compiled:
     told = json.loads(spec)
-    inputs = None if told["inputs"] is None else [(name, sizes) for name, sizes in told["inputs"]]
-    core = _native.Core(told["source"], inputs, [(name, sizes) for name, sizes in told["params"]])
-    return Compiled(spec, core, tuple((what, tuple(wrt)) for what, wrt in told["steps"]), told["torch"])
+    if ready is None:
+        inputs = None if told["inputs"] is None else [(name, sizes) for name, sizes in told["inputs"]]
+        core = _native.Core(told["source"], inputs, [(name, sizes) for name, sizes in told["params"]])
+        ready = core, read_inputs(core)
+    return Compiled(spec, ready, tuple((what, tuple(wrt)) for what, wrt in told["steps"]), told["torch"])

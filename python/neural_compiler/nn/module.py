@@ -13,7 +13,7 @@ from torch.autograd import forward_ad
 from .. import _native
 from ..errors import Diagnostic, _diagnostic
 from ..signature import Input, Size, bind, positions, sizes
-from .compiled import Compiled, Shapes, Steps, describe, find
+from .compiled import Compiled, Ready, Shapes, Steps, describe, find
 from .function import apply
 from .run import call, run
 from .tensors import _FLOATS, as_tensor, common_device, common_type
@@ -42,6 +42,7 @@ class CompiledModule(nn.Module):
         bounds: Mapping[str, tuple[float | None, float | None]],
         steps: Steps = (),
         backend: str = "auto",
+        ready: Ready | None = None,
     ) -> None:
         super().__init__()
         if backend not in BACKENDS:
@@ -61,14 +62,14 @@ class CompiledModule(nn.Module):
                 self.register_parameter(field, value)
             else:
                 self.register_buffer(field, value)
-        self._link(describe(source, self._told, self._shapes(), steps, backend))
+        self._link(describe(source, self._told, self._shapes(), steps, backend), ready)
 
     def _shapes(self) -> list[tuple[str, list[int]]]:
         return [(n, list(getattr(self, field).shape)) for n, field in self._fields.items()]
 
-    def _link(self, spec: str) -> None:
+    def _link(self, spec: str, ready: Ready | None = None) -> None:
         self._spec = spec
-        compiled = self._compiled = find(spec)
+        compiled = self._compiled = find(spec, ready)
         self._function = compiled.function()
         self._names = compiled.names
         self._open = tuple(n for n in compiled.names if n not in self._fields)

@@ -12,6 +12,7 @@ use crate::syntax::ast::{Ast, Expr, ExprId, Fun, FunId, Input, InputKind, ModelK
 use crate::syntax::foreign;
 use crate::syntax::lexer::excerpt;
 use crate::syntax::reader::{Data, Datum, DatumId, Symbol};
+use rustc_hash::FxHashSet;
 
 /// What a name means where it is used.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -117,8 +118,9 @@ pub(crate) fn expand(data: &Data, inputs: Option<&[(String, Option<crate::shape:
         owners: vec![FunId(0)],
         closed: inputs.is_some(),
     };
+    let mut given = FxHashSet::default();
     for (name, shape) in inputs.unwrap_or(&[]) {
-        if x.ast.inputs.iter().any(|i| i.name == *name) {
+        if !given.insert(name) {
             return Err(Diagnostic::error("duplicate-name", Span::default(), format!("the input `{name}` is given twice")).into());
         }
         let var = x.add_input(Input { name: name.clone(), kind: InputKind::Declared, shape: *shape, span: Span::default() });

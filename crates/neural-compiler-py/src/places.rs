@@ -1,25 +1,38 @@
 //! Sets of places, of inputs or of results. In: places; out: whether one is in the set.
-//! Invariant: the last word has a bit, so that equal sets are equal words. Sets of the first 128 places need no memory of their own.
+//! Invariant: the last of the further words has a bit, so that equal sets are equal words. Sets of the first 128 places, the usual ones,
+//! are one number.
 
 use pyo3::prelude::*;
-use smallvec::SmallVec;
 
+const FIRST: usize = u128::BITS as usize;
 const BITS: usize = u64::BITS as usize;
 
 #[derive(Clone, PartialEq, Eq, Default)]
-pub(crate) struct Places(SmallVec<[u64; 2]>);
+pub(crate) struct Places {
+    first: u128,
+    further: Vec<u64>,
+}
 
 impl Places {
+    #[inline]
     pub(crate) fn insert(&mut self, place: usize) {
-        let word = place / BITS;
-        if word >= self.0.len() {
-            self.0.resize(word + 1, 0);
+        if place < FIRST {
+            self.first |= 1 << place;
+            return;
         }
-        self.0[word] |= 1 << (place % BITS);
+        let word = (place - FIRST) / BITS;
+        if word >= self.further.len() {
+            self.further.resize(word + 1, 0);
+        }
+        self.further[word] |= 1 << (place % BITS);
     }
 
+    #[inline]
     pub(crate) fn contains(&self, place: usize) -> bool {
-        self.0.get(place / BITS).is_some_and(|word| word >> (place % BITS) & 1 == 1)
+        match place.checked_sub(FIRST) {
+            None => self.first >> place & 1 == 1,
+            Some(rest) => self.further.get(rest / BITS).is_some_and(|word| word >> (place % BITS) & 1 == 1),
+        }
     }
 
     /// For each of the first `count` places whether it is in the set.

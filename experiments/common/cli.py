@@ -53,7 +53,7 @@ def main(experiment: Experiment, words: list[str] | None = None) -> int:
         "mode": mode,
         "command": f"python -m experiments.{experiment.name}" + (" --quick" if args.quick else ""),
         "seconds": time.perf_counter() - begun,
-        "seeds": sorted({r["seed"] for r in found}),
+        "seeds": _seeds(planned, found),
         "not_run": _not_run(planned, found),
         "machine": machine.description(),
         **report.data(),
@@ -93,8 +93,14 @@ def _arguments(experiment: Experiment, words: list[str] | None) -> argparse.Name
 
 
 def _chosen(job: Job, args: argparse.Namespace, every: int) -> bool:
-    seed = job.seed == args.seed if args.seed is not None else job.seed < (args.seeds or every)
+    seed = job.seed is None or (job.seed == args.seed if args.seed is not None else job.seed < (args.seeds or every))
     return seed and any(fnmatch.fnmatch(job.row, pattern.strip()) for pattern in args.rows.split(";"))
+
+
+def _seeds(planned: list[Job], found: list[Record]) -> list[int]:
+    """The seeds of the rows that have such; 0 where none has."""
+    any_seed = {(j.table, j.row) for j in planned if j.seed is None}
+    return sorted({r["seed"] for r in found if (r["table"], r["row"]) not in any_seed}) or [0]
 
 
 def _not_run(planned: list[Job], found: list[Record]) -> list[str]:

@@ -26,17 +26,22 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class Job:
-    """`function(seed=seed, **arguments)` gives the record of `row` in `table`."""
+    """`function(seed=number, **arguments)` gives the record of `row` in `table`."""
 
     table: str
     row: str
     function: Callable[..., Record]
     arguments: dict[str, Any] = field(default_factory=dict)
-    seed: int = 0
+    seed: int | None = None
+    """None: what it finds is no matter of the draw, so that it belongs to a run of any seed."""
+
+    @property
+    def number(self) -> int:
+        return self.seed or 0
 
     @property
     def key(self) -> str:
-        return f"{self.table}/{self.row}/{self.seed}"
+        return f"{self.table}/{self.row}/{self.number}"
 
 
 def run(jobs: list[Job], workers: int, store: Path, resume: bool, title: str) -> None:
@@ -74,12 +79,12 @@ def _pool(workers: int) -> ProcessPoolExecutor:
 
 def _one(job: Job) -> Record:
     begun = time.perf_counter()
-    torch.manual_seed(job.seed)
-    record = _finite(job.function(seed=job.seed, **job.arguments))
+    torch.manual_seed(job.number)
+    record = _finite(job.function(seed=job.number, **job.arguments))
     return {
         "table": job.table,
         "row": job.row,
-        "seed": job.seed,
+        "seed": job.number,
         "arguments": _described(job),
         **record,
         "seconds": time.perf_counter() - begun,

@@ -189,6 +189,15 @@ def test_an_experiment_from_the_command_line(tmp_path: Path, capsys: pytest.Capt
         main(experiment("gradient_scaling"), ["--jobs", "0"])
 
 
+def test_a_single_seed_has_every_table_and_figure(tmp_path: Path) -> None:
+    """What does not depend on the seed runs with any: an experiment of seed 3 alone is whole."""
+    assert main(experiment("composition"), ["--quick", "--jobs", "1", "--silent", "--out", str(tmp_path), "--seed", "3"]) == 0
+    written = json.loads((tmp_path / "composition" / "results.json").read_text())
+    assert written["seeds"] == [3] and not written["not_run"]
+    assert written["numbers"]["worst_exact_mse"] == 0
+    assert {p.suffix for p in (tmp_path / "composition").glob("composition.*")} == {".png", ".svg"}
+
+
 def test_dots_show_the_spread_and_write_out_what_has_no_place() -> None:
     figure, axes = figures.panels(1, 1, "a figure")
     axis = axes[0, 0]

@@ -1,0 +1,54 @@
+"""docs/fits.md. In: rows; out: the page."""
+
+from __future__ import annotations
+
+from math import isinf
+from pathlib import Path
+
+from .compare import Row
+
+PAGE = Path(__file__).parents[2] / "docs" / "fits.md"
+HEAD = "| fit | law | constants (first three) | digits | of the standard errors | SciPy's time | ours | ratio |\n|---|---|---|---|---|---|---|---|"
+
+TEXT = """# Classic fits, beside SciPy
+
+`make fits` fits every model of [examples/fits](../examples/fits) with default options and writes this page. The same laws are written by
+hand in NumPy (`bench/classics`) and fitted by SciPy; sources of the data are in
+[examples/fits/README.md](../examples/fits/README.md).
+
+- *digits*: common digits of the worst constant, ours beside SciPy's minimum at tolerances of 1e-12, polished by Gauss-Newton steps with
+  differences of fourth order; *of the standard errors*: the same of the worst standard error. A table without noise has constants that
+  are exact and error bars that are rounding errors: no digits are given for these.
+- *time*: processor time of the whole fit from the declared values, one process. SciPy: `least_squares` with finite differences,
+  `solve_ivp` with LSODA at 1e-8 (DOP853 for the thousand trajectories, taken as one system), what a user would write; where it ends
+  in another minimum or none, its time still counts. Ours: `neural_compiler.fit` as it comes, search for other minima, error bars and
+  the independent check included. Times wander; ratios are of one run.
+
+{table}
+
+{agree} of {count} agree; ours is faster in {faster} of {count}.
+{wrong}"""
+
+
+def number(x: float) -> str:
+    return "all" if isinf(x) else f"{x:.1f}"
+
+
+def seconds(x: float) -> str:
+    return f"{1e3 * x:.3g} ms" if x < 1 else f"{x:.3g} s"
+
+
+def table(rows: list[Row]) -> str:
+    """As Markdown."""
+    lines = [
+        f"| {r.name} | {r.what} | {r.constants} | {number(r.digits)} | {'' if isinf(r.errors) else number(r.errors)} | {seconds(r.scipy)} | {seconds(r.ours)} | {r.scipy / r.ours:.3g} |{' ' + r.wrong if r.wrong else ''}"
+        for r in rows
+    ]
+    return "\n".join([HEAD, *lines])
+
+
+def write(rows: list[Row]) -> None:
+    """The page."""
+    wrong = "".join(f"\n- **{r.name}**: {r.wrong}" for r in rows if r.wrong)
+    agree, faster = sum(not r.wrong for r in rows), sum(r.scipy > r.ours for r in rows)
+    PAGE.write_text(TEXT.format(table=table(rows), agree=agree, count=len(rows), faster=faster, wrong=wrong))

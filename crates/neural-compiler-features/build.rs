@@ -1,0 +1,2 @@
+//! Only so that build dependencies count.
+fn main() {}

@@ -1,0 +1,12 @@
+; pressure differences over months: NIST's ENSO from its first start, a yearly cycle and two more
+(param b1 11)
+(param b2 3)
+(param b3 0.5)
+(param b4 40)
+(param b5 -0.7)
+(param b6 -1.3)
+(param b7 25)
+(param b8 -0.3)
+(param b9 1.4)
+(define (wave period a b) (+ (* a (cos (/ (* 2 pi x) period))) (* b (sin (/ (* 2 pi x) period)))))
+(+ b1 (wave 12 b2 b3) (wave b4 b5 b6) (wave b7 b8 b9))

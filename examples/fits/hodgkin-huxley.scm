@@ -1,0 +1,12 @@
+; the nerve of a squid under a constant current
+(param gNa 100 :min 0) (param gK 30 :min 0) (param gL 0.2 :min 0)
+(define I 10)
+(state V -65) (state m 0.0529) (state h 0.5961) (state n 0.3177)
+(define (vtrap x y) (if (< (abs (/ x y)) 1e-6) (* y (- 1 (/ x y 2))) (/ x (expm1 (/ x y)))))
+(define am (* 0.1 (vtrap (- (+ V 40)) 10))) (define bm (* 4 (exp (/ (- (+ V 65)) 18))))
+(define ah (* 0.07 (exp (/ (- (+ V 65)) 20)))) (define bh (/ 1 (+ 1 (exp (/ (- (+ V 35)) 10)))))
+(define an (* 0.01 (vtrap (- (+ V 55)) 10))) (define bn (* 0.125 (exp (/ (- (+ V 65)) 80))))
+(derive V (- I (* gNa m m m h (- V 50)) (* gK n n n n (+ V 77)) (* gL (+ V 54.4))))
+(derive m (- (* am (- 1 m)) (* bm m)))
+(derive h (- (* ah (- 1 h)) (* bh h)))
+(derive n (- (* an (- 1 n)) (* bn n)))

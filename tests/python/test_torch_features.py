@@ -16,6 +16,7 @@ import pytest
 import torch
 import torch.distributed as distributed
 import torch.multiprocessing as processes
+import torch_matrix
 from torch.utils.data import DataLoader, Dataset
 
 F64 = torch.float64
@@ -243,6 +244,15 @@ def test_the_table_in_the_documentation() -> None:
         "| feature | native | torch |",
         "|---|---|---|",
         *(f"| {f} | {_found[f, 'native']} | {_found[f, 'torch']} |" for f in FEATURES),
+        "",
+        "## Every derivative, every way to run",
+        "",
+        "Found by `tests/python/test_torch_matrix.py` (all of it with NEURAL_COMPILER_FULL_MATRIX=1): each cell with a straight program, one",
+        "with a branch, one with a loop as long as the numbers ask for, and one with recursion, with both backends, compared with hand-written",
+        "torch. `backward`, double backward and dual numbers (`torch.autograd.forward_ad`) go through what was compiled or traced; function",
+        "transforms are inside of what is compiled, and both inside and outside of what is traced.",
+        "",
+        *torch_matrix.table(),
     ]
     text = "\n".join(lines) + "\n"
     if os.environ.get("NEURAL_COMPILER_WRITE_DOCS"):

@@ -31,6 +31,12 @@ def _pull(chain: Chain, needs: Sequence[bool], grads: Sequence[Tensor | None]) -
     return (*chain, ("vjp", tuple(wrt), tuple(seeds))), wrt, [g for g in grads if g is not None]
 
 
+def _push(chain: Chain, tangents: Sequence[Tensor | None]) -> tuple[Chain, list[Tensor]]:
+    """The chain of the forward pass, which gives results and then their tangents, and the tangents there are."""
+    along = tuple(k for k, t in enumerate(tangents) if t is not None)
+    return (*chain, ("jvp", along, ())), [t for t in tangents if t is not None]
+
+
 class QuickRun(torch.autograd.Function):
     """For plain eager autograd on the CPU, where nothing but the engine looks on: `Function.plain` and `Caller.call` make such nodes."""
 
@@ -105,9 +111,8 @@ class Run(torch.autograd.Function):
     @staticmethod
     def jvp(ctx: Any, _: None, __: None, *tangents: Tensor | None) -> Any:
         tensors = ctx.saved_tensors
-        along = tuple(k for k, t in enumerate(tangents) if t is not None)
-        chain = (*ctx.chain, ("jvp", along, ()))
-        found = Run.apply(ctx.compiled, chain, *tensors, *(t for t in tangents if t is not None))
+        chain, along = _push(ctx.chain, tangents)
+        found = Run.apply(ctx.compiled, chain, *tensors, *along)
         half = found[len(found) // 2 :]
         return half[0] if len(half) == 1 else tuple(half)
 

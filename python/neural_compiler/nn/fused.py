@@ -12,6 +12,7 @@ from torch import Tensor
 from .compiled import describe, find
 from .function import apply
 from .module import CompiledModule
+from .run import PLAIN
 
 METHODS = ("rk4", "dopri5")
 
@@ -52,7 +53,7 @@ class FusedStep:
 
 def fused(module: CompiledModule, method: str, states: list[str], time: str | None, fixed: Mapping[str, Any], start: list[Tensor]) -> FusedStep | None:
     """The step, where it can be one operation: natively, when no tracer looks on."""
-    if method not in METHODS or module.backend == "torch" or not all(s.is_cpu and type(s) in (Tensor, torch.nn.Parameter) for s in start):
+    if method not in METHODS or module.backend == "torch" or not all(s.is_cpu and type(s) in PLAIN for s in start):
         return None
     if torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack() or torch._C._is_tracing() or len(set(states)) != len(states):
         return None

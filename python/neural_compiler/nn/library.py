@@ -1,5 +1,9 @@
 """The operation PyTorch's compilers see: `neural_compiler::run`. Its arguments are texts and tensors only, so that exported and
-compiled graphs hold everything they need."""
+compiled graphs hold everything they need.
+
+Its derivatives, backward and forward, are runs of the same operation with a longer chain, set up where PyTorch's own operations set up
+theirs: below every transform, mode and tracer. So whatever transforms PyTorch's operations transforms this one.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,11 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._functorch.utils import enable_single_level_autograd_function
+from torch.autograd.function import _SingleLevelFunction
 
 from .compiled import Chain, Compiled, find
-from .function import _fit, _pull
+from .function import _fit, _pull, _push
 from .run import fitted_behind, in_front, run
 
 
@@ -26,41 +32,66 @@ def chain_text(chain: Chain) -> str:
     return json.dumps(chain)
 
 
-@torch.library.custom_op("neural_compiler::run", mutates_args=())
-def operation(spec: str, chain: str, inputs: list[Tensor]) -> list[Tensor]:
-    """Runs the program `spec` describes, or what `chain` makes of it, on tensors of one type."""
+_library = torch.library.Library("neural_compiler", "DEF")
+_library.define("run(str spec, str chain, Tensor[] inputs) -> Tensor[]", tags=(torch.Tag.pt2_compliant_tag,))
+operation: Any = torch.ops.neural_compiler.run.default
+"""Runs the program `spec` describes, or what `chain` makes of it, on tensors of one type."""
+
+
+def _run(spec: str, chain: str, inputs: Sequence[Tensor]) -> list[Tensor]:
     found = run(find(spec), _chain(chain), tuple(inputs))
     return list(found) if isinstance(found, tuple) else [found]
 
 
-@operation.register_fake
+_library.impl("run", _run, "CompositeExplicitAutograd")
+
+
+@torch.library.register_fake("neural_compiler::run", lib=_library)
 def _(spec: str, chain: str, inputs: Sequence[Tensor]) -> list[Tensor]:
     shapes = find(spec).result_shapes(_chain(chain), inputs)
     like = inputs[0] if inputs else torch.empty((), dtype=torch.get_default_dtype())
     return [like.new_empty(shape) for shape in shapes]
 
 
-def _setup(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-    ctx.spec, ctx.chain, tensors = inputs
-    ctx.save_for_backward(*tensors)
+class _Differentiable(_SingleLevelFunction):
+    """The operation with autograd, at one level of transforms: what is below runs without."""
+
+    @staticmethod
+    def forward(ctx: Any, keys: Any, spec: str, chain: str, *tensors: Tensor) -> tuple[Tensor, ...]:
+        ctx.spec, ctx.chain = spec, chain
+        ctx.save_for_backward(*tensors)
+        ctx.save_for_forward(*tensors)
+        ctx.set_materialize_grads(False)
+        with torch._C._AutoDispatchBelowAutograd():
+            return tuple(operation.redispatch(keys & torch._C._after_autograd_keyset, spec, chain, list(tensors)))
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor | None) -> Any:
+        tensors = ctx.saved_tensors
+        chain, wrt, cotangents = _pull(_chain(ctx.chain), ctx.needs_input_grad[3:], grads)
+        results: list[Tensor | None] = [None] * (3 + len(tensors))
+        if cotangents and wrt:
+            found = operation(ctx.spec, chain_text(chain), [*tensors, *cotangents])
+            for k, g in zip(wrt, found):
+                results[3 + k] = _fit(g, tensors[k])
+        return tuple(results)
+
+    @staticmethod
+    def jvp(ctx: Any, _: None, __: None, ___: None, *tangents: Tensor | None) -> Any:
+        chain, along = _push(_chain(ctx.chain), tangents)
+        found = operation(ctx.spec, chain_text(chain), [*ctx.saved_tensors, *along])
+        return tuple(found[len(found) // 2 :])
 
 
-def _backward(ctx: Any, grads: Sequence[Tensor | None]) -> Any:
-    tensors = ctx.saved_tensors
-    # The engine asks for all or nothing of a list; which tensors need a gradient is theirs to say.
-    chain, wrt, cotangents = _pull(_chain(ctx.chain), [t.requires_grad for t in tensors], grads)
-    results: list[Tensor | None] = [None] * len(tensors)
-    if cotangents and wrt:
-        found = operation(ctx.spec, chain_text(chain), [*tensors, *cotangents])
-        for k, g in zip(wrt, found):
-            results[k] = _fit(g, tensors[k])
-    return None, None, results
+def _run_with_autograd(keys: Any, spec: str, chain: str, inputs: Sequence[Tensor]) -> list[Tensor]:
+    with enable_single_level_autograd_function():
+        return list(_Differentiable.apply(keys, spec, chain, *inputs))
 
 
-operation.register_autograd(_backward, setup_context=_setup)
+_library.impl("run", _run_with_autograd, "Autograd", with_keyset=True)
 
 
-@operation.register_vmap
+@torch.library.register_vmap("neural_compiler::run", lib=_library)
 def _(info: Any, in_dims: Any, spec: str, chain: str, inputs: Sequence[Tensor]) -> Any:
     compiled: Compiled = find(spec)
     moved, shapes = in_front(compiled, _chain(chain), inputs, in_dims[2])

@@ -15,7 +15,7 @@ from ..errors import Diagnostic, _diagnostic
 from ..signature import Input, Size, bind, positions, sizes
 from .compiled import Compiled, Ready, Shapes, Steps, describe, find
 from .function import apply
-from .run import call, run
+from .run import PLAIN, call, run
 from .tensors import _FLOATS, as_tensor, common_device, common_type
 
 _is_compiling = torch.compiler.is_compiling
@@ -113,7 +113,7 @@ class CompiledModule(nn.Module):
             if self.backend == "native":
                 raise RuntimeError(f"the native backend runs on the CPU, the inputs are on {device}; leave `backend` out or say 'torch'")
             return self._on_torch([t.to(device, dtype) for t in tensors])
-        if _is_compiling() or _dispatch_modes() or _is_tracing() or any(type(t) not in _PLAIN for t in tensors):
+        if _is_compiling() or _dispatch_modes() or _is_tracing() or any(type(t) not in PLAIN for t in tensors):
             return _as_operation(compiled, [t.to(dtype) for t in tensors])
         if _transforms() is not None or forward_ad._current_level >= 0:
             return apply(compiled, (), [t.to(dtype) for t in tensors])
@@ -302,9 +302,6 @@ class Graph:
 
     def _repr_svg_(self) -> str:
         return self._compiled.function().svg(self.shapes)
-
-
-_PLAIN = (Tensor, nn.Parameter)
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]

@@ -14,6 +14,9 @@ from torch import Tensor
 from ..errors import EvaluationError
 from .compiled import Chain, Compiled
 
+PLAIN = (Tensor, torch.nn.Parameter)
+"""Classes of tensors whose numbers lie where they seem to."""
+
 _is_hidden = torch._C._functorch.is_legacy_batchedtensor
 
 
@@ -28,6 +31,11 @@ def run(compiled: Compiled, chain: Chain, tensors: tuple[Tensor, ...], check: bo
     # Tensors the quick exchange does not take: hidden batches, lazily negated ones, an older PyTorch.
     if any(map(_is_hidden, tensors)):
         return _over_hidden(compiled, chain, tensors)
+    if any(type(t) not in PLAIN for t in tensors):
+        # What a tensor of another class holds is its own to say, once a transform has taken its own wrapping off.
+        from .library import chain_text, operation
+
+        return _plain(operation(compiled.spec, chain_text(chain), list(tensors)))
     double = tensors[0].dtype == torch.float64 if tensors else torch.get_default_dtype() == torch.float64
     arrays = [t.detach().resolve_neg().numpy() for t in tensors]
     return _plain([torch.from_numpy(a) for a in function.numpy(arrays, None, double, torch.get_num_threads(), check)])

@@ -1,0 +1,64 @@
+"""Every cell of `torch_matrix` works, or is refused as the documentation says; none is silently wrong.
+
+Cells that compile or trace take seconds: of these, each derivative in each way is tried with one program and backend in turn.
+NEURAL_COMPILER_FULL_MATRIX=1 tries them all (ten minutes or so).
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+
+import neural_compiler as nc
+import pytest
+import torch
+import torch_matrix as matrix
+
+SLOW = [w for w in matrix.WAYS if "compile" in w or "export" in w or "make_fx" in w]
+EACH = list(itertools.product(matrix.PROGRAMS, ("native", "torch")))
+
+
+def _cells() -> list[tuple[str, str, str, str]]:
+    cells = []
+    for a, way in enumerate(matrix.WAYS):
+        for b, derivative in enumerate(matrix.DERIVATIVES):
+            whole = way not in SLOW or os.environ.get("NEURAL_COMPILER_FULL_MATRIX")
+            chosen = EACH if whole else [EACH[(3 * a + b) % len(EACH)]]
+            cells += [(way, derivative, *c) for c in chosen]
+    return cells
+
+
+@pytest.mark.parametrize(("way", "derivative", "program", "backend"), _cells())
+def test_cell(way: str, derivative: str, program: str, backend: str) -> None:
+    found = matrix.verdict(way, derivative, matrix.module(program, backend), matrix.PROGRAMS[program][1])
+    refused = matrix.refused(way, derivative, program, backend)
+    if refused is None:
+        assert found == "works"
+    else:
+        assert found.startswith("refused: ") and refused in found
+
+
+@pytest.mark.parametrize("backend", ["native", "torch"])
+@pytest.mark.parametrize("program", matrix.PROGRAMS)
+def test_parameters_have_derivatives_in_one_graph(program: str, backend: str) -> None:
+    text, hand = matrix.PROGRAMS[program]
+    m = nc.compile_scheme(f"(param k 2.0) {text.replace('y', '(* 0.5 k y)')}", inputs=["x", "y"], backend=backend)
+    torch._dynamo.reset()
+
+    def of(k: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        return torch.func.functional_call(m, {"k": k}, (x, matrix.Y)).sum()
+
+    k = m.k.detach()
+    pulled = torch.compile(torch.func.grad(of), backend="aot_eager", fullgraph=True)(k, matrix.X)
+    pushed = torch.compile(lambda k, x: torch.func.jvp(lambda k: of(k, x), (k,), (torch.ones_like(k),))[1], backend="aot_eager", fullgraph=True)(k, matrix.X)
+    before = matrix.Y.clone()
+    step = 1e-6
+    try:
+        matrix.Y.copy_(before * (1 + step))
+        above = hand(matrix.X).sum()
+        matrix.Y.copy_(before * (1 - step))
+        below = hand(matrix.X).sum()
+    finally:
+        matrix.Y.copy_(before)
+    slope = (above - below) / (2 * step) * 0.5
+    assert torch.allclose(pulled, slope, rtol=1e-7) and torch.allclose(pushed, pulled, rtol=1e-12)

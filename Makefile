@@ -8,7 +8,7 @@ UV := 0.13.7
 OUT := out
 SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 
-.PHONY: help demo test rust-test python-test deps lint accuracy accuracy-quick fuzz bench-compile bench-env bench bench-quick bench-memory experiments experiments-check clean
+.PHONY: help demo test rust-test python-test deps lint accuracy accuracy-quick fuzz bench-compile bench-env bench bench-quick bench-memory fits experiments experiments-check clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -80,6 +80,10 @@ bench-quick: bench-env ## the same on one thread with fewer rounds and without t
 bench-memory: ## peak memory of `neuralc eval` for files of 10^5 to 5*10^6 rows
 	$(CARGO) build --release --locked --quiet -p neuralc
 	$(PYTHON) bench/eval_memory.py "$$($(CARGO) metadata --locked --no-deps --format-version 1 | sed -E 's/.*"target_directory":"([^"]*)".*/\1/')/release/neuralc" --json $(OUT)/bench/memory.json
+
+fits: deps ## classic fits beside SciPy (about five minutes), then docs/fits.md
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --quiet --locked --release
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m bench.classics
 
 experiments: deps ## the paper's experiments in full (under three hours on two cores), held to expected.json, then docs/results.md
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --quiet --locked --release

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-import threading
-import time
 
 import neural_compiler as nc
 import numpy as np
@@ -138,7 +136,7 @@ LONG = "(param a 1) (param b 1) (param c 1) (param d 1) (param e 1) (+ (* a (sin
 
 
 def test_progress_is_told_and_its_errors_arrive() -> None:
-    t = np.linspace(0, 50, 20000)
+    t = np.linspace(0, 50, 200)
     given = {"t": t, "y": np.sin(7.3 * t) * np.cos(0.01 * t * t)}
     told: list[tuple[int, int, float]] = []
     nc.fit(LONG, given, starts=40, progress=lambda *news: told.append(news))
@@ -152,10 +150,17 @@ def test_progress_is_told_and_its_errors_arrive() -> None:
 
 
 def test_ctrl_c_keeps_the_best_so_far() -> None:
-    t = np.linspace(0, 50, 200_000)
+    t = np.linspace(0, 50, 20_000)
     given = {"t": t, "y": np.sin(7.3 * t) * np.cos(0.01 * t * t)}
-    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-    begun = time.monotonic()
-    found = nc.fit(LONG, given, starts=5000)
-    assert not found.converged and "best values so far" in found.message and time.monotonic() - begun < 60
+    told: list[int] = []
+
+    def interrupt(done: int, *_: object) -> None:
+        # From inside the fit, so that it is under way whatever the machine does: no start of thousands is the last one.
+        told.append(done)
+        if len(told) == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    found = nc.fit(LONG, given, starts=5000, progress=interrupt)
+    assert not found.converged and "best values so far" in found.message
+    assert told[-1] < 5000
     assert np.isfinite(list(found.params.values())).all()

@@ -6,7 +6,6 @@ import pickle
 import subprocess
 import sys
 import threading
-import time
 
 import neural_compiler as nc
 import numpy as np
@@ -139,15 +138,26 @@ def test_threads_do_not_change_a_bit_and_run_side_by_side() -> None:
 
 
 def test_the_interpreter_s_lock_is_free_during_a_long_run() -> None:
-    slow = nc.compile("(loop ((i 0) (a x)) (if (>= i 3000000) a (recur (+ i 1) (+ a 1e-9))))")
-    worker = threading.Thread(target=slow, args=(0.5,))
-    ticks = 0
-    worker.start()
-    while worker.is_alive():
-        time.sleep(0.001)
-        ticks += 1
-    # Were the lock held, this loop would have turned once or twice.
-    assert ticks > 5
+    slow = nc.compile("(loop ((i 0) (a x)) (if (>= i 300000) a (recur (+ i 1) (+ a 1e-9))))")
+    seen, calls = threading.Event(), 0
+
+    def work() -> None:
+        nonlocal calls
+        while calls < 1000 and not seen.is_set():
+            slow(0.5)
+            calls += 1
+
+    # Threads take turns only where one gives the lock away, so that this one goes on before the thousand calls end only if a call does.
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1000)
+    try:
+        worker = threading.Thread(target=work)
+        worker.start()
+        seen.set()
+        worker.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert calls < 1000
 
 
 def test_torch_is_not_needed() -> None:

@@ -4,62 +4,7 @@
 //! function pointers compiled for each [`Level`]. The same kernel code is inlined into each entry point and no
 //! operation in it depends on the level, so the bits agree; every NaN result is the one canonical quiet NaN.
 
-use std::sync::atomic::{AtomicU8, Ordering};
-
-/// A set of CPU instructions the loops are compiled for.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
-pub enum Level {
-    /// What every CPU of the target has (SSE2 on x86-64).
-    Baseline,
-    /// AVX2 and FMA.
-    Avx2,
-    /// AVX-512 F, VL, DQ, BW and CD.
-    Avx512,
-}
-
-impl Level {
-    /// The highest level this CPU has; detected once.
-    #[inline]
-    pub fn best() -> Level {
-        static CACHE: AtomicU8 = AtomicU8::new(u8::MAX);
-        match CACHE.load(Ordering::Relaxed) {
-            0 => Level::Baseline,
-            1 => Level::Avx2,
-            2 => Level::Avx512,
-            _ => {
-                let level = Level::detect();
-                CACHE.store(level as u8, Ordering::Relaxed);
-                level
-            }
-        }
-    }
-
-    /// All levels this CPU has, lowest first.
-    pub fn available() -> &'static [Level] {
-        &[Level::Baseline, Level::Avx2, Level::Avx512][..=Level::best() as usize]
-    }
-
-    #[cold]
-    fn detect() -> Level {
-        #[cfg(target_arch = "x86_64")]
-        {
-            if !(is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")) {
-                return Level::Baseline;
-            }
-            if is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512vl")
-                && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512bw")
-                && is_x86_feature_detected!("avx512cd")
-            {
-                return Level::Avx512;
-            }
-            return Level::Avx2;
-        }
-        #[allow(unreachable_code)]
-        Level::Baseline
-    }
-}
+use crate::level::Level;
 
 /// An argument of a binary slice function.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,8 @@
 //! In: slices of lanes. Out: lanes, with the bits of the same operations one lane at a time: every product and sum is rounded on its
 //! own, sums run from the first term to the last.
 
-use crate::dispatch::{Arg, Level, Real, canonical};
+use crate::dispatch::{Arg, Real, canonical};
+use crate::level::Level;
 use std::ops::{Add, Mul};
 
 #[inline(always)]

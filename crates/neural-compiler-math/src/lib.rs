@@ -17,6 +17,7 @@ pub mod expand;
 mod hyperbolic;
 mod inverse_trig;
 pub mod lanes;
+mod level;
 mod log;
 pub mod num;
 mod pow;
@@ -24,7 +25,8 @@ mod root;
 mod rounding;
 mod trig;
 
-pub use dispatch::{Arg, Binary, Level, Unary};
+pub use dispatch::{Arg, Binary, Unary};
+pub use level::{LIMIT, Level};
 
 macro_rules! functions {
     ($type:ident, $all:ident, $($(#[$doc:meta])* $upper:ident = $name:literal: $kernel:path;)*) => {

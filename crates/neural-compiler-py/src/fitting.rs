@@ -70,11 +70,12 @@ pub(crate) fn fit_model<'py>(
             let _ = send.send(fit(program, table, how));
         });
         loop {
-            match py.detach(|| held(&receive).recv_timeout(LOOK)) {
-                Ok(outcome) => return Some(outcome),
-                Err(RecvTimeoutError::Disconnected) => return None,
-                Err(RecvTimeoutError::Timeout) => {}
-            }
+            let ended = match py.detach(|| held(&receive).recv_timeout(LOOK)) {
+                Ok(outcome) => Some(Some(outcome)),
+                Err(RecvTimeoutError::Disconnected) => Some(None),
+                Err(RecvTimeoutError::Timeout) => None,
+            };
+            // Also when it has ended: a fit that is over at the first look tells how it went all the same.
             let latest = held(&news).take();
             let told = match (&progress, latest) {
                 (Some(f), Some(latest)) => f.call1(latest).map(|_| ()),
@@ -85,6 +86,9 @@ pub(crate) fn fit_model<'py>(
                 if cancel.swap(true, Ordering::Relaxed) || !error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py) {
                     interrupted = Some(error);
                 }
+            }
+            if let Some(outcome) = ended {
+                return outcome;
             }
         }
     });

@@ -24,10 +24,13 @@ mod surroundings;
 mod tensors;
 mod views;
 
+use neural_compiler::exec::lanes::Level;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 #[pymodule]
 fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    Level::limit().map_err(PyValueError::new_err)?;
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add_class::<python::PyCore>()?;
     m.add_class::<python::PyFunction>()?;

@@ -14,6 +14,7 @@ mod value;
 use crate::args::{Cli, Command};
 use crate::context::{Context, Failure};
 use clap::Parser;
+use neural_compiler::exec::lanes::Level;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
@@ -33,6 +34,9 @@ fn main() -> ExitCode {
 /// Runs a command and turns what it ends with into an exit code.
 fn run(cli: Cli) -> u8 {
     let mut context = Context::new(cli.json, cli.limits.limits());
+    if let Err(what) = Level::limit() {
+        return context.report(Failure::Usage(what));
+    }
     let outcome = match cli.command {
         Command::Run(args) => commands::run::run(&mut context, &args),
         Command::Eval(args) => commands::eval::run(&mut context, &args),

@@ -208,3 +208,18 @@ fn a_closed_pipe_is_no_error() {
         assert_eq!((String::from_utf8_lossy(&output.stdout).trim(), output.stderr.len()), ("0", 0), "{command}");
     }
 }
+
+#[test]
+fn the_level_of_the_loops_is_chosen_by_the_environment_and_changes_no_bit() {
+    let at = |level: &str| {
+        let command = ["run", "-e", "(tanh (sinh (exp (/ x 3))))", "x=1.7", "--grad", "--hessian"];
+        let done =
+            std::process::Command::new(env!("CARGO_BIN_EXE_neuralc")).args(command).env("NEURAL_COMPILER_LEVEL", level).output().expect("neuralc starts");
+        (done.status.code(), String::from_utf8_lossy(&done.stdout).into_owned(), String::from_utf8_lossy(&done.stderr).into_owned())
+    };
+    let (code, lowest, _) = at("baseline");
+    assert!(code == Some(0) && lowest.contains("d/dx"), "{lowest}");
+    assert_eq!((at("avx2").1, at("avx512").1), (lowest.clone(), lowest));
+    let (code, _, said) = at("avx1024");
+    assert!(code == Some(2) && said.contains("`avx1024`") && said.contains("baseline, avx2, avx512"), "{said}");
+}

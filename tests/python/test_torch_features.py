@@ -8,8 +8,9 @@ import io
 import os
 import pathlib
 import pickle
-import socket
+import tempfile
 from collections.abc import Callable
+from queue import Empty
 
 import neural_compiler as nc
 import pytest
@@ -136,8 +137,8 @@ def data_loader(m: nc.CompiledModule) -> None:
         same(next(iter(rows)), hand(X, Y))
 
 
-def _rank(rank: int, port: int, m: nc.CompiledModule, queue: object) -> None:
-    distributed.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=2)
+def _rank(rank: int, meeting: str, m: nc.CompiledModule, queue: object) -> None:
+    distributed.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=2)
     wrapped = torch.nn.parallel.DistributedDataParallel(m)
     wrapped(X + rank, Y).sum().backward()
     queue.put((rank, m.k.grad.item()))  # type: ignore[attr-defined]
@@ -146,15 +147,19 @@ def _rank(rank: int, port: int, m: nc.CompiledModule, queue: object) -> None:
 
 
 def distributed_training(m: nc.CompiledModule) -> None:
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
     context = processes.get_context("spawn")
-    queue = context.Queue()
-    workers = [context.Process(target=_rank, args=(r, port, m, queue)) for r in range(2)]
-    [w.start() for w in workers]
-    found = dict(queue.get(timeout=120) for _ in workers)
-    [w.join(60) for w in workers]
+    queue, found = context.Queue(), {}
+    # They meet in a file: no port another process could take first. However slow the machine, only a dead worker ends the wait.
+    with tempfile.TemporaryDirectory() as folder:
+        workers = [context.Process(target=_rank, args=(r, f"{folder}/meeting", m, queue)) for r in range(2)]
+        [w.start() for w in workers]
+        while len(found) < 2:
+            try:
+                rank, gradient = queue.get(timeout=1)
+                found[rank] = gradient
+            except Empty:
+                assert all(w.exitcode in (None, 0) for w in workers), "a worker ended"
+        [w.join() for w in workers]
     k = torch.tensor(2.0, dtype=F64, requires_grad=True)
     mean = sum(torch.autograd.grad(hand(X + r, Y, k).sum(), k)[0].item() for r in range(2)) / 2
     assert found[0] == found[1] == pytest.approx(mean, rel=1e-12)

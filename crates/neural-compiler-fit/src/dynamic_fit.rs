@@ -55,7 +55,7 @@ pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>) -> Re
     let uncertainty = certainty(layout, &found.best, loss, ready.known);
     let compared = ready.compared(&problem, &found.best.theta, layout.len() as f64)?;
     let mut fit = summarise(layout, Ended::of(&found), compared, uncertainty);
-    fit.holdout = ready.on_held_out(&fit.predicted);
+    ready.finish(&mut fit);
     if options.profile {
         let ends = profile::intervals(&problem, &found.best, &layout.bounds, loss, &fit.uncertainty);
         fit.parameters.iter_mut().zip(ends).for_each(|(p, e)| p.profile = e);
@@ -78,7 +78,7 @@ fn search(problem: &Dynamics, start: &[f64], layout: &Layout, options: &Options<
 /// The parameters with which the known law alone explains the data best, nets being held as in `held`; `None` where that leads nowhere.
 pub(crate) fn law_alone(ready: &Ready, held: Layout, scatter: &[f64], options: &Options<'_>) -> Option<Vec<f64>> {
     let held = Arc::new(held);
-    let solver = Solver::new(&ready.field, &held, ready.solver.scheme(), options.step, options.tolerance.unwrap_or(TOLERANCE)).ok()?;
+    let solver = Solver::new(&ready.field, &held, ready.solver.scheme(), ready.step, options.tolerance.unwrap_or(TOLERANCE)).ok()?;
     let solver = Arc::new(solver.with_sizes(ready.solver.sizes.clone()));
     let problem = ready.problem(&solver, &held, scatter, false);
     let quiet = Options { progress: None, ..options.clone() };

@@ -40,6 +40,7 @@ mod threads;
 pub mod uncertainty;
 pub mod weights;
 
+pub use dynamics::clock::Clock;
 pub use fit::{fit, fit_at_once};
 pub use layout::Values;
 pub use least::loss::Loss;

@@ -25,6 +25,8 @@ pub struct Options<'a> {
     pub target: Option<String>,
     /// The column of times.
     pub time: Option<String>,
+    /// When the starts of states hold; `None`: as the model declares, else at the first row of each trajectory.
+    pub start_time: Option<f64>,
     /// The column that tells trajectories apart.
     pub group: Option<String>,
     /// The column of standard deviations of the data.
@@ -39,7 +41,8 @@ pub struct Options<'a> {
     pub starts: Option<usize>,
     /// How models with states are solved; `None`: Dormand-Prince, or Rodas where that takes too many steps.
     pub scheme: Option<Scheme>,
-    /// Longest step of the solver; for fixed steps the step aimed at (default: from row to row).
+    /// Longest step of the solver; for fixed steps the step aimed at (default: from row to row), for a map the
+    /// time one step takes (default: as declared, else 1).
     pub step: Option<f64>,
     /// Relative tolerance of adaptive steps.
     pub tolerance: Option<f64>,

@@ -1,6 +1,7 @@
 //! A model with states, ready to be solved. In: a program, a table, options; out: its law, its trajectories, a solver that suits them, and
 //! which rows are held out.
 
+use crate::dynamics::clock::Pace;
 use crate::dynamics::field::Field;
 use crate::dynamics::problem::Dynamics;
 use crate::dynamics::solver::Solver;
@@ -9,11 +10,11 @@ use crate::dynamics::trajectories::{self, Trajectories};
 use crate::fit::{split, weights, wrong};
 use crate::layout::Layout;
 use crate::options::Options;
-use crate::report::Axis;
+use crate::report::{Axis, Fit};
 use crate::summary::{Compared, quality};
 use crate::table::Table;
 use neural_compiler::syntax::ast::ModelKind;
-use neural_compiler::{Diagnostic, Diagnostics, Program};
+use neural_compiler::{Diagnostics, Program};
 use std::sync::Arc;
 
 /// A model with states and its data.
@@ -22,6 +23,8 @@ pub(crate) struct Ready {
     pub(crate) layout: Arc<Layout>,
     pub(crate) data: Arc<Trajectories>,
     pub(crate) field: Field,
+    /// The longest step, or that of a map.
+    pub(crate) step: Option<f64>,
     /// Whether the weights are those of known errors.
     pub(crate) known: bool,
     /// One per row; empty: all 1.
@@ -38,27 +41,16 @@ impl Ready {
     /// `fitting`: the table must observe a state; a prediction needs no observations.
     pub(crate) fn new(program: &Program, table: &Table, options: &Options<'_>, fitting: bool) -> Result<Ready, Diagnostics> {
         let layout = Arc::new(Layout::new(program, &options.values)?);
-        let map = program.kind() == ModelKind::Map;
-        let time = trajectories::time_column(table, options.time.as_deref());
-        if time.is_none() && !map {
-            return Err(Diagnostic::error("no-time", Default::default(), "a differential equation needs a column of times")
-                .help("name it with --time, or call it `t`")
-                .into());
-        }
-        let own = program.inputs().iter().find(|i| i.name == "t" && table.column("t").is_none()).map(|i| i.name.clone());
-        let field = Field::new(program, &layout, own.as_deref().or(time.as_deref()).unwrap_or("t"))?;
-        let data = Arc::new(trajectories::read(program, &field, &layout, table, time.as_deref(), options.group.as_deref(), fitting)?);
-        let solver = solver(&field, &layout, &data, map, options)?;
+        let pace = Pace::new(program, table, options)?;
+        let field = Field::new(program, &layout, &pace.name)?;
+        let data = Arc::new(trajectories::read(program, &field, &layout, table, &pace, options.group.as_deref(), fitting)?);
+        let step = pace.step.or(options.step);
+        let solver = solver(&field, &layout, &data, step, program.kind() == ModelKind::Map, options)?;
         let (weights, known) = weights(table, options)?;
         let held_out = split(table.rows(), options)?;
-        let mut axis = Axis { name: time.unwrap_or_else(|| "step".into()), values: vec![f64::NAN; table.rows()], trajectory: vec![0; table.rows()] };
-        for (k, t) in data.all.iter().enumerate() {
-            for (&row, &at) in t.rows.iter().zip(&t.times) {
-                axis.values[row] = at;
-                axis.trajectory[row] = k;
-            }
-        }
-        Ok(Ready { solver, layout, data, field, known, weights, held_out, axis })
+        let mut axis = Axis { name: pace.column.unwrap_or_else(|| "step".into()), values: data.row_times.clone(), trajectory: vec![0; table.rows()] };
+        data.all.iter().for_each(|t| t.rows.iter().for_each(|&row| axis.trajectory[row] = t.group));
+        Ok(Ready { solver, layout, data, field, step, known, weights, held_out, axis })
     }
 
     /// Whether rows are held out.
@@ -84,8 +76,8 @@ impl Ready {
         let paths = problem.paths(theta).map_err(|e| wrong("no-prediction", e.0))?;
         let mut columns = vec![vec![f64::NAN; self.axis.values.len()]; components.len()];
         for (t, path) in self.data.all.iter().zip(&paths) {
-            for (&row, states) in t.rows.iter().zip(&path.states) {
-                components.iter().zip(&mut columns).for_each(|(&c, column)| column[row] = states[c]);
+            for (&row, &at) in t.rows.iter().zip(&t.at) {
+                components.iter().zip(&mut columns).for_each(|(&c, column)| column[row] = path.states[at][c]);
             }
         }
         Ok(columns)
@@ -98,14 +90,21 @@ impl Ready {
         let predicted = self.predicted(problem, theta, &components)?.concat();
         let mut observed = vec![f64::NAN; predicted.len()];
         for p in &problem.points {
-            observed[p.column * rows + self.data.all[p.trajectory].rows[p.at]] = p.value;
+            observed[p.column * rows + p.row] = p.value;
         }
         let targets = self.data.observed.iter().map(|o| o.name.clone()).collect();
         Ok(Compared { targets, observed, predicted, known: self.known, axis: Some(self.axis.clone()), spent })
     }
 
+    /// What a fit should say of its data besides: when starts hold, how rows were read, how well those held out are explained.
+    pub(crate) fn finish(&self, fit: &mut Fit) {
+        fit.clock = Some(self.data.clock.clone());
+        fit.warnings.extend(self.data.notes.iter().cloned());
+        fit.holdout = self.on_held_out(&fit.predicted);
+    }
+
     /// How well the rows held out are explained.
-    pub(crate) fn on_held_out(&self, predicted: &[f64]) -> Option<(f64, f64)> {
+    fn on_held_out(&self, predicted: &[f64]) -> Option<(f64, f64)> {
         let all = self.data.observed.iter().flat_map(|o| o.values.iter().enumerate().map(|(row, x)| if self.is_held_out(row) { *x } else { f64::NAN }));
         let observed: Vec<f64> = all.collect();
         self.holds_out().then(|| quality(self.data.observed.len(), &observed, predicted))
@@ -113,10 +112,17 @@ impl Ready {
 }
 
 /// The solver the user asks for, or one that suits the model at its declared values.
-fn solver(field: &Field, layout: &Arc<Layout>, data: &Arc<Trajectories>, map: bool, options: &Options<'_>) -> Result<Arc<Solver>, Diagnostics> {
+fn solver(
+    field: &Field,
+    layout: &Arc<Layout>,
+    data: &Arc<Trajectories>,
+    step: Option<f64>,
+    map: bool,
+    options: &Options<'_>,
+) -> Result<Arc<Solver>, Diagnostics> {
     let sizes = sizes(data, field.size);
     let make = |scheme: Scheme| -> Result<Arc<Solver>, Diagnostics> {
-        let solver = Solver::new(field, layout, scheme, options.step, options.tolerance.unwrap_or(TOLERANCE))?;
+        let solver = Solver::new(field, layout, scheme, step, options.tolerance.unwrap_or(TOLERANCE))?;
         Ok(Arc::new(solver.with_sizes(sizes.clone())))
     };
     match options.scheme {

@@ -1,5 +1,6 @@
 //! The outcome of a fit, as data. Rendering belongs to the faces.
 
+use crate::dynamics::clock::Clock;
 use crate::layout::Values;
 use crate::uncertainty::{Certainty, Uncertainty};
 
@@ -73,6 +74,8 @@ pub struct Fit {
     pub predicted: Vec<f64>,
     /// What the rows lie along, where it is one thing.
     pub axis: Option<Axis>,
+    /// When the starts of a model with states hold.
+    pub clock: Option<Clock>,
     /// Root mean squared error and R2 on rows held out, if any were.
     pub holdout: Option<(f64, f64)>,
 }

@@ -131,6 +131,7 @@ pub(crate) fn summarise(layout: &Layout, ended: Ended, compared: Compared, uncer
         observed: compared.observed,
         predicted: compared.predicted,
         axis: compared.axis,
+        clock: None,
         holdout: None,
         uncertainty,
     }

@@ -51,6 +51,7 @@ pub(crate) fn options<'a>(given: &Bound<'_, PyDict>) -> PyResult<Options<'a>> {
         target: get(given, "target")?,
         time: get(given, "time")?,
         group: get(given, "group")?,
+        start_time: get(given, "start_time")?,
         sigma_column: get(given, "sigma_column")?,
         sigma: get(given, "sigma")?,
         weights_column: get(given, "weights")?,

@@ -131,13 +131,15 @@ fn report<'py>(py: Python<'py>, core: &PyCore, fit: Fit) -> PyResult<Bound<'py, 
     all.set_item("tried", fit.tried)?;
     all.set_item("agreed", fit.agreed)?;
     all.set_item("targets", &fit.targets)?;
+    all.set_item("source", save::fitted(core.0.program.source(), &fit))?;
+    all.set_item("start_time", fit.clock.as_ref().and_then(|c| c.kept()))?;
+    all.set_item("starts_hold", fit.clock.as_ref().map(|c| c.words()))?;
     all.set_item("observed", PyArray1::from_vec(py, fit.observed))?;
     all.set_item("predicted", PyArray1::from_vec(py, fit.predicted))?;
     all.set_item("holdout", fit.holdout)?;
     all.set_item("weights", fit.weights)?;
     let axis = fit.axis.map(|a| (a.name, PyArray1::from_vec(py, a.values), PyArray1::from_vec(py, a.trajectory)));
     all.set_item("axis", axis)?;
-    all.set_item("source", save::with_values(core.0.program.source(), &fit.values))?;
     Ok(all)
 }
 

@@ -9,7 +9,7 @@ use crate::lower::lower;
 use crate::ops::row::ShapeRule;
 use crate::shape::Shape;
 use crate::source::Span;
-use crate::syntax::ast::{Ast, Expr, FunId, Input, ModelKind};
+use crate::syntax::ast::{Ast, Expr, FunId, Input, ModelKind, TimeInfo};
 use crate::syntax::{expand::expand, reader::read};
 use crate::tail::{self, Tails};
 use rustc_hash::FxHashMap;
@@ -111,6 +111,11 @@ impl Program {
     /// What its results mean.
     pub fn kind(&self) -> ModelKind {
         self.ast.kind
+    }
+
+    /// The time of a model with states, where it declares one.
+    pub fn time(&self) -> Option<&TimeInfo> {
+        self.ast.time.as_ref()
     }
 
     /// The input shapes, when the program pins them all.

@@ -80,7 +80,7 @@ fn target(program: &Program, named: Option<&str>) -> Result<String, Diagnostics>
     }
 }
 
-const DECLARATIONS: &[&str] = &["param", "input", "net", "state", "derive", "next"];
+const DECLARATIONS: &[&str] = &["param", "input", "net", "state", "derive", "next", "time"];
 
 fn head(data: &Data, d: crate::syntax::reader::DatumId) -> &str {
     data.list(d).and_then(|l| l.first()).and_then(|&h| data.symbol(h)).map_or("", |s| data.names.text(s))
@@ -96,7 +96,7 @@ fn take_apart(program: &Program) -> Result<Parts, Diagnostics> {
     for &d in &data.top {
         let text = data.span(d).text(source).to_string();
         match head(&data, d) {
-            "state" | "derive" | "next" => {
+            "state" | "derive" | "next" | "time" => {
                 return Err(Diagnostic::error("not-composable", data.span(d), "a model with states has no single value to feed on").into());
             }
             h if DECLARATIONS.contains(&h) => parts.declarations.push(text),

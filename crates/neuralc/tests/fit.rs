@@ -153,3 +153,21 @@ fn trajectories_are_drawn_over_their_time() {
     assert!(dots < 2 * (held(0) + held(1)) + 20 && dots > 60, "{dots}");
     assert_eq!(neuralc(&["fit", "-e", model, "--data", &data, "--plot", "fit.gif"]).code, 2);
 }
+
+#[test]
+fn a_saved_model_keeps_when_its_start_holds() {
+    let rows: String = (1..6).map(|t| format!("{t},{}\n", 10.0 * (-0.5 * f64::from(t)).exp())).collect();
+    let (folder, data) = file("decay.csv", &format!("t,x\n{rows}"));
+    let saved = folder.path().join("fitted.scm").to_str().unwrap().to_string();
+    let model = "(param k 1 :min 0) (state x 10) (derive x (- (* k x)))";
+    let done = neuralc(&["fit", "-e", model, "--data", &data, "--start-time", "0", "--save", &saved]);
+    assert!(done.code == 0 && done.out.contains("starts hold at t = 0\n"), "{done:?}");
+    let asked = folder.path().join("new.csv").to_str().unwrap().to_string();
+    std::fs::write(&asked, "t\n3\n4\n").unwrap();
+    let found: Vec<f64> = neuralc(&["predict", &saved, "--data", &asked]).out.lines().skip(1).map(|l| l.split(',').nth(1).unwrap().parse().unwrap()).collect();
+    assert!((found[0] - 2.231301601).abs() < 1e-6 && (found[1] - 1.353352832).abs() < 1e-6, "{found:?}");
+    // Unless something is said the first row is the start, and that is told.
+    let json = neuralc(&["fit", "-e", model, "--data", &data, "--json"]).json();
+    assert_eq!((json["start"]["time"].as_f64(), json["start"]["from"].as_str()), (Some(1.0), Some("first row")), "{json}");
+    assert!(json["warnings"][0].as_str().unwrap().contains("(time t :start 0)"), "{json}");
+}

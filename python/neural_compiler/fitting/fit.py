@@ -18,6 +18,7 @@ def fit(
     target: str | None = None,
     time: str | None = None,
     group: str | None = None,
+    start_time: float | None = None,
     sigma: str | float | None = None,
     weights: str | None = None,
     loss: str = "squares",
@@ -42,7 +43,8 @@ def fit(
     table; columns bind by name to the inputs, to the time, and where one is named like a state, as observations of it.
 
     `target`: the column an algebraic model explains (left out: the one column that is no input). `time`, `group`: the columns of times
-    and of what tells trajectories apart. `sigma`: standard deviation of the data, a number or a column; `weights`: a column of relative
+    and of what tells trajectories apart. `start_time`: when the starts of states hold (left out: as the model declares it,
+    `(time t :start 0)`, else at the first row of each group). `sigma`: standard deviation of the data, a number or a column; `weights`: a column of relative
     weights. `loss`: `squares`, or robust `huber`, `soft_l1`, `cauchy`, with a `loss_scale` (left out: found from the data). `starts`: at
     most so many. `method`: how models with states are solved: `auto`, `rk4` (with `step`), `dopri5`, `rosenbrock`. `holdout`: share of
     rows to judge by. `profile`: intervals by profile likelihood. `progress(done, of, cost)` is called now and then.
@@ -59,7 +61,7 @@ def fit(
     (0.7, True)
     """
     options: dict[str, Any] = {
-        "target": target, "time": time, "group": group, "weights": weights, "loss": loss, "loss_scale": loss_scale, "starts": starts,
+        "target": target, "time": time, "group": group, "start_time": start_time, "weights": weights, "loss": loss, "loss_scale": loss_scale, "starts": starts,
         "method": method, "step": step, "tolerance": tolerance, "holdout": holdout, "profile": profile, "seed": seed, "threads": threads,
         "training": training, "weight_decay": weight_decay, "epochs": epochs, "batch": batch,
     }  # fmt: skip
@@ -74,6 +76,8 @@ def fit(
     except FitError as error:
         raise blamed(error, columns) from None
     solving = {k: options[k] for k in ("time", "group", "method", "step", "tolerance")}
+    # Predictions start when the fit did, whatever table they are for.
+    solving["start_time"] = found["start_time"]
     return FitResult(model, found, columns.numbers, solving)
 
 

@@ -81,6 +81,9 @@ class FitResult:
         """Data, target after target."""
         self.predicted: Array = found["predicted"]
         """Predictions in the same order."""
+        self.start_time: float | None = found["start_time"]
+        """When the starts of states hold; None where each group has its own first row, or nothing starts."""
+        self._starts_hold: str | None = found["starts_hold"]
         self.weights: int = found["weights"]
         """How many weights of nets were trained."""
         self._axis: tuple[str, Array, NDArray[np.uintp]] | None = found["axis"]
@@ -169,6 +172,8 @@ class FitResult:
             f"{self.observations} observations of {targets}" + (f"; {self.weights} weights of nets were trained" if self.weights else ""),
             f"cost {self.cost:.6g}  rmse {self.rmse:.4g}  R2 {self.r2:.6g}  AIC {self.aic:.6g}  BIC {self.bic:.6g}",
         ]
+        if self._starts_hold is not None:
+            lines.insert(1, self._starts_hold)
         if self.holdout is not None:
             lines.append(f"on the rows held out: rmse {self.holdout[0]:.4g}  R2 {self.holdout[1]:.6g}")
         lines.append(f"{self.message}; {self.starts_agreed} of {self.starts_tried} starts agree")

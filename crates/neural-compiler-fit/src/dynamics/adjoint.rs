@@ -56,7 +56,7 @@ impl Solver {
             for (a, (_, step)) in batch.iter().enumerate() {
                 let after = &next[a * n..(a + 1) * n];
                 if let Some(bad) = after.iter().find(|x| !x.is_finite()) {
-                    return Err(Unusable(format!("the solution diverges ({bad}) at time {}", step.time + step.length)));
+                    return Err(Unusable(format!("the solution diverges ({bad}) at time {}", batch[a].0.time(step.time + step.length))));
                 }
                 if step.last {
                     paths[order[a]].states.push(after.to_vec());
@@ -103,6 +103,7 @@ impl Solver {
 
 #[cfg(test)]
 mod tests {
+    use crate::dynamics::clock::Pace;
     use crate::dynamics::field::Field;
     use crate::dynamics::problem::Dynamics;
     use crate::dynamics::solver::Solver;
@@ -111,6 +112,7 @@ mod tests {
     use crate::layout::Layout;
     use crate::least::gradient::Gradient;
     use crate::least::{Residuals, dot};
+    use crate::options::Options;
     use crate::table::Table;
     use std::sync::Arc;
 
@@ -134,8 +136,9 @@ mod tests {
         ])
         .unwrap();
         let field = Field::new(&program, &layout, "t").unwrap();
-        let data = Arc::new(trajectories::read(&program, &field, &layout, &table, Some("t"), Some("who"), true).unwrap());
-        let solver = Arc::new(Solver::new(&field, &layout, scheme, Some(0.1), 1e-6).unwrap());
+        let pace = Pace::new(&program, &table, &Options { step: Some(if scheme == Scheme::Map { 0.2 } else { 0.1 }), ..Options::default() }).unwrap();
+        let data = Arc::new(trajectories::read(&program, &field, &layout, &table, &pace, Some("who"), true).unwrap());
+        let solver = Arc::new(Solver::new(&field, &layout, scheme, pace.step.or(Some(0.1)), 1e-6).unwrap());
         let theta = (0..layout.len()).map(|j| if j < 2 { layout.start[j] } else { 0.4 * (1.3 * j as f64).sin() }).collect();
         (Dynamics::new(solver, layout, data, |c, r| 1.0 + 0.1 * (c + r) as f64), theta)
     }

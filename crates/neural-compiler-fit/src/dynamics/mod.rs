@@ -2,6 +2,7 @@
 //! residuals with exact derivatives of the discretised solution.
 
 pub mod adjoint;
+pub mod clock;
 pub mod field;
 pub mod problem;
 pub mod shooting;

@@ -2,7 +2,7 @@
 //! observations, with exact derivatives of the discretised solution.
 
 use super::solver::{Lane, Path, Solver};
-use super::trajectories::{Start, Trajectories};
+use super::trajectories::{Start, Trajectories, Trajectory};
 use crate::layout::Layout;
 use crate::least::gradient::Gradient;
 use crate::least::{Residuals, Unusable};
@@ -13,8 +13,10 @@ use std::sync::Arc;
 pub struct Point {
     /// The trajectory.
     pub trajectory: usize,
-    /// The row of the trajectory.
+    /// Which of the trajectory's times.
     pub at: usize,
+    /// The row of the table.
+    pub row: usize,
     /// Which number of the states.
     pub component: usize,
     /// Which column.
@@ -43,10 +45,10 @@ impl Dynamics {
         let mut points = Vec::new();
         for (column, o) in data.observed.iter().enumerate() {
             for (trajectory, t) in data.all.iter().enumerate() {
-                for (at, &row) in t.rows.iter().enumerate() {
+                for (&at, &row) in t.at.iter().zip(&t.rows) {
                     let (value, weight) = (o.values[row], weight(column, row));
                     if value.is_finite() && weight != 0.0 && !(o.starts_here && at == 0) {
-                        points.push(Point { trajectory, at, component: o.component, column, value, weight });
+                        points.push(Point { trajectory, at, row, component: o.component, column, value, weight });
                     }
                 }
             }
@@ -65,12 +67,19 @@ impl Dynamics {
             Start::Value(v) => *v,
             Start::Free(j) => theta[*j],
         };
-        self.data.all.iter().map(|t| Lane { start: t.start.iter().map(value).collect(), times: t.times.clone(), forcing: t.forcing.clone() }).collect()
+        let lane = |t: &Trajectory| Lane {
+            start: t.start.iter().map(value).collect(),
+            origin: t.origin,
+            direction: t.direction,
+            times: t.times.clone(),
+            forcing: t.forcing.clone(),
+        };
+        self.data.all.iter().map(lane).collect()
     }
 
     /// The same of some of the trajectories.
     pub fn part(&self, trajectories: &[usize]) -> Dynamics {
-        let data = Trajectories { all: trajectories.iter().map(|&k| self.data.all[k].clone()).collect(), observed: self.data.observed.clone() };
+        let data = Trajectories { all: trajectories.iter().map(|&k| self.data.all[k].clone()).collect(), ..Trajectories::clone(&self.data) };
         let place = |k: usize| trajectories.iter().position(|&t| t == k);
         let points = self.points.iter().filter_map(|p| place(p.trajectory).map(|trajectory| Point { trajectory, ..*p })).collect();
         Dynamics { solver: self.solver.clone(), layout: self.layout.clone(), data: Arc::new(data), points }

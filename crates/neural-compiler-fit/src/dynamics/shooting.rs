@@ -8,7 +8,7 @@ use super::trajectories::Start;
 use crate::least::loss::Loss;
 use crate::least::{Bounds, Residuals, Unusable, lm};
 
-/// A stretch: its trajectory and the rows it runs from and to.
+/// A stretch: its trajectory and which of its times it runs from and to.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     trajectory: usize,
@@ -62,7 +62,7 @@ impl<'a> Shooting<'a> {
             states.copy_from_slice(&starts[s.trajectory].start);
             for o in &self.inner.data.observed {
                 // The nearest row with an observation.
-                let near = (0..t.rows.len()).filter(|&i| o.values[t.rows[i]].is_finite()).min_by_key(|&i| i.abs_diff(s.from));
+                let near = (0..t.rows.len()).filter(|&i| o.values[t.rows[i]].is_finite()).min_by_key(|&i| t.at[i].abs_diff(s.from));
                 if let Some(i) = near {
                     states[o.component] = o.values[t.rows[i]];
                 }
@@ -91,7 +91,8 @@ impl Residuals for Shooting<'_> {
         for s in &self.stretches {
             let lane = &whole[s.trajectory];
             let start = s.node.map_or(lane.start.clone(), |k| nodes[k..k + n].to_vec());
-            lanes.push(Lane { start, times: lane.times[s.from..=s.to].to_vec(), forcing: lane.forcing[s.from..=s.to].to_vec() });
+            let (times, forcing) = (lane.times[s.from..=s.to].to_vec(), lane.forcing[s.from..=s.to].to_vec());
+            lanes.push(Lane { start, times, forcing, ..*lane });
             let mut tangent = vec![0.0; n * q];
             (0..n).for_each(|k| tangent[k * q + k] = 1.0);
             starts.push(tangent);

@@ -28,7 +28,7 @@ pub struct Solver {
     /// Shapes of the shared inputs, and which are free.
     shared: Vec<(Shape, bool)>,
     forcing_shapes: Vec<Shape>,
-    /// Longest step; for fixed steps the step aimed at.
+    /// Longest step; for fixed steps the step aimed at, for a map the time a step takes.
     longest: f64,
     tolerance: f64,
     /// Size of each number of the states, for the absolute tolerance.
@@ -41,13 +41,24 @@ pub struct Solver {
 pub struct Lane {
     /// States at the first time.
     pub start: Vec<f64>,
-    /// Times, the first being that of the start.
+    /// The time its times are counted from, and 1 where they run forward from there, -1 where backward.
+    pub origin: f64,
+    /// See `origin`.
+    pub direction: f64,
+    /// Times since the origin, rising, the first being that of the start.
     pub times: Vec<f64>,
     /// Forcing at these times.
     pub forcing: Vec<Vec<f64>>,
 }
 
-/// A step: its time, its length, and the interval between times it lies in.
+impl Lane {
+    /// The time so long after the origin.
+    pub(super) fn time(&self, since: f64) -> f64 {
+        self.origin + self.direction * since
+    }
+}
+
+/// A step: its time since the origin, its length, and the interval between times it lies in.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     pub(super) time: f64,
@@ -165,7 +176,9 @@ impl Solver {
         let mut steps = Vec::new();
         for (interval, pair) in lane.times.windows(2).enumerate() {
             let span = pair[1] - pair[0];
-            let count = if self.scheme == Scheme::Map { 1 } else { (span / self.longest * (1.0 - 1e-9)).ceil().max(1.0) as usize };
+            // The times of a map are whole numbers of steps.
+            let count = if self.scheme == Scheme::Map { (span / self.longest).round() } else { (span / self.longest * (1.0 - 1e-9)).ceil() };
+            let count = count.max(1.0) as usize;
             if steps.len() + count > MOST_STEPS {
                 return Err(Unusable(format!("a trajectory needs more than {MOST_STEPS} steps of {}", self.longest)));
             }
@@ -230,8 +243,8 @@ impl Solver {
         extra: &[&[f64]],
         outputs: &mut [&mut [f64]],
     ) -> Result<(), Unusable> {
-        let times: Vec<f64> = lanes.iter().map(|l| l.1.time).collect();
-        let lengths: Vec<f64> = lanes.iter().map(|l| l.1.length).collect();
+        let times: Vec<f64> = lanes.iter().map(|(lane, step)| lane.time(step.time)).collect();
+        let lengths: Vec<f64> = lanes.iter().map(|(lane, step)| lane.direction * step.length).collect();
         let mut forces: Vec<Vec<f64>> = Vec::new();
         let mut at = 0;
         for shape in &self.forcing_shapes {
@@ -317,11 +330,11 @@ impl Solver {
                     wanted[i] = step.length * factor;
                     if wanted[i] <= 1e-14 * step.time.abs().max(1e-300) || wanted[i] < 1e-290 {
                         let why = if fine { "the step size collapses" } else { "the solution diverges" };
-                        return Err(Unusable(format!("{why} at time {}", step.time)));
+                        return Err(Unusable(format!("{why} at time {}", lanes[i].time(step.time))));
                     }
                 }
                 if tries[i] > MOST_STEPS {
-                    return Err(Unusable(format!("more than {MOST_STEPS} steps are needed; time {} was reached", step.time)));
+                    return Err(Unusable(format!("more than {MOST_STEPS} steps are needed; time {} was reached", lanes[i].time(step.time))));
                 }
                 if paths[i].states.len() < lanes[i].times.len() {
                     still.push(i);
@@ -378,7 +391,7 @@ impl Solver {
             for (a, &i) in order[..count].iter().enumerate() {
                 let step = batch[a].1;
                 if let Some(bad) = next[a * n..(a + 1) * n].iter().find(|x| !x.is_finite()) {
-                    return Err(Unusable(format!("the solution diverges ({bad}) at time {}", step.time + step.length)));
+                    return Err(Unusable(format!("the solution diverges ({bad}) at time {}", lanes[i].time(step.time + step.length))));
                 }
                 if tangents.is_some() {
                     let matrix = &by_state[a * n * n..(a + 1) * n * n];

@@ -1,11 +1,15 @@
-//! Rows become trajectories. In: a table; out: for each group its times, its forcing, where its states start and what was observed.
-//! Invariants: times rise within a trajectory; missing observations are NaN, everything else is finite.
+//! Rows become trajectories. In: a table, and when starts hold; out: for each group its times, its forcing, where its states start and what
+//! was observed.
+//! Invariants: times are those since the start, which is exact however large the times are, and rise from 0; rows before the start make a
+//! trajectory of their own that runs backward; rows at equal times share one; missing observations are NaN, everything else is finite.
 
+use super::clock::{Clock, Pace};
 use super::field::Field;
 use crate::layout::{Layout, element_names};
 use crate::table::Table;
 use neural_compiler::syntax::ast::{InputKind, StateStart};
 use neural_compiler::{Diagnostic, Diagnostics, Program, Shape};
+use std::collections::HashMap;
 
 /// Where a number of a state starts.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -19,11 +23,19 @@ pub enum Start {
 /// One trajectory.
 #[derive(Clone, Debug)]
 pub struct Trajectory {
-    /// The rows of the table.
+    /// Its group, counted from 0 in the order of appearance.
+    pub group: usize,
+    /// The rows of the table, in the order in which they are passed.
     pub rows: Vec<usize>,
-    /// Their times.
+    /// Which of `times` each of them is at.
+    pub at: Vec<usize>,
+    /// When its start holds.
+    pub origin: f64,
+    /// 1 where it runs forward from there, -1 where backward.
+    pub direction: f64,
+    /// The times it passes, as time since the start.
     pub times: Vec<f64>,
-    /// Forcing at each row: all its numbers in the order of the inputs.
+    /// Forcing at each of them: all its numbers in the order of the inputs.
     pub forcing: Vec<Vec<f64>>,
     /// Where each number of the states starts.
     pub start: Vec<Start>,
@@ -45,11 +57,18 @@ pub struct Observed {
 }
 
 /// All of them.
+#[derive(Clone)]
 pub struct Trajectories {
-    /// One per group.
+    /// One per group, two where rows lie on both sides of the start.
     pub all: Vec<Trajectory>,
     /// One per observed number of the states.
     pub observed: Vec<Observed>,
+    /// The time of each row of the table.
+    pub row_times: Vec<f64>,
+    /// When starts hold.
+    pub clock: Clock,
+    /// What the user should know of how the rows were read.
+    pub notes: Vec<String>,
 }
 
 impl Trajectories {
@@ -59,26 +78,18 @@ impl Trajectories {
     }
 }
 
-fn error(code: &'static str, message: String) -> Diagnostic {
+pub(super) fn error(code: &'static str, message: String) -> Diagnostic {
     Diagnostic::error(code, Default::default(), message)
 }
 
-/// The name of the column of times: as given, or `t` or `time`.
-pub fn time_column(table: &Table, given: Option<&str>) -> Option<String> {
-    match given {
-        Some(name) => Some(name.to_string()),
-        None => ["t", "time"].iter().find(|n| table.column(n).is_some()).map(|n| n.to_string()),
-    }
-}
-
-/// Reads the trajectories of a model. `time`: the column of times; without one, rows are one step apart. `fitting`: a table without any
-/// observation is a mistake.
+/// Reads the trajectories of a model. `pace`: the column of times, when starts hold, what a step of a map is. `fitting`: a table without
+/// any observation is a mistake.
 pub fn read(
     program: &Program,
     field: &Field,
     layout: &Layout,
     table: &Table,
-    time: Option<&str>,
+    pace: &Pace,
     group: Option<&str>,
     fitting: bool,
 ) -> Result<Trajectories, Diagnostics> {
@@ -89,12 +100,56 @@ pub fn read(
         }
         table.column(name).map(<[f64]>::to_vec).unwrap_or_else(|| vec![0.0; table.rows()])
     };
-    let times = match time {
-        Some(name) => need(name, &mut errors),
-        None => (0..table.rows()).map(|i| i as f64).collect(),
-    };
+    let times = pace.column.as_deref().map(|name| need(name, &mut errors));
     let groups = group.map(|g| need(g, &mut errors));
-    let forcing: Vec<Vec<f64>> = field.forcing.iter().flat_map(|f| element_names(&f.name, f.shape)).map(|n| need(&n, &mut errors)).collect();
+    let names = field.forcing.iter().flat_map(|f| element_names(&f.name, f.shape));
+    let forcing: Vec<(String, Vec<f64>)> = names.map(|n| (n.clone(), need(&n, &mut errors))).collect();
+    let (starts, observed) = states(program, field, layout, table, &mut errors);
+    if fitting && observed.is_empty() && errors.is_empty() {
+        let list = field.states.iter().map(|s| format!("`{}`", s.name)).collect::<Vec<_>>().join(", ");
+        errors.push(error("no-target", format!("no column of the data observes a state ({list})")).help("name the columns like the states they observe"));
+    }
+    for o in observed.iter().filter(|_| fitting) {
+        if o.values.iter().all(|x| x.is_nan()) {
+            errors.push(error("no-target", format!("the column `{}` has no value at all", o.name)));
+        }
+    }
+    if !errors.is_empty() {
+        return Err(Diagnostics(errors));
+    }
+    let groups = by_group(table.rows(), groups.as_deref());
+    let row_times = times.unwrap_or_else(|| pace.counted(table.rows(), &groups));
+    let mut all = Vec::new();
+    let mut notes = Vec::new();
+    let mut firsts = Vec::new();
+    for (number, mut rows) in groups.into_iter().enumerate() {
+        if group.is_none() {
+            notes.extend(pace.order_note(&rows, &row_times));
+        }
+        rows.sort_by(|&a, &b| row_times[a].total_cmp(&row_times[b]));
+        let origin = pace.start.unwrap_or(row_times[rows[0]]);
+        pace.check(&rows, &row_times, origin)?;
+        firsts.push(origin);
+        let part = Part { table, forcing: &forcing, times: &row_times, pace, origin };
+        let start = starts.iter().map(|s| part.start(s, &rows)).collect::<Result<Vec<_>, _>>()?;
+        let later = rows.partition_point(|&r| row_times[r] < origin);
+        let (earlier, later) = rows.split_at(later);
+        let backward: Vec<usize> = earlier.iter().rev().copied().collect();
+        for (direction, side) in [(1.0, later), (-1.0, &backward[..])] {
+            if !side.is_empty() {
+                all.push(part.trajectory(number, side, direction, &rows, start.clone())?);
+            }
+        }
+    }
+    let numbers: Vec<String> = field.states.iter().filter(|s| starts[s.at].is_number()).map(|s| s.name.clone()).collect();
+    let own = starts.iter().all(|s| matches!(s, Source::Column { own: true, .. }));
+    let clock = Clock::new(pace, &firsts, own);
+    notes.extend(clock.later_than_zero(&numbers));
+    Ok(Trajectories { all, observed, row_times, clock, notes })
+}
+
+/// Where the numbers of all states start, and which columns observe them.
+fn states(program: &Program, field: &Field, layout: &Layout, table: &Table, errors: &mut Vec<Diagnostic>) -> (Vec<Source>, Vec<Observed>) {
     let mut starts: Vec<Source> = Vec::new();
     let mut observed: Vec<Observed> = Vec::new();
     for (number, state) in field.states.iter().enumerate() {
@@ -109,11 +164,17 @@ pub fn read(
                     starts.extend((0..state.shape.len()).map(one));
                 }
                 Some(shared) => {
-                    errors.push(error("shape-mismatch", format!("the state `{}` is a {}, its start `{name}` a {}", state.name, state.shape, shared.shape)))
+                    errors.push(error("shape-mismatch", format!("the state `{}` is a {}, its start `{name}` a {}", state.name, state.shape, shared.shape)));
+                    starts.extend((0..state.shape.len()).map(|_| Source::Value(f64::NAN)));
                 }
                 None => {
                     at_column = *name == state.name;
-                    starts.extend(element_names(name, state.shape).iter().map(|n| Source::Column(need_first(table, n, &mut errors))));
+                    for name in element_names(name, state.shape) {
+                        if table.column(&name).is_none() {
+                            errors.push(table.missing(&name));
+                        }
+                        starts.push(Source::Column { name, own: at_column });
+                    }
                 }
             },
         }
@@ -131,74 +192,138 @@ pub fn read(
             observed.push(Observed { name, component: state.at + k, state: number, values: column.to_vec(), starts_here: at_column });
         }
     }
-    if fitting && observed.is_empty() && errors.is_empty() {
-        let list = field.states.iter().map(|s| format!("`{}`", s.name)).collect::<Vec<_>>().join(", ");
-        errors.push(error("no-target", format!("no column of the data observes a state ({list})")).help("name the columns like the states they observe"));
-    }
-    for o in observed.iter().filter(|_| fitting) {
-        if o.values.iter().all(|x| x.is_nan()) {
-            errors.push(error("no-target", format!("the column `{}` has no value at all", o.name)));
-        }
-    }
-    if !errors.is_empty() {
-        return Err(Diagnostics(errors));
-    }
-    let mut order: Vec<(f64, Vec<usize>)> = Vec::new();
-    for row in 0..table.rows() {
-        let key = groups.as_ref().map_or(0.0, |g| g[row]);
-        match order.iter_mut().find(|o| o.0 == key) {
-            Some(o) => o.1.push(row),
-            None => order.push((key, vec![row])),
-        }
-    }
-    let mut all = Vec::new();
-    for (_, rows) in order {
-        for pair in rows.windows(2) {
-            if times[pair[1]] <= times[pair[0]] {
-                let name = time.unwrap_or("time");
-                let hint = if group.is_none() {
-                    "are there several trajectories? name the column that tells them apart with --group"
-                } else {
-                    "sort the rows by time"
-                };
-                let message = format!("row {}, column `{name}`: the time {} does not come after {}", pair[1] + 1, times[pair[1]], times[pair[0]]);
-                return Err(error("times-not-rising", message).help(hint).into());
-            }
-        }
-        let start = starts
-            .iter()
-            .map(|s| match s {
-                Source::Value(v) => Ok(Start::Value(*v)),
-                Source::Free(j) => Ok(Start::Free(*j)),
-                Source::Column(name) => {
-                    let x = table.column(name).map_or(f64::NAN, |c| c[rows[0]]);
-                    if x.is_finite() {
-                        Ok(Start::Value(x))
-                    } else {
-                        Err(error("bad-value", format!("row {}, column `{name}`: the state starts here, and there is no value", rows[0] + 1)))
-                    }
-                }
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        all.push(Trajectory {
-            times: rows.iter().map(|&i| times[i]).collect(),
-            forcing: rows.iter().map(|&i| forcing.iter().map(|c| c[i]).collect()).collect(),
-            start,
-            rows,
-        });
-    }
-    Ok(Trajectories { all, observed })
+    (starts, observed)
 }
 
+/// The rows of each group, in the order of appearance.
+fn by_group(rows: usize, groups: Option<&[f64]>) -> Vec<Vec<usize>> {
+    let Some(groups) = groups else { return vec![(0..rows).collect()] };
+    let mut places: HashMap<u64, usize> = HashMap::new();
+    let mut found: Vec<Vec<usize>> = Vec::new();
+    for (row, key) in groups.iter().enumerate() {
+        // Adding 0 makes one zero of two.
+        let place = *places.entry((key + 0.0).to_bits()).or_insert(found.len());
+        if place == found.len() {
+            found.push(Vec::new());
+        }
+        found[place].push(row);
+    }
+    found
+}
+
+/// Where a number of a state starts, before the rows are known.
 enum Source {
     Value(f64),
     Free(usize),
-    Column(String),
+    /// At a column; `own`: at the observation of the state itself.
+    Column {
+        name: String,
+        own: bool,
+    },
 }
 
-fn need_first(table: &Table, name: &str, errors: &mut Vec<Diagnostic>) -> String {
-    if table.column(name).is_none() {
-        errors.push(table.missing(name));
+impl Source {
+    /// Whether it is a number the user has written down.
+    fn is_number(&self) -> bool {
+        matches!(self, Source::Value(_))
     }
-    name.to_string()
+}
+
+/// The rows of one group.
+struct Part<'a> {
+    table: &'a Table,
+    forcing: &'a [(String, Vec<f64>)],
+    times: &'a [f64],
+    pace: &'a Pace,
+    /// When its start holds.
+    origin: f64,
+}
+
+impl Part<'_> {
+    /// Where a number of a state starts; `rows` are sorted.
+    fn start(&self, source: &Source, rows: &[usize]) -> Result<Start, Diagnostic> {
+        let (name, own) = match source {
+            Source::Value(v) => return Ok(Start::Value(*v)),
+            Source::Free(j) => return Ok(Start::Free(*j)),
+            Source::Column { name, own } => (name, *own),
+        };
+        let when = if own { self.origin } else { self.times[rows[0]] };
+        let mut here = rows.iter().copied().filter(|&r| self.times[r] == when);
+        let Some(first) = here.next() else {
+            let message = format!("`{name}` starts at its own column, and no row is at {}, when starts hold", self.pace.at(self.origin));
+            return Err(error("bad-start-time", message).help("add such a row, or let the state start at a param"));
+        };
+        let column = self.table.column(name).unwrap_or(&[]);
+        let value = column.get(first).copied().unwrap_or(f64::NAN);
+        if !value.is_finite() {
+            return Err(error("bad-value", format!("row {}, column `{name}`: the state starts here, and there is no value", first + 1)));
+        }
+        if let Some(other) = here.find(|&r| column[r] != value) {
+            return Err(self.disagree(first, other, name, "the state starts"));
+        }
+        Ok(Start::Value(value))
+    }
+
+    fn disagree(&self, one: usize, other: usize, name: &str, what: &str) -> Diagnostic {
+        let column = self.table.column(name).unwrap_or(&[]);
+        let value = |row: usize| column.get(row).copied().unwrap_or(f64::NAN);
+        let when = self.pace.at(self.times[one]);
+        let message = format!("rows {} and {} are both at {when}, column `{name}`: {what} at {} and at {}", one + 1, other + 1, value(one), value(other));
+        error("rows-disagree", message).help("are there several trajectories? name the column that tells them apart with --group")
+    }
+
+    /// Rows on one side of the start, the nearest first.
+    fn trajectory(&self, group: usize, side: &[usize], direction: f64, rows: &[usize], start: Vec<Start>) -> Result<Trajectory, Diagnostic> {
+        let mut t = Trajectory {
+            group,
+            rows: side.to_vec(),
+            at: Vec::with_capacity(side.len()),
+            origin: self.origin,
+            direction,
+            times: vec![0.0],
+            forcing: vec![],
+            start,
+        };
+        // The first row at each of the times.
+        let mut first: Vec<Option<usize>> = vec![None];
+        for &row in side {
+            let since = self.pace.since(self.times[row], self.origin, direction);
+            if since > t.times[t.times.len() - 1] {
+                t.times.push(since);
+                first.push(Some(row));
+            }
+            let k = t.times.len() - 1;
+            let before = *first[k].get_or_insert(row);
+            if let Some((name, _)) = self.forcing.iter().find(|(_, f)| f[before] != f[row]) {
+                return Err(self.disagree(before, row, name, "it is"));
+            }
+            t.at.push(k);
+        }
+        for place in first {
+            t.forcing.push(match place {
+                Some(row) => self.forcing.iter().map(|(_, f)| f[row]).collect(),
+                None => self.at_start(rows)?,
+            });
+        }
+        Ok(t)
+    }
+
+    /// Forcing at a start where there is no row: between rows as everywhere; outside only where it never changes.
+    fn at_start(&self, rows: &[usize]) -> Result<Vec<f64>, Diagnostic> {
+        let after = rows.partition_point(|&r| self.times[r] < self.origin);
+        self.forcing
+            .iter()
+            .map(|(name, f)| match (rows[..after].last(), rows.get(after)) {
+                (_, Some(&row)) if self.times[row] == self.origin => Ok(f[row]),
+                (Some(&a), Some(&b)) => Ok(f[a] + (f[b] - f[a]) * ((self.origin - self.times[a]) / (self.times[b] - self.times[a]))),
+                (Some(&only), None) | (None, Some(&only)) if rows.iter().all(|&r| f[r] == f[only]) => Ok(f[only]),
+                _ => {
+                    let when = self.pace.at(self.origin);
+                    let message = format!("the input `{name}` is not known from {when}, when starts hold, to the nearest row");
+                    let help = "add a row there with the inputs; the cells of the states may be empty";
+                    Err(error("bad-start-time", message).help(help))
+                }
+            })
+            .collect()
+    }
 }

@@ -10,6 +10,7 @@ use super::{Followed, Setting};
 use crate::dynamic_fit;
 use crate::dynamics::problem::Dynamics;
 use crate::dynamics::shooting::Shooting;
+use crate::dynamics::trajectories::Trajectory;
 use crate::fit::enough;
 use crate::layout::Layout;
 use crate::least::{Residuals, Unusable, dot, penalised};
@@ -67,7 +68,7 @@ pub(crate) fn fit(program: &Program, ready: &Ready, options: &Options<'_>) -> Re
     let Some((_, ended, uncertainty, spent, problem)) = kept else { return Err(crate::fit::wrong("no-start", "there is nothing to fit")) };
     let compared = ready.compared(&problem, &ended.theta, spent)?;
     let mut fit = summarise(layout, ended, compared, uncertainty);
-    fit.holdout = ready.on_held_out(&fit.predicted);
+    ready.finish(&mut fit);
     Ok(fit)
 }
 
@@ -108,14 +109,15 @@ fn whole(setting: &Setting<'_>, training: &Training<'_>, problem: &Dynamics, sta
 fn scene(ready: &Ready) -> Scene {
     let (layout, field, data) = (&ready.layout, &ready.field, &ready.data);
     let begin = Dynamics::new(ready.solver.clone(), layout.clone(), data.clone(), |_, _| 1.0).lanes(&layout.start);
-    let rows: Vec<(usize, usize, usize)> = data.all.iter().enumerate().flat_map(|(k, t)| t.rows.iter().enumerate().map(move |(i, &row)| (k, i, row))).collect();
+    let places = |(k, t): (usize, &Trajectory)| t.at.iter().zip(&t.rows).map(|(&i, &row)| (k, i, row)).collect::<Vec<_>>();
+    let rows: Vec<(usize, usize, usize)> = data.all.iter().enumerate().flat_map(places).collect();
     let state = |component: usize| {
         let observed = data.observed.iter().find(|o| o.component == component);
         rows.iter().map(|&(k, _, row)| observed.map_or(begin[k].start[component], |o| o.values[row])).collect::<Vec<f64>>()
     };
     let mut columns = vec![(0..field.size).flat_map(state).collect()];
     columns.extend(layout.shared.iter().map(|_| vec![]));
-    columns.push(rows.iter().map(|&(k, i, _)| data.all[k].times[i]).collect());
+    columns.push(rows.iter().map(|&(_, _, row)| data.row_times[row]).collect());
     let mut at = 0;
     for f in &field.forcing {
         columns.push((at..at + f.shape.len()).flat_map(|n| rows.iter().map(move |&(k, i, _)| data.all[k].forcing[i][n])).collect());

@@ -83,6 +83,19 @@ pub enum StateStart {
     Name(String),
 }
 
+/// The time of a model with states, as `(time …)` declares it. It is an input only where the model's clauses use its name.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TimeInfo {
+    /// Its name: that of the column of times, and of the time in the clauses.
+    pub name: String,
+    /// When the starts of all states hold.
+    pub start: Option<f64>,
+    /// The time one step of a map takes.
+    pub step: Option<f64>,
+    /// Where it is declared.
+    pub span: Span,
+}
+
 /// What an input of a program stands for.
 #[derive(Clone, PartialEq, Debug)]
 pub enum InputKind {
@@ -143,6 +156,8 @@ pub struct Ast {
     pub inputs: Vec<Input>,
     /// What the results mean.
     pub kind: ModelKind,
+    /// The time, where it is declared.
+    pub time: Option<TimeInfo>,
 }
 
 impl Ast {

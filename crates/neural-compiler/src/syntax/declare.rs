@@ -1,4 +1,4 @@
-//! Declarations of model files: `param`, `input`, `state`, `net`, `derive`, `next`. In: top-level data; out: inputs of the
+//! Declarations of model files: `param`, `input`, `state`, `net`, `derive`, `next`, `time`. In: top-level data; out: inputs of the
 //! program, functions for nets, and, when there are states, a body that gives the derivatives (or next values) of all of them.
 //! Invariant: a declaration is recognised only at top level, so its keyword stays usable as a name everywhere else.
 
@@ -6,15 +6,16 @@ use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::ops;
 use crate::shape::Shape;
 use crate::source::Span;
-use crate::syntax::ast::{Expr, ExprId, Input, InputKind, ModelKind, ParamInfo, StateStart};
+use crate::syntax::ast::{Expr, ExprId, Input, InputKind, ModelKind, ParamInfo, StateStart, TimeInfo};
 use crate::syntax::expand::{Bindings, Expander, Meaning, NOWHERE, Undo};
 use crate::syntax::reader::{Datum, DatumId, Symbol};
 
-/// `derive` and `next` clauses seen so far.
+/// `derive` and `next` clauses and the `time` seen so far.
 #[derive(Default)]
 pub(crate) struct Model {
     steps: Vec<Step>,
     states: Vec<(String, Span)>,
+    time: Option<(Symbol, TimeInfo)>,
 }
 
 struct Step {
@@ -28,6 +29,11 @@ impl Model {
     pub(crate) fn has_steps(&self) -> bool {
         !self.steps.is_empty() || !self.states.is_empty()
     }
+
+    /// Where the time is declared.
+    pub(crate) fn time(&self) -> Option<Span> {
+        self.time.as_ref().map(|(_, t)| t.span)
+    }
 }
 
 /// The options behind the positional part of a declaration.
@@ -37,6 +43,8 @@ struct Options {
     max: Option<f64>,
     fixed: bool,
     size: Option<Shape>,
+    start: Option<f64>,
+    step: Option<f64>,
 }
 
 impl Expander<'_> {
@@ -56,6 +64,7 @@ impl Expander<'_> {
             "net" => self.net(rest, span),
             "derive" => self.step(ModelKind::Derivatives, rest, span, model),
             "next" => self.step(ModelKind::Map, rest, span, model),
+            "time" => self.time(rest, span, model),
             _ => return false,
         }
         true
@@ -115,6 +124,11 @@ impl Expander<'_> {
             match (name, self.numbers(value)) {
                 (":min", Some((Shape::Scalar, v))) => options.min = Some(v[0]),
                 (":max", Some((Shape::Scalar, v))) => options.max = Some(v[0]),
+                (":start", Some((Shape::Scalar, v))) if v[0].is_finite() => options.start = Some(v[0]),
+                (":step", Some((Shape::Scalar, v))) if v[0].is_finite() && v[0] > 0.0 => options.step = Some(v[0]),
+                (":step", Some(_)) => {
+                    self.error(Diagnostic::error("bad-declaration", at, "a step is a positive number"));
+                }
                 (":size", Some((shape, v))) => {
                     options.size = match (shape, &v[..]) {
                         (Shape::Scalar, &[n]) => self.size(n).map(Shape::Vector),
@@ -206,6 +220,37 @@ impl Expander<'_> {
         self.declare(*name, InputKind::State(start), shape, span);
     }
 
+    fn time(&mut self, rest: &[DatumId], span: Span, model: &mut Model) {
+        const USAGE: &str = "(time name :start t), for a map also (time name :start t :step h)";
+        let [name, options @ ..] = rest else {
+            return self.bad(span, USAGE);
+        };
+        let Some(s) = self.data.symbol(*name) else {
+            return self.bad(span, USAGE);
+        };
+        let options = self.options(options, &[":start", ":step"]);
+        if let Some(first) = model.time() {
+            self.error(Diagnostic::error("bad-declaration", span, "a model has one time").label(first, "declared here first"));
+            return;
+        }
+        model.time = Some((s, TimeInfo { name: self.name(s).to_string(), start: options.start, step: options.step, span }));
+    }
+
+    /// The time of a model: a name that nothing else has.
+    fn take_time(&mut self, time: Option<(Symbol, TimeInfo)>, kind: ModelKind) {
+        let Some((s, time)) = time else { return };
+        let input = self.ast.inputs.iter().any(|i| i.name == time.name && matches!(i.kind, InputKind::Free | InputKind::Declared));
+        if self.is_bound(s) && !input {
+            let message = format!("`{}` is the time and something else", time.name);
+            self.error(Diagnostic::error("duplicate-name", time.span, message));
+        }
+        if time.step.is_some() && kind != ModelKind::Map {
+            let help = "the longest step of the solver is an option of the fit";
+            self.error(Diagnostic::error("bad-declaration", time.span, "only a map has a step of its own").help(help));
+        }
+        self.ast.time = Some(time);
+    }
+
     fn step(&mut self, kind: ModelKind, rest: &[DatumId], span: Span, model: &mut Model) {
         let usage = if kind == ModelKind::Map { "(next state expression)" } else { "(derive state expression)" };
         let &[state, value] = rest else {
@@ -222,6 +267,7 @@ impl Expander<'_> {
         let (undo, bindings) = self.model_definitions(rest);
         let kind = model.steps.first().map_or(ModelKind::Derivatives, |s| s.kind);
         self.ast.kind = kind;
+        self.take_time(model.time, kind);
         let mut parts: Vec<Option<ExprId>> = vec![None; model.states.len()];
         for step in &model.steps {
             let name = self.name(step.state).to_string();

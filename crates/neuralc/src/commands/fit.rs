@@ -52,7 +52,7 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
         if let Some(bytes) = weights {
             write(&beside(path), &bytes)?;
         }
-        write(path, save::with_values(&model.source.text, &fitted.values).as_bytes())?;
+        write(path, save::fitted(&model.source.text, &fitted).as_bytes())?;
     }
     if let Some(path) = &args.plot {
         let drawing = Drawing::new(&model.program, &whole.table, &options, &fitted);
@@ -84,6 +84,7 @@ fn options<'a>(args: &FitArgs, whole: &Whole) -> Result<Options<'a>, Failure> {
         target: args.target.clone(),
         time: args.time.clone(),
         group: args.group.clone(),
+        start_time: args.start_time,
         sigma_column: if number.is_none() { args.sigma.clone() } else { None },
         sigma: number,
         weights_column: args.weights.clone(),

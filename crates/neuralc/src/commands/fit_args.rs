@@ -9,7 +9,8 @@ use neural_compiler_fit::Loss;
 #[command(after_help = "\
 The model declares what is to be found: (param k 1.0 :min 0). Columns of the table bind by name: to inputs, to the time, and, where \
 a column is named like a state, as observations of that state; states without a column are unobserved, and empty cells in them are \
-times without an observation. Parameters tied to others are defined, not declared: (define k2 (* 2 k1)).
+times without an observation. Rows are sorted by time within their group; rows at equal times are replicates. The starts of states hold at \
+the first row, unless the model says when, (time t :start 0), or --start-time does; the report says it, and --save keeps it. Parameters tied to others are defined, not declared: (define k2 (* 2 k1)).
 
 A net in the model, (net drag (v) 16 1), is trained together with the parameters. Its weights are held as strongly as the data ask for, \
 the parameters are free: what the known law can explain is not left to the net.
@@ -34,6 +35,9 @@ pub(crate) struct FitArgs {
     /// The column of times, for models with states (default: `t`)
     #[arg(long, value_name = "COLUMN")]
     pub(crate) time: Option<String>,
+    /// The time at which the starts of states hold (default: as the model declares, (time t :start 0), else the first row of each group)
+    #[arg(long, visible_alias = "t0", value_name = "T", allow_negative_numbers = true)]
+    pub(crate) start_time: Option<f64>,
     /// The column that tells trajectories apart
     #[arg(long, value_name = "COLUMN")]
     pub(crate) group: Option<String>,
@@ -52,7 +56,7 @@ pub(crate) struct FitArgs {
     /// How models with states are solved
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) method: Method,
-    /// Largest step of the solver, in units of the time (default for rk4: from one row to the next)
+    /// Largest step of the solver, in units of the time (default for rk4: from one row to the next); of a map, the time one step takes
     #[arg(long, value_name = "H")]
     pub(crate) step: Option<f64>,
     /// Share of the rows held out, to judge the fit by and to stop the training of nets by
@@ -109,13 +113,16 @@ pub(crate) struct PredictArgs {
     /// The column of times, for models with states (default: `t`)
     #[arg(long, value_name = "COLUMN")]
     pub(crate) time: Option<String>,
+    /// The time at which the starts of states hold (default: as the model declares, (time t :start 0), else the first row of each group)
+    #[arg(long, visible_alias = "t0", value_name = "T", allow_negative_numbers = true)]
+    pub(crate) start_time: Option<f64>,
     /// The column that tells trajectories apart
     #[arg(long, value_name = "COLUMN")]
     pub(crate) group: Option<String>,
     /// How models with states are solved
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) method: Method,
-    /// Largest step of the solver, in units of the time
+    /// Largest step of the solver, in units of the time; of a map, the time one step takes
     #[arg(long, value_name = "H")]
     pub(crate) step: Option<f64>,
 }

@@ -34,6 +34,10 @@ pub(crate) fn to_json(fit: &Fit) -> Value {
     if fit.weights > 0 {
         all["weights"] = json!(fit.weights);
     }
+    if let Some(clock) = &fit.clock {
+        let time = if clock.start.0 == clock.start.1 { number(clock.start.0) } else { json!([number(clock.start.0), number(clock.start.1)]) };
+        all["start"] = json!({"time": time, "from": if clock.given { "given" } else { "first row" }, "words": clock.words()});
+    }
     if let Some((rmse, r2)) = fit.holdout {
         all["holdout"] = json!({"rmse": number(rmse), "r2": number(r2)});
     }
@@ -91,6 +95,9 @@ pub(crate) fn to_text(fit: &Fit) -> String {
     }
     let targets = fit.targets.iter().map(|t| format!("`{t}`")).collect::<Vec<_>>().join(", ");
     let _ = writeln!(out, "\n{} observations of {targets}", fit.observations);
+    if let Some(clock) = &fit.clock {
+        let _ = writeln!(out, "{}", clock.words());
+    }
     if fit.weights > 0 {
         let _ = writeln!(out, "{} weights of nets were trained", fit.weights);
     }

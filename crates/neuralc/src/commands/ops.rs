@@ -86,6 +86,7 @@ const DECLARATIONS: &[(&str, &str, &str)] = &[
     ("state", "(state name value)", "a state and its initial value"),
     ("derive", "(derive state expression)", "the time derivative of a state"),
     ("next", "(next state expression)", "the next value of a state in a discrete-time map"),
+    ("time", "(time name :start t :step h)", "the time, when starts hold, and how far a map's rows are apart"),
     ("net", "(net name (input …) width … outputs)", "a learned function: a multilayer perceptron"),
 ];
 

@@ -21,7 +21,15 @@ pub(crate) fn run(context: &mut Context, args: &PredictArgs) -> Result<u8, Failu
     let model = Compiled::new(context, source)?;
     let whole = Whole::read(&args.data, args.group.as_deref())?;
     let values = saved_weights(args, &model)?;
-    let options = Options { values, time: args.time.clone(), group: args.group.clone(), scheme: scheme(args.method), step: args.step, ..Options::default() };
+    let options = Options {
+        values,
+        time: args.time.clone(),
+        group: args.group.clone(),
+        start_time: args.start_time,
+        scheme: scheme(args.method),
+        step: args.step,
+        ..Options::default()
+    };
     let columns = match predict(&model.program, &whole.table, &options) {
         Ok(columns) => columns,
         Err(e) => return Err(blame(whole, &model, e)),

@@ -30,6 +30,9 @@ impl Expander<'_> {
         if model.has_steps() {
             return self.model_body(&rest, model, end);
         }
+        if let Some(span) = model.time() {
+            self.error(Diagnostic::error("bad-declaration", span, "a time is declared by models with states").help("elsewhere it is an input like any other"));
+        }
         self.body(&rest, end, NOWHERE, "the program")
     }
 

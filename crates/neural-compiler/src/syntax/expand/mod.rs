@@ -108,6 +108,7 @@ pub(crate) fn expand(data: &Data, inputs: Option<&[(String, Option<crate::shape:
         funs: vec![Fun { name: "main".into(), params: vec![], body: ExprId(0), span: Span::default() }],
         inputs: Vec::new(),
         kind: ModelKind::Expression,
+        time: None,
     };
     let mut x = Expander {
         data,

@@ -164,3 +164,19 @@ def test_ctrl_c_keeps_the_best_so_far() -> None:
     assert not found.converged and "best values so far" in found.message
     assert told[-1] < 5000
     assert np.isfinite(list(found.params.values())).all()
+
+
+def test_a_start_holds_when_it_is_said_to() -> None:
+    model = "(param k 1 :min 0) (state x 10) (derive x (* (- k) x))"
+    t = np.arange(1.0, 6.0)
+    data = {"t": t, "x": 10 * np.exp(-0.5 * t)}
+    for found in (nc.fit(model, data, start_time=0), nc.fit(f"(time t :start 0) {model}", data)):
+        assert found.params["k"] == pytest.approx(0.5, abs=1e-8) and found.start_time == 0
+        assert "starts hold at t = 0" in found.summary() and "(time t :start 0)" in found.source
+        np.testing.assert_allclose(found.predict({"t": np.array([3.0, 4.0])})["x"], [2.231301601, 1.353352832], rtol=1e-7)
+    # Unless it is said, the first row of the data fitted is the start, for other data too.
+    shifted = nc.fit(model, {"t": t, "x": 10 * np.exp(-0.5 * (t - 1))})
+    assert shifted.start_time == 1 and any("(time t :start 0)" in w for w in shifted.warnings)
+    np.testing.assert_allclose(shifted.predict({"t": np.array([3.0])})["x"], [10 * np.exp(-1)], rtol=1e-7)
+    # The right-hand side is what it was: the time is an input only where it is used.
+    assert "t" not in [i.name for i in shifted.module.inputs]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _native
 from .errors import Diagnostic, _diagnostic
-from .signature import Input, Inputs, Size, bind, described_inputs, positions, read_inputs, sizes
+from .signature import Input, Inputs, Size, bind, call_signature, described_inputs, positions, read_inputs, sizes
 from .threads import get_num_threads
 
 Array: TypeAlias = "NDArray[np.floating[Any]]"
@@ -50,7 +51,8 @@ def _plain(name: str, value: ArrayLike) -> NDArray[np.float64]:
 class Program:
     """A compiled program, or a derivative of one. Made by `compile`; called with arrays, it gives arrays.
 
-    float32 arrays are computed with in float32, float64 arrays in float64; Python numbers and integers follow the arrays they meet.
+    float32 arrays are computed with in float32, float64 arrays in float64; Python numbers follow the arrays they meet. Arrays of whole numbers
+    count as NumPy counts them: no float32 holds those of 32 and 64 bits, so with such the result is float64.
     """
 
     def __init__(self, core: _native.Core, told: Any, params: dict[str, NDArray[np.float64]], steps: Steps) -> None:
@@ -72,7 +74,7 @@ class Program:
 
     # Calls.
 
-    def __call__(self, *args: Any, out: Array | tuple[Array, ...] | None = None, check: bool = False, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, out: Array | tuple[Array, ...] | None = None, check: bool = False, **kwargs: Any) -> Any:
         """The value. Inputs by position, by name or in one dict, with any leading batch sizes; `out` takes the result.
 
         With `check`, the first operation that leaves its domain raises `EvaluationError` instead of giving NaN or infinity.
@@ -86,7 +88,7 @@ class Program:
         return results[0] if len(results) == 1 else tuple(results)
 
     def value_and_grad(
-        self, *args: Any, wrt: Sequence[str] | None = None, out: tuple[Array, tuple[Array, ...]] | None = None, **kwargs: Any
+        self, /, *args: Any, wrt: Sequence[str] | None = None, out: tuple[Array, tuple[Array, ...]] | None = None, **kwargs: Any
     ) -> tuple[Array, tuple[Array, ...]]:
         """The value of a scalar program and its derivatives with respect to the inputs `wrt` (all but parameters, if left out).
 
@@ -114,7 +116,7 @@ class Program:
         first, second = tuple(results[:half]), tuple(results[half:])
         return (first[0], second[0]) if half == 1 else (first, second)
 
-    def hessian(self, *args: Any, wrt: Sequence[str] | None = None, **kwargs: Any) -> Any:
+    def hessian(self, /, *args: Any, wrt: Sequence[str] | None = None, **kwargs: Any) -> Any:
         """All second derivatives of a scalar program: an array for one input in `wrt`, else a tuple of tuples of arrays.
 
         >>> compile("(dot v v)", inputs={"v": 2}).hessian(v=[1.0, 2.0])
@@ -147,6 +149,11 @@ class Program:
         return Program(self._core, self._told, self.params, (*self._steps, step))
 
     # What it is.
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        values = {n: v.item() if v.ndim == 0 else None for n, v in self.params.items()}
+        return call_signature(self.inputs, values, {"out": None, "check": False})
 
     @property
     def source(self) -> str:
@@ -193,6 +200,11 @@ class Program:
         derived = "".join(f".{what}({', '.join(self._names[i] for i in wrt)})" for what, wrt in self._steps)
         inputs = ", ".join(f"{i.name}: {i.described}" for i in self.inputs)
         return f"<Program ({inputs}){derived}: {' '.join(self.source.split())}>"
+
+    def _repr_html_(self) -> str:
+        import html
+
+        return f"<pre>{html.escape(repr(self))}</pre>{self._repr_svg_() or ''}"
 
     def _repr_svg_(self) -> str | None:
         pinned = all(i.shape is not None for i in self.inputs)
@@ -260,12 +272,22 @@ def _one_type(values: Sequence[Any], names: Sequence[str], weak: set[str]) -> li
     for name, value, array in zip(names, values, arrays):
         kind = array.dtype.kind
         if kind not in "fiub" or (kind == "f" and array.dtype.newbyteorder("=") not in _FLOATS):
-            raise TypeError(f"`{name}` is float32 or float64 (or whole numbers), not {array.dtype}")
-        if kind == "f" and name not in weak and not isinstance(value, (float, int, list, tuple)):
-            target = array.dtype if target is None else np.promote_types(target, array.dtype)
+            raise TypeError(f"`{name}` is float32 or float64 (or whole numbers), not {_what(value, array)}")
+        if name not in weak and not isinstance(value, (float, int, list, tuple)) and (kind == "f" or (array.ndim and array.dtype.itemsize > 2)):
+            dtype = array.dtype if kind == "f" else np.dtype(np.float64)
+            target = dtype if target is None else np.promote_types(target, dtype)
     if target is None:
         target = np.dtype(np.float64)
     return [np.require(a, target.newbyteorder("="), "A") for a in arrays]
+
+
+def _what(value: Any, array: NDArray[Any]) -> str:
+    """What was given instead of an array of numbers, and what to do."""
+    if hasattr(value, "toarray"):
+        return f"a sparse {type(value).__name__}: give `.toarray()`"
+    if array.dtype.kind == "c":
+        return f"{array.dtype}: give the real and the imaginary part as two inputs"
+    return f"{array.dtype}: convert it first" if array.dtype.kind in "fg" else f"{type(value).__name__} of {array.dtype}"
 
 
 def _restore(source: str, told: Any, params: dict[str, NDArray[np.float64]], steps: Steps) -> Program:

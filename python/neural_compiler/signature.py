@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from keyword import iskeyword
 from typing import Any, TypeAlias
 
 from . import _native
@@ -13,6 +15,10 @@ Size: TypeAlias = "int | Sequence[int] | None"
 """A shape as callers write it: None or () for a scalar, 3 or (3,) for a vector, (3, 3) for a matrix."""
 
 Inputs: TypeAlias = "Iterable[str] | Mapping[str, Size]"
+
+
+RESERVED = frozenset({"self", "check", "out", "wrt"})
+"""Names that calls give a meaning; inputs of these names are given by position or in one dict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +97,19 @@ def bind(names: Sequence[str], values: dict[str, Any], args: tuple[Any, ...], kw
     if missing:
         raise TypeError(f"the input{'s' if len(missing) > 1 else ''} {', '.join(f'`{n}`' for n in missing)} {'are' if len(missing) > 1 else 'is'} missing")
     return [given[n] if n in given else values[n] for n in names]
+
+
+def call_signature(inputs: Sequence[Input], values: Mapping[str, Any], options: Mapping[str, Any]) -> inspect.Signature:
+    """The signature of a call, as editors and `help` show it: inputs with what they are, those of `values` optional, then options.
+
+    Values with axes are shown as `...`."""
+    keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    # An input whose name is no word of Python, or is an option's, is given by position or in one dict.
+    plain = [i for i in inputs if i.name.isidentifier() and not iskeyword(i.name) and i.name not in options]
+    required = [inspect.Parameter(i.name, keyword, annotation=i.described) for i in plain if i.name not in values]
+    given = [inspect.Parameter(i.name, inspect.Parameter.KEYWORD_ONLY, annotation=i.described, default=values[i.name] if isinstance(values[i.name], float) else ...) for i in plain if i.name in values]
+    listed = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=v) for n, v in options.items()]
+    return inspect.Signature([*required, *given, *listed])
 
 
 def positions(inputs: Sequence[Input], wrt: Sequence[str]) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from keyword import iskeyword
 from typing import Any
 
 import torch
@@ -133,7 +134,7 @@ def over_batch(value: torch.Tensor, rank: int, ranks: tuple[int, ...], *inputs: 
 
 
 def _identifier(name: str) -> str:
-    """A name that torch code can have."""
-    kept = "".join(c if c.isalnum() and c.isascii() else "_" for c in name)
+    """A name that torch code can have: no word of Python, and not `self`, which is the module's."""
+    kept = f"{name}_" if name == "self" or iskeyword(name) else "".join(c if c.isalnum() and c.isascii() else "_" for c in name)
     return kept if kept and not kept[0].isdigit() else f"_{kept}"
 

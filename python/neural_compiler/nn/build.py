@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from .. import _native
-from ..signature import Input, Inputs, described_inputs, read_inputs
+from ..signature import Input, Inputs, described_inputs, positions, read_inputs
 from .module import CompiledModule
 
 
@@ -92,9 +92,10 @@ def _declared(i: Input) -> nn.Parameter | Tensor:
     return nn.Parameter(torch.empty(shape, dtype=torch.float64).uniform_(-limit, limit))
 
 
-def compose(stages: Mapping[str, CompiledModule]) -> CompiledModule:
+def compose(stages: Mapping[str, CompiledModule], *, prefix: bool = False) -> CompiledModule:
     """One module from named ones, in order: the result of each is the input of that name of those after it; the last gives the
-    result. Everything is compiled as one program, so it is exact at any depth.
+    result. Everything is compiled as one program, so it is exact at any depth. With `prefix`, every parameter gets the name of its stage
+    and `_` in front, so that stages may have different ones of the same name.
 
     >>> speed = compile_scheme("(sqrt (* 2 g h))")
     >>> time = compile_scheme("(/ v g)")
@@ -104,12 +105,48 @@ def compose(stages: Mapping[str, CompiledModule]) -> CompiledModule:
     """
     if not stages:
         raise ValueError("there is nothing to compose")
+    if prefix:
+        stages = {name: renamed(s, {n: f"{name}_{n}" for n in s._fields}) for name, s in stages.items()}
     *earlier, (_, module) = stages.items()
     for name, stage in reversed(earlier):
         if name not in module._open:
             raise ValueError(f"no stage after `{name}` has an input of that name; there are {', '.join(module._open) or 'none'}")
         module = joined(stage, module, name)
     return module
+
+
+def renamed(module: CompiledModule, names: Mapping[str, str]) -> CompiledModule:
+    """The module under other names: each new name is fed into the old one."""
+    if module._steps:
+        raise ValueError("a derivative has no text of its own to rename in; rename in the program and differentiate the result")
+    positions(module.inputs, list(names))
+    after = [names.get(i.name, i.name) for i in module.inputs]
+    twice = sorted({n for n in after if after.count(n) > 1})
+    if twice:
+        raise ValueError(f"two inputs would have the name `{twice[0]}`")
+    if any(i.kind == "state" for i in module.inputs):
+        raise ValueError("a model with states is renamed in its text")
+    core = module._compiled.core
+    # By way of names that nothing here has, so that names may change places.
+    between = {old: _unused(f"{old}-before", {*after, *module._names}) for old in names}
+    for old, name in between.items():
+        core = _fed(core, old, name)
+    for old, new in names.items():
+        core = _fed(core, between[old], new)
+    values = {names.get(n, n): module._parameters.get(f, module._buffers.get(f)) for n, f in module._fields.items()}
+    bounds = {names.get(n, n): b for n, b in module.bounds.items()}
+    told = [(names.get(i.name, i.name), None if i.shape is None else list(i.shape)) for i in module.inputs if i.name not in module._fields]
+    return CompiledModule(core.source, told, values, bounds, (), module.backend)  # type: ignore[arg-type]
+
+
+def _fed(core: _native.Core, old: str, new: str) -> _native.Core:
+    return _native.Core(_native.Core(new, None, []).feed(core, old), None, [])
+
+
+def _unused(name: str, used: set[str]) -> str:
+    while name in used:
+        name += "-"
+    return name
 
 
 def joined(inner: CompiledModule, outer: CompiledModule, name: str | None) -> CompiledModule:
@@ -121,7 +158,8 @@ def joined(inner: CompiledModule, outer: CompiledModule, name: str | None) -> Co
     for module in (inner, outer):
         for n, value in module._own_values().items():
             if values.setdefault(n, value) is not value:
-                raise ValueError(f"both modules have a parameter `{n}`, with different values; rename one")
+                advice = f"give one another name with `.renamed({{{n!r}: …}})`, or compose with `prefix=True`"
+                raise ValueError(f"both modules have a parameter `{n}`, with different values: {advice}")
     if name is None:
         if len(outer._open) != 1:
             raise ValueError(f"`>>` feeds the only input of a module, this one has {len(outer._open)}: {', '.join(outer._open)}; use compose")

@@ -46,6 +46,12 @@ class Compiled:
         self._lowered: dict[tuple[Chain, Shapes], Lowered] = {}
         self.value = self.function()
 
+    def __reduce__(self) -> Any:
+        return find, (self.spec,)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
+        return self  # Nobody changes a program.
+
     def function(self, chain: Chain = ()) -> _native.Function:
         """What runs: the program, or a derivative of it."""
         found = self._functions.get(chain)

@@ -68,6 +68,7 @@ _native.use_autograd(
         torch._C._len_torch_dispatch_stack,
         torch._C._len_torch_function_stack,
         torch._C._is_tracing,
+        torch._C._is_any_autocast_enabled,
     ],
     vars(torch.autograd.forward_ad),
     torch.is_grad_enabled,

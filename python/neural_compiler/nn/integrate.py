@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..signature import RESERVED
 from .fused import FusedStep, fused
 from .module import CompiledModule
 from .steppers import States, adaptive, fixed
@@ -59,8 +60,8 @@ def odeint(
     field = _Compiled(module, y0, inputs or {}, time, t) if isinstance(module, CompiledModule) else _Plain(module, y0, inputs)
     times = times.to(field.start[0].device, field.start[0].dtype)
     for start in field.start:
-        if not start.dtype.is_floating_point:
-            raise TypeError(f"initial values are floating-point numbers, not {start.dtype}")
+        if start.dtype not in (torch.float32, torch.float64):
+            raise TypeError(f"initial values are float32 or float64, not {start.dtype}: steps add up what shorter numbers lose")
     step_of = field.fused(method)
     if method == "dopri5":
         loose = 1e-6 if times.dtype == torch.float64 else 1e-4
@@ -126,7 +127,7 @@ class _Compiled:
         else:
             # What the model declares, unless it is the name of a column.
             values = {n: (declared[n].info["initial"], declared[n].shape or ()) for n in states}
-            given = {n: torch.tensor(v).reshape(shape) for n, (v, shape) in values.items() if not isinstance(v, str)} | dict(y0 or {})
+            given = {n: torch.tensor(v, dtype=torch.float64).reshape(shape) for n, (v, shape) in values.items() if not isinstance(v, str)} | dict(y0 or {})
         _known(given, names, declared, free)
         tensors = [v for n, v in given.items() if isinstance(v, Tensor) and v.dtype.is_floating_point and (self.stacked or n in (y0 or {}))]
         like = tensors[0] if tensors else t if isinstance(t, Tensor) and t.dtype.is_floating_point else torch.empty(())
@@ -148,7 +149,8 @@ class _Compiled:
             given[name] = of(t)
         if self.timed:
             given[self.time] = t
-        found = self.module(**given)
+        # In one dict, an input has any name.
+        found = self.module(**given) if RESERVED.isdisjoint(given) else self.module(given)
         counts = [size.numel() for size in self.sizes]
         if isinstance(found, Tensor) and found.shape == y[0].shape and len(y) == 1:
             return [found]

@@ -46,7 +46,7 @@ def _run(spec: str, chain: str, inputs: Sequence[Tensor]) -> list[Tensor]:
 _library.impl("run", _run, "CompositeExplicitAutograd")
 
 
-@torch.library.register_fake("neural_compiler::run", lib=_library)
+@torch.library.register_fake("neural_compiler::run", lib=_library)  # type: ignore[untyped-decorator]
 def _(spec: str, chain: str, inputs: Sequence[Tensor]) -> list[Tensor]:
     shapes = find(spec).result_shapes(_chain(chain), inputs)
     like = inputs[0] if inputs else torch.empty((), dtype=torch.get_default_dtype())
@@ -85,13 +85,13 @@ class _Differentiable(_SingleLevelFunction):
 
 def _run_with_autograd(keys: Any, spec: str, chain: str, inputs: Sequence[Tensor]) -> list[Tensor]:
     with enable_single_level_autograd_function():
-        return list(_Differentiable.apply(keys, spec, chain, *inputs))
+        return list(_Differentiable.apply(keys, spec, chain, *inputs))  # type: ignore[attr-defined]
 
 
 _library.impl("run", _run_with_autograd, "Autograd", with_keyset=True)
 
 
-@torch.library.register_vmap("neural_compiler::run", lib=_library)
+@torch.library.register_vmap("neural_compiler::run", lib=_library)  # type: ignore[untyped-decorator]
 def _(info: Any, in_dims: Any, spec: str, chain: str, inputs: Sequence[Tensor]) -> Any:
     compiled: Compiled = find(spec)
     moved, shapes = in_front(compiled, _chain(chain), inputs, in_dims[2])

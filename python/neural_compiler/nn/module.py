@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,17 +14,18 @@ from torch.autograd import forward_ad
 
 from .. import _native
 from ..errors import Diagnostic, _diagnostic
-from ..signature import Input, Size, bind, positions, sizes
+from ..signature import Input, Size, bind, call_signature, positions, sizes
 from .compiled import Compiled, Ready, Shapes, Steps, describe, find
 from .function import apply
 from .run import PLAIN, call, run
-from .tensors import _FLOATS, as_tensor, common_device, common_type
+from .tensors import as_tensor, common_device, common_type, computed_in, refuse_rounding
 
 _is_compiling = torch.compiler.is_compiling
 _is_grad_enabled = torch.is_grad_enabled
 _is_tracing = torch._C._is_tracing
 _transforms = torch._C._functorch.peek_interpreter_stack
 _dispatch_modes = torch._C._len_torch_dispatch_stack
+_autocast = torch._C._is_any_autocast_enabled
 _is_hidden = torch._C._functorch.is_legacy_batchedtensor
 
 BACKENDS = ("auto", "native", "torch")
@@ -81,18 +84,25 @@ class CompiledModule(nn.Module):
 
     # Calls.
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         # The usual call, without what `nn.Module` does for hooks that are not there.
         if not _is_compiling():
             found = self._caller.call(self, args, kwargs)
             if found is not None:
                 return found
+        if "self" in kwargs or ("check" in kwargs and "check" in self._names and not _in_a_dict(args)):
+            # Inputs of these names, which go through `nn.Module` in a dict.
+            named = dict(zip(self._open, args))
+            if named.keys() & kwargs.keys() or len(args) > len(self._open):
+                bind(self._names, self._own_values(), args, kwargs)
+            args, kwargs = ({**named, **kwargs},), {}
         return super().__call__(*args, **kwargs)
 
-    def forward(self, *args: Any, check: bool = False, **kwargs: Any) -> Any:
+    def forward(self, /, *args: Any, check: bool = False, **kwargs: Any) -> Any:
         """The value: inputs by position, by name or in one dict, any leading batch sizes.
 
-        With `check`, the first operation that leaves its domain raises `EvaluationError`, which names the lane.
+        With `check`, the first operation that leaves its domain raises `EvaluationError`, which names the lane. In a program with an input
+        of that name, `check=` is the input, unless the inputs are given in one dict.
         """
         return self._general(bind(self._names, self._own_values(), args, kwargs), check)
 
@@ -105,26 +115,41 @@ class CompiledModule(nn.Module):
         # The module's own tensors follow the inputs.
         own = {k for k, _ in self._own}
         given = [k for k in range(len(names)) if k not in own] or list(range(len(names)))
-        dtype = common_type([names[k] for k in given], [values[k] for k in given], [tensors[k] for k in given])
+        wanted = common_type([names[k] for k in given], [values[k] for k in given], [tensors[k] for k in given])
+        dtype = computed_in(wanted)
+        found = self._in_type(values, tensors, dtype, check)
+        if dtype is wanted:
+            return found
+        return found.to(wanted) if isinstance(found, Tensor) else tuple(r.to(wanted) for r in found)
+
+    def _in_type(self, values: list[Any], tensors: list[Tensor], dtype: torch.dtype, check: bool) -> Any:
+        """Runs in this type, by way of whoever looks on."""
+        names, compiled = self._names, self._compiled
         device = common_device(names, tensors)
         if check:
             run(compiled, (), tuple(t.detach().to("cpu", dtype) for t in tensors), check=True)
+        watched = _is_compiling() or _dispatch_modes() or _is_tracing() or any(type(t) not in PLAIN for t in tensors)
+        transformed = not watched and (_transforms() is not None or forward_ad._current_level >= 0)
+        if not watched and not transformed:
+            for name, value, tensor in zip(names, values, tensors):
+                refuse_rounding(name, value, tensor)
         if device.type != "cpu" or self.backend == "torch":
             if self.backend == "native":
                 raise RuntimeError(f"the native backend runs on the CPU, the inputs are on {device}; leave `backend` out or say 'torch'")
             return self._on_torch([t.to(device, dtype) for t in tensors])
-        if _is_compiling() or _dispatch_modes() or _is_tracing() or any(type(t) not in PLAIN for t in tensors):
-            return _as_operation(compiled, [t.to(dtype) for t in tensors])
-        if _transforms() is not None or forward_ad._current_level >= 0:
-            return apply(compiled, (), [t.to(dtype) for t in tensors])
         converted = [t if t.dtype is dtype else t.to(dtype) for t in tensors]
-        if _is_grad_enabled() and _any_needs_grad(tensors):
+        if watched:
+            return _as_operation(compiled, converted)
+        if transformed or (_is_grad_enabled() and _any_needs_grad(tensors)):
             return apply(compiled, (), converted)
-        return run(compiled, (), tuple(converted))
+        return run(compiled, (), tuple(converted), dtype=dtype)
 
     def _on_torch(self, tensors: list[Tensor]) -> Any:
-        """Runs as torch operations. Where Python would have to look at numbers that a tracer or `vmap` hides, the program is one
+        """Runs as torch operations, in the type they have, whatever `torch.autocast` says. Where Python would have to look at numbers that a tracer or `vmap` hides, the program is one
         operation instead, whose inside is the same torch operations."""
+        if _autocast():
+            with torch.autocast(tensors[0].device.type if tensors else "cpu", enabled=False):
+                return self._on_torch(tensors)
         compiled = self._compiled
         shapes = compiled.core_shapes(tensors)
         compiled.batch(tensors, shapes)
@@ -138,6 +163,13 @@ class CompiledModule(nn.Module):
             self._caller.add_code([n for shape in shapes for n in shape], code.forward)
         results = code(*tensors) if _is_compiling() or not may_fail else call(compiled, code, tensors)
         return results[0] if len(results) == 1 else tuple(results)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return call_signature(self.inputs, {n: _shown(v) for n, v in self._own_values().items()}, {"check": False})
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._fields.values()]  # type: ignore[no-untyped-call]
 
     # Modules made of this one.
 
@@ -169,6 +201,18 @@ class CompiledModule(nn.Module):
     def hessian(self, *wrt: str) -> CompiledModule:
         """A module that gives all second derivatives of a scalar program; for several inputs the blocks row by row, as a tuple."""
         return self._derived("hessian", wrt)
+
+    def renamed(self, names: Mapping[str, str]) -> CompiledModule:
+        """The same program with other names for some inputs or parameters, which it shares with this module.
+
+        >>> from neural_compiler import compile_scheme
+        >>> rate = compile_scheme("(* k x)", params={"k": 2.0}).renamed({"k": "rate", "x": "dose"})
+        >>> rate(dose=torch.tensor(3.0)).item(), [name for name, _ in rate.named_parameters()]
+        (6.0, ['rate'])
+        """
+        from .build import renamed
+
+        return renamed(self, names)
 
     def __rshift__(self, other: CompiledModule) -> CompiledModule:
         """`f >> g`: the result of `f` is the only input of `g`, in one program."""
@@ -263,14 +307,20 @@ class CompiledModule(nn.Module):
         inputs = ", ".join(f"{i.name}: {i.described}" for i in self.inputs)
         return f"({inputs}){derived}: {' '.join(self.source.split())}"
 
-    def _repr_html_(self) -> str | None:
-        if any(i.shape is None for i in self.inputs):
-            return None
+    def _repr_html_(self) -> str:
         import html
 
-        return f"<pre>{html.escape(repr(self))}</pre>{self.graph._repr_svg_()}"
+        drawn = "" if any(i.shape is None for i in self.inputs) else self.graph._repr_svg_()
+        return f"<pre>{html.escape(repr(self))}</pre>{drawn}"
 
     # State: the text stands for the program.
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> CompiledModule:
+        # Said here, so that `torch.nn.utils.parametrize` does not say it for us.
+        other = memo[id(self)] = self.__class__.__new__(self.__class__)
+        other.__dict__ = copy.deepcopy(CompiledModule.__getstate__(self), memo)
+        other._link(self._spec)
+        return other
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
@@ -317,6 +367,15 @@ def _as_operation(compiled: Compiled, tensors: list[Tensor]) -> Any:
 
     found = operation(compiled.spec, "[]", tensors)
     return found[0] if len(found) == 1 else tuple(found)
+
+
+def _shown(value: Tensor) -> float | None:
+    """A number as a signature shows it."""
+    return value.item() if value.dim() == 0 and value.is_cpu else None
+
+
+def _in_a_dict(args: tuple[Any, ...]) -> bool:
+    return len(args) == 1 and isinstance(args[0], Mapping)
 
 
 def _mapped() -> bool:

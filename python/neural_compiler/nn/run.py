@@ -20,8 +20,8 @@ PLAIN = (Tensor, torch.nn.Parameter)
 _is_hidden = torch._C._functorch.is_legacy_batchedtensor
 
 
-def run(compiled: Compiled, chain: Chain, tensors: tuple[Tensor, ...], check: bool = False) -> Any:
-    """The program, or what `chain` makes of it: a tensor, or a tuple of them for several results."""
+def run(compiled: Compiled, chain: Chain, tensors: tuple[Tensor, ...], check: bool = False, dtype: torch.dtype | None = None) -> Any:
+    """The program, or what `chain` makes of it: a tensor, or a tuple of them for several results. `dtype`: that of a program without inputs."""
     if not check and (compiled.on_torch or (tensors and not tensors[0].is_cpu)):
         return _over_hidden(compiled, chain, tensors) if any(map(_is_hidden, tensors)) else _run_torch(compiled, chain, tensors)
     function = compiled.function(chain)
@@ -36,7 +36,7 @@ def run(compiled: Compiled, chain: Chain, tensors: tuple[Tensor, ...], check: bo
         from .library import chain_text, operation
 
         return _plain(operation(compiled.spec, chain_text(chain), list(tensors)))
-    double = tensors[0].dtype == torch.float64 if tensors else torch.get_default_dtype() == torch.float64
+    double = (tensors[0].dtype if tensors else dtype or torch.get_default_dtype()) == torch.float64
     arrays = [t.detach().resolve_neg().numpy() for t in tensors]
     return _plain([torch.from_numpy(a) for a in function.numpy(arrays, None, double, torch.get_num_threads(), check)])
 

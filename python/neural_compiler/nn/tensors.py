@@ -1,45 +1,102 @@
-"""Arguments of a call as tensors of one type, by PyTorch's rules of promotion."""
+"""Arguments of a call as tensors of one type. In: what the caller gave; out: tensors, the type to compute in and that of the results.
+
+Types are promoted by PyTorch's rules, with one difference: no whole number is rounded to fit. Tensors with axes decide before those
+without, and these before Python's numbers, which follow. Whole numbers of 32 and 64 bits count as float64, shorter ones follow; of
+whole numbers alone the shorter ones become the default type. float16 and bfloat16 are computed in float32.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import torch
 from torch import Tensor
 
-_FLOATS = (torch.float32, torch.float64)
+_HALVES = (torch.float16, torch.bfloat16)
+_FLOATS = (torch.float32, torch.float64, *_HALVES)
+_SHORT = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.uint16)
+"""Whole numbers that every float32 holds."""
+_EXACT = 2**53
+"""float64 holds whole numbers up to here."""
 
 
 def as_tensor(name: str, value: Any) -> Tensor:
-    """A tensor, a number, or what PyTorch makes a tensor of."""
+    """A tensor, a number, or what PyTorch makes a tensor of; Python's numbers in float64, so that nothing is lost before the type is known."""
     if isinstance(value, Tensor):
-        return value
+        return _dense(name, value)
     try:
-        return torch.as_tensor(value)
-    except (TypeError, ValueError, RuntimeError) as error:
+        found = torch.as_tensor(value)
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
+        if isinstance(value, (list, tuple)):
+            advice = "pad its rows to one length, or call once for each" if _ragged(value) else "it holds something that is no number"
+            raise TypeError(f"the input `{name}` is a {type(value).__name__} that is no array of numbers: {advice}") from error
         raise TypeError(f"the input `{name}` is a tensor or a number, not {type(value).__name__}") from error
+    if not _weak(value) or found.dtype.is_complex:
+        return _dense(name, found)
+    return torch.as_tensor(value, dtype=torch.float64)
+
+
+def _weak(value: Any) -> bool:
+    """Whether a value has no type of its own."""
+    return isinstance(value, (bool, int, float, list, tuple))
+
+
+def _ragged(value: Any) -> bool:
+    rows = [len(v) for v in value if isinstance(v, (list, tuple, Tensor)) and not (isinstance(v, Tensor) and v.dim() == 0)]
+    return 0 < len(rows) and (len(rows) < len(value) or len(set(rows)) > 1 or any(_ragged(v) for v in value if isinstance(v, (list, tuple))))
+
+
+def _dense(name: str, tensor: Tensor) -> Tensor:
+    if tensor.is_nested:
+        raise TypeError(f"the input `{name}` is a nested tensor: pad it (`{name}.to_padded_tensor(0.0)`), or call once for each of its parts")
+    if tensor.layout is not torch.strided:
+        raise TypeError(f"the input `{name}` is a sparse tensor ({tensor.layout}): give `{name}.to_dense()`, or its values alone")
+    if tensor.is_quantized:
+        raise TypeError(f"the input `{name}` is a quantized tensor: give `{name}.dequantize()`")
+    return tensor
 
 
 def common_type(names: Sequence[str], values: Sequence[Any], tensors: Sequence[Tensor]) -> torch.dtype:
-    """float32 or float64: what PyTorch would compute in. Tensors with axes decide before those without, and these before numbers;
-    whole numbers become the default type."""
-    ranked: list[list[torch.dtype]] = [[], [], []]
+    """The type of the results, as the rules above say."""
+    ranked: list[list[torch.dtype]] = [[], []]
     for name, value, tensor in zip(names, values, tensors):
         dtype = tensor.dtype
-        if dtype.is_complex or (dtype.is_floating_point and dtype not in _FLOATS):
-            raise TypeError(f"the input `{name}` has the type {dtype}: float32, float64 or whole numbers are expected")
-        ranked[0 if tensor.dim() > 0 else 1 if isinstance(value, Tensor) else 2].append(dtype)
+        if dtype.is_complex:
+            raise TypeError(f"the input `{name}` is complex ({dtype}), programs compute with real numbers: give its real and imaginary part as two inputs")
+        if dtype.is_floating_point and dtype not in _FLOATS:
+            raise TypeError(f"the input `{name}` has the type {dtype}: convert it to float16, bfloat16, float32 or float64 first")
+        if not _weak(value) and dtype not in _SHORT:
+            ranked[0 if tensor.dim() > 0 else 1].append(dtype if dtype.is_floating_point else torch.float64)
     for group in ranked:
-        floats = [d for d in group if d.is_floating_point]
-        if floats and group is ranked[2]:
-            break
-        if floats:
-            return torch.float64 if torch.float64 in floats else torch.float32
+        if group:
+            return reduce(torch.promote_types, group)
     default = torch.get_default_dtype()
-    if default not in _FLOATS:
-        raise TypeError(f"whole numbers become the default type, which is {default}: float32 or float64 is expected")
-    return default
+    return default if default is torch.float64 or all(_holds_whole(v) for v in values if _weak(v)) else torch.float64
+
+
+def _holds_whole(value: Any) -> bool:
+    """Whether the whole numbers among Python's numbers are in the range where float32 holds each."""
+    if isinstance(value, (list, tuple)):
+        return all(map(_holds_whole, value))
+    return not isinstance(value, int) or abs(value) <= 2**24
+
+
+def computed_in(dtype: torch.dtype) -> torch.dtype:
+    """The type programs compute in for results of this one."""
+    return torch.float32 if dtype in _HALVES else dtype
+
+
+def refuse_rounding(name: str, value: Any, tensor: Tensor) -> None:
+    """Refuses whole numbers that no float64 holds. Looks at the numbers: not for tensors a tracer or transform stands behind."""
+    if isinstance(value, int) and abs(value) > _EXACT:
+        raise TypeError(f"the input `{name}` is {value}, a whole number that float64 does not hold: subtract an offset first")
+    if isinstance(value, Tensor) and tensor.dtype in (torch.int64, torch.uint64) and tensor.numel():
+        signed = tensor.to(torch.int64)
+        low, high = torch.aminmax(signed)
+        if (tensor.dtype == torch.uint64 and int(low) < 0) or int(low) < -_EXACT or int(high) > _EXACT:
+            raise TypeError(f"the input `{name}` has whole numbers beyond 2^53, which float64 does not hold: subtract an offset first")
 
 
 def common_device(names: Sequence[str], tensors: Sequence[Tensor]) -> torch.device:

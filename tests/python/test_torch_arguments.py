@@ -1,0 +1,210 @@
+"""What a module makes of its arguments: types, names, things that are no plain tensors; and copies of what holds a program."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pathlib
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import neural_compiler as nc
+import numpy as np
+import pytest
+import torch
+import torch.distributed as distributed
+from neural_compiler.nn import Param
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+
+BACKENDS = pytest.mark.parametrize("backend", ["native", "torch"])
+F64 = torch.float64
+
+
+@BACKENDS
+def test_no_whole_number_is_rounded(backend: str) -> None:
+    m = nc.compile_scheme("(- x y)", backend=backend)
+    whole = torch.tensor([1_700_000_001])
+    for other in (torch.tensor([1_700_000_000]), torch.tensor([1_700_000_000], dtype=torch.int32), 1_700_000_000):
+        assert m(whole, other).item() == 1.0
+    # The float32 nearest to 1.7e9 is itself.
+    assert m(whole, torch.tensor([1.7e9])).item() == 1.0
+    assert m(1_700_000_001, 1_700_000_000).item() == 1.0
+    short = m(torch.tensor([3], dtype=torch.int16), torch.tensor([True]))
+    assert short.item() == 2.0 and short.dtype == torch.float32
+    with pytest.raises(TypeError, match="the input `x` has whole numbers beyond 2\\^53"):
+        m(torch.tensor([2**53 + 1]), 0.0)
+    with pytest.raises(TypeError, match="the input `y` is 9007199254740993, a whole number that float64 does not hold"):
+        m(torch.tensor([1.0]), 2**53 + 1)
+
+
+@BACKENDS
+def test_numbers_are_not_rounded_on_their_way(backend: str) -> None:
+    m = nc.compile_scheme("(- x y)", backend=backend)
+    assert m(torch.tensor([0.1], dtype=F64), 0.1).item() == 0.0
+    assert m(torch.tensor([0.1], dtype=F64), [0.1]).item() == 0.0
+
+
+def test_whole_numbers_of_numpy() -> None:
+    p = nc.compile("(- x y)")
+    found = p(x=np.array([1_700_000_001]), y=np.array([1_700_000_000], dtype=np.float32))
+    assert found.tolist() == [1.0] and found.dtype == np.float64
+
+
+def test_declared_starts_are_exact() -> None:
+    decay = nc.compile_scheme("(state x 0.1) (param k 1.0) (derive x (* (- k) x))")
+    for method in ("dopri5", "rk4"):
+        assert nc.odeint(decay, None, torch.linspace(0, 1, 3, dtype=F64), method=method)["x"][0].item() == 0.1
+    with pytest.raises(TypeError, match="initial values are float32 or float64, not torch.bfloat16"):
+        nc.odeint(decay, {"x": torch.ones((), dtype=torch.bfloat16)}, [0.0, 1.0])
+
+
+@BACKENDS
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_is_computed_in_single(dtype: torch.dtype, backend: str) -> None:
+    m = nc.compile_scheme("(param k 3.0) (- (* k (exp x)) (* k (exp y)))", backend=backend)
+    x = torch.tensor([1.0, 2.0, 0.5], dtype=dtype, requires_grad=True)
+    y = torch.tensor([1.01, 1.98, 0.51], dtype=dtype)
+    single = m(x.detach().float(), y.float())
+    found = m(x, y)
+    assert found.dtype == dtype and torch.equal(found.detach(), single.detach().to(dtype))
+    (slope,) = torch.autograd.grad(found.sum(), x)
+    assert slope.dtype == dtype and torch.equal(slope, (3 * torch.exp(x.detach().float())).to(dtype))
+    assert m(x, y.float()).dtype == torch.float32
+    torch._dynamo.reset()
+    assert torch.equal(torch.compile(m, backend="aot_eager", fullgraph=True)(x, y), found)
+    assert torch.func.jvp(m, (x.detach(), y), (torch.ones_like(x), torch.zeros_like(y)))[1].dtype == dtype
+
+
+@BACKENDS
+def test_autocast_leaves_programs_alone(backend: str) -> None:
+    m = nc.compile_scheme("(dot v w)", inputs={"v": 3, "w": 3}, backend=backend)
+    v = torch.full((2, 3), 1.001)
+    plain = m(v, v)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.equal(m(v, v), plain)
+        assert m(torch.nn.Linear(3, 3)(v), v[0]).dtype == torch.float32
+
+
+@BACKENDS
+def test_a_default_type_of_half_precision(backend: str) -> None:
+    torch.set_default_dtype(torch.bfloat16)
+    try:
+        found = nc.compile_scheme("(* x y)", backend=backend)(1.5, 0.25)
+        alone = nc.compile_scheme("(+ 1 2)", backend=backend)()
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert (found.item(), found.dtype, alone.item(), alone.dtype) == (0.375, torch.bfloat16, 3.0, torch.bfloat16)
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    "sparse": (lambda: torch.eye(2).to_sparse(), r"the input `x` is a sparse tensor .*give `x.to_dense\(\)`"),
+    "compressed": (lambda: torch.eye(2).to_sparse_csr(), "the input `x` is a sparse tensor"),
+    "nested": (lambda: torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged), "the input `x` is a nested tensor: pad it"),
+    "ragged": (lambda: [[1.0], [1.0, 2.0]], "the input `x` is a list .* pad its rows"),
+    "complex": (lambda: torch.ones(2, dtype=torch.complex64), "the input `x` is complex .* real and imaginary part"),
+    "complex number": (lambda: 1j, "the input `x` is complex"),
+    "text": (lambda: "1", "the input `x` is a tensor or a number, not str"),
+    "nothing": (lambda: None, "the input `x` is a tensor or a number, not NoneType"),
+}
+
+
+@BACKENDS
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_is_no_plain_array_is_named(kind: str, backend: str) -> None:
+    make, words = REFUSED[kind]
+    with pytest.raises(TypeError, match=words):
+        nc.compile_scheme("(* 2 x)", backend=backend)(make())
+
+
+@BACKENDS
+def test_inputs_of_any_name(backend: str) -> None:
+    m = nc.compile_scheme("(/ check self)", inputs=["check", "self"], backend=backend)
+    six, two = torch.tensor(6.0), torch.tensor(2.0)
+    for found in (m(check=six, self=two), m(6.0, self=two), m(check=6, self=2), m({"check": six, "self": two})):
+        assert found.item() == 3.0
+    with pytest.raises(nc.EvaluationError):
+        m({"check": 1.0, "self": 0.0}, check=True)
+    with pytest.raises(TypeError, match="the input `check` was given twice"):
+        m(1.0, 2.0, check=3.0, self=1.0)
+    flow = nc.compile_scheme("(* check self)", inputs=["check", "self"], backend=backend)
+    path = nc.odeint(flow, {"self": torch.tensor(1.0, dtype=F64)}, [0.0, 1.0], method="rk4", step=0.01, inputs={"check": -1.0})
+    assert path["self"][-1].item() == pytest.approx(np.exp(-1), rel=1e-9)
+    assert nc.compile("(* x self)")(self=2.0, x=3.0) == 6.0
+
+
+def test_renamed_modules_share_their_parameters() -> None:
+    m = nc.compile_scheme("(param k 2.0 :min 0) (* k x (dot v v))")
+    other = m.renamed({"k": "x", "x": "k", "v": "w"})
+    assert other(k=torch.tensor(3.0), w=torch.ones(2)).item() == 12.0
+    assert other.x is m.k and other.bounds == {"x": (0.0, None)}
+    assert m.renamed({"v": "q"})(torch.tensor(3.0), torch.ones(2)).item() == 12.0, "inputs keep their places"
+    with pytest.raises(ValueError, match="two inputs would have the name `v`"):
+        m.renamed({"k": "v"})
+    with pytest.raises(ValueError, match="the program has no input `z`"):
+        m.renamed({"z": "y"})
+
+
+def test_stages_with_parameters_of_one_name() -> None:
+    a = nc.compile_scheme("(* k x)", params={"k": 2.0})
+    b = nc.compile_scheme("(+ y k)", params={"k": 5.0})
+    with pytest.raises(ValueError, match=r"both modules have a parameter `k`.*renamed\({'k': …}\).*prefix=True"):
+        nc.compose({"y": a, "z": b})
+    both = nc.compose({"y": a, "z": b}, prefix=True)
+    assert both(x=torch.tensor(1.0)).item() == 7.0
+    assert dict(both.named_parameters()).keys() == {"y_k", "z_k"} and both.y_k is a.k
+
+
+class Positive(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.exp()
+
+
+@BACKENDS
+def test_a_parametrized_module_is_copied_and_averaged(backend: str) -> None:
+    m = nc.compile_scheme("(* k x)", params={"k": Param(2.0, min=0)}, backend=backend)
+    torch.nn.utils.parametrize.register_parametrization(m, "k", Positive(), unsafe=True)
+    expected = torch.tensor(2.0, dtype=F64).exp().item()
+    x = torch.ones((), dtype=F64)
+    twin = copy.deepcopy(m)
+    averaged = torch.optim.swa_utils.AveragedModel(m)
+    with torch.no_grad():
+        m.parametrizations.k.original.fill_(0.0)
+    assert m(x).item() == 1.0 and twin(x).item() == averaged(x).item() == pytest.approx(expected)
+    averaged.update_parameters(m)
+    assert twin.to(torch.float32)(x.float()).dtype == torch.float32
+
+
+def test_what_holds_a_program_is_copied_and_pickled() -> None:
+    m = nc.compile_scheme("(param k 2.0) (* k (dot v v))")
+    for hold in (m, m.grad("v"), m.graph_for(v=2), nc.compile("(param k 2.0) (* k x)").grad("x")):
+        for again in (copy.deepcopy(hold), pickle.loads(pickle.dumps(hold)), copy.copy(hold)):
+            assert repr(again) == repr(hold)
+
+
+def test_signatures_have_names_and_defaults() -> None:
+    m = nc.compile_scheme("(param k 2.0) (* k x (dot v v))", inputs={"x": None, "v": 3})
+    assert str(inspect.signature(m)) == "(x: 'scalar', v: 'vector(3)', *, k: 'scalar' = 2.0, check=False)"
+    p = nc.compile("(param k 2.0) (* k x)")
+    assert str(inspect.signature(p)) == "(x: 'scalar', *, k: 'scalar' = 2.0, out=None, check=False)"
+    assert "k" in dir(m)
+    assert "(* k x (dot v v))" in m._repr_html_() and "<svg" in m._repr_html_() and "(* k x)" in p._repr_html_()
+    assert "(* 2 v)" in nc.compile_scheme("(* 2 v)", inputs=["v"])._repr_html_()
+
+
+def test_sharded_parameters(tmp_path: pathlib.Path) -> None:
+    # `fully_shard` shards tensors with axes: a scalar is written as a vector of one, or left alone.
+    distributed.init_process_group("gloo", init_method=f"file://{tmp_path / 'store'}", rank=0, world_size=1)
+    try:
+        mesh = init_device_mesh("cpu", (1,))
+        vector = nc.compile_scheme("(param k [2.0]) (* (ref k 0) x)")
+        scalar = nc.compile_scheme("(param k 2.0) (* k x)")
+        fully_shard(vector, mesh=mesh)
+        fully_shard(scalar, mesh=mesh, ignored_params=set(scalar.parameters()))
+        x = torch.tensor([1.0, 3.0], dtype=F64)
+        for m in (vector, scalar):
+            m(x).sum().backward()
+        assert vector.k.grad.full_tensor().tolist() == [4.0] and scalar.k.grad.item() == 4.0
+    finally:
+        distributed.destroy_process_group()

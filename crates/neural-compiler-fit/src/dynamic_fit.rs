@@ -5,16 +5,19 @@
 //! minimum. Columns of different size or noise count alike: each is weighted by one over the scatter the fit leaves in it, unless the
 //! standard deviations are known.
 
+use crate::check::Checking;
 use crate::dynamics::problem::Dynamics;
 use crate::dynamics::shooting;
-use crate::dynamics::solver::Solver;
+use crate::dynamics::solver::{self, Solver};
+use crate::dynamics::steps::Scheme;
 use crate::dynamics::trajectories::Trajectories;
 use crate::fit::{enough, solve, wrong};
 use crate::layout::{Layout, element_names};
+use crate::least::Residuals;
+use crate::least::lm::{self, End};
 use crate::least::search::{Found, Task};
-use crate::least::{Residuals, lm};
 use crate::options::Options;
-use crate::ready::{Ready, TOLERANCE};
+use crate::ready::Ready;
 use crate::report::Fit;
 use crate::summary::{Ended, certainty, summarise};
 use crate::table::Table;
@@ -27,40 +30,110 @@ const STARTS: usize = 9;
 const SCREENED: usize = 32;
 
 pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>) -> Result<Fit, Diagnostics> {
-    let ready = Ready::new(program, table, options, true)?;
+    let mut ready = Ready::new(program, table, options, true)?;
     if ready.layout.weights() > 0 {
         return hybrid::dynamic::fit(program, &ready, options);
     }
+    let mut ended = weighted(&ready, options);
+    // Steps beyond counting on the way to the data: the explicit method was the wrong one.
+    let stiff = match &ended {
+        Ok(found) => found.best.best.wall.as_ref().is_some_and(|w| w.0.contains(solver::TOO_MANY)),
+        Err(_) => true,
+    };
+    if stiff && options.scheme.is_none() && ready.solver.scheme() == Scheme::Dopri5 {
+        let before = ready.solver.clone();
+        ready.solver = ready.implicit(options)?;
+        match (weighted(&ready, options), &ended) {
+            (Ok(again), Ok(first)) if again.best.best.end == End::Converged || again.best.best.cost < first.best.best.cost => ended = Ok(again),
+            (Ok(again), Err(_)) => ended = Ok(again),
+            _ => ready.solver = before,
+        }
+    }
+    let mut found = ended?;
+    let layout = &ready.layout;
+    let search = lm::Options { cancel: options.cancel, ..lm::Options::default() };
+    let mut notes = Vec::new();
+    if found.best.best.end == End::Wall {
+        notes.extend(around(&mut found, layout, &search));
+    }
+    let Weighted { mut problem, best: mut found, loss } = found;
+    let check = Checking { layout, loss, known: ready.known, search }.run(&mut problem, &mut found.best);
+    let uncertainty = certainty(layout, &found.best, loss, ready.known);
+    let compared = ready.compared(&problem, &found.best.theta, layout.len() as f64)?;
+    let mut fit = summarise(layout, Ended::of(&found), compared, uncertainty);
+    fit.check = check;
+    fit.warnings.extend(notes);
+    ready.finish(&mut fit);
+    if options.profile && found.best.end != End::Wall {
+        let ends = profile::intervals(&problem, &found.best, &layout.bounds, loss, &fit.uncertainty);
+        fit.parameters.iter_mut().zip(ends).for_each(|(p, e)| p.profile = e);
+    }
+    Ok(fit)
+}
+
+/// What a search found, and for which weights of the columns.
+struct Weighted {
+    problem: Dynamics,
+    best: Found,
+    loss: Loss,
+}
+
+/// The search, repeated with the columns on the scale of their values, then on that of what the fit before leaves unexplained.
+fn weighted(ready: &Ready, options: &Options<'_>) -> Result<Weighted, Diagnostics> {
     let layout = &ready.layout;
     let mut scatter = scales(&ready.data, ready.known);
     let mut start = layout.start.clone();
-    let mut result: Option<(Dynamics, Found, Loss)> = None;
-    // Twice: with the columns on the scale of their values, then on that of what the first fit leaves unexplained.
+    let mut result: Option<Weighted> = None;
     let rounds = if ready.data.one_scale(ready.known) { 1 } else { 3 };
     for round in 0..rounds {
         let problem = ready.problem(&ready.solver, layout, &scatter, false);
         enough(layout, problem.count())?;
         let asked = if round == 0 { options.clone() } else { Options { starts: Some(1), ..options.clone() } };
-        let (mut found, loss) = search(&problem, &start, layout, &asked)?;
-        start.clone_from(&found.best.theta);
+        let (mut best, loss) = search(&problem, &start, layout, &asked)?;
+        start.clone_from(&best.best.theta);
         if round + 1 < rounds {
-            scatter = unexplained(&problem, &found.best.linear.residuals, &scatter);
+            scatter = unexplained(&problem, &best.best.linear.residuals, &scatter);
         }
-        if let Some((_, before, _)) = &result {
-            (found.tried, found.agreed, found.tie) = (before.tried, before.agreed, before.tie);
+        if let Some(before) = &result {
+            (best.tried, best.agreed, best.tie) = (before.best.tried, before.best.agreed, before.best.tie);
         }
-        result = Some((problem, found, loss));
+        result = Some(Weighted { problem, best, loss });
     }
-    let Some((problem, found, loss)) = result else { return Err(wrong("no-start", "there is nothing to fit")) };
-    let uncertainty = certainty(layout, &found.best, loss, ready.known);
-    let compared = ready.compared(&problem, &found.best.theta, layout.len() as f64)?;
-    let mut fit = summarise(layout, Ended::of(&found), compared, uncertainty);
-    ready.finish(&mut fit);
-    if options.profile {
-        let ends = profile::intervals(&problem, &found.best, &layout.bounds, loss, &fit.uncertainty);
-        fit.parameters.iter_mut().zip(ends).for_each(|(p, e)| p.profile = e);
+    result.ok_or_else(|| wrong("no-start", "there is nothing to fit"))
+}
+
+/// Shares of the rows that are fitted one after the other where a fit of all ends at a wall.
+const HORIZONS: [f64; 6] = [0.1, 0.2, 0.35, 0.5, 0.7, 0.85];
+
+/// Goes round a wall: the first rows alone, then more and more of them. What there is to say where even that does not reach the end.
+fn around(found: &mut Weighted, layout: &Layout, options: &lm::Options<'_>) -> Option<String> {
+    let mut theta = layout.start.clone();
+    let mut reached = None;
+    for share in HORIZONS {
+        let Some(part) = found.problem.until(share) else { continue };
+        if part.points.len() < layout.len() {
+            continue;
+        }
+        match lm::minimise(&part, &theta, &layout.bounds, found.loss, options) {
+            Ok(fit) if fit.end == End::Converged => {
+                theta = fit.theta;
+                reached = part.data.all.iter().map(|t| t.origin + t.direction * t.times[t.times.len() - 1]).reduce(f64::max);
+            }
+            _ => break,
+        }
     }
-    Ok(fit)
+    let reached = reached?;
+    match lm::minimise(&found.problem, &theta, &layout.bounds, found.loss, options) {
+        Ok(fit) if fit.cost < found.best.best.cost => {
+            found.best.best = fit;
+            None
+        }
+        Ok(_) => None,
+        Err(why) => {
+            let values = layout.names.iter().zip(&theta).map(|(n, x)| format!("{n} = {x:.6}")).collect::<Vec<_>>().join(", ");
+            Some(format!("the rows up to time {reached} alone give {values}, but with these values {} in the rows after them", why.0))
+        }
+    }
 }
 
 /// The global search over the free numbers of a layout.
@@ -69,7 +142,7 @@ fn search(problem: &Dynamics, start: &[f64], layout: &Layout, options: &Options<
     let alone = options.starts == Some(1);
     let also: Vec<Vec<f64>> = if alone { vec![] } else { shooting::start(problem, start, &layout.bounds, &local).into_iter().collect() };
     // Adaptive steps leave an error of the size of their tolerance.
-    let floor = if problem.solver.adaptive() { (10.0 * options.tolerance.unwrap_or(TOLERANCE)).powi(2) } else { 1e-22 };
+    let floor = if problem.solver.adaptive() { (10.0 * problem.solver.tolerance().relative).powi(2) } else { 1e-22 };
     let size: f64 = problem.points.iter().map(|p| (p.value * p.weight).powi(2)).sum();
     let task = Task { whole: problem, sample: problem, start, bounds: &layout.bounds, linear: &[], floor: floor * size, also: &also, hints: &[] };
     solve(&task, options, (STARTS, 3, SCREENED))
@@ -78,7 +151,7 @@ fn search(problem: &Dynamics, start: &[f64], layout: &Layout, options: &Options<
 /// The parameters with which the known law alone explains the data best, nets being held as in `held`; `None` where that leads nowhere.
 pub(crate) fn law_alone(ready: &Ready, held: Layout, scatter: &[f64], options: &Options<'_>) -> Option<Vec<f64>> {
     let held = Arc::new(held);
-    let solver = Solver::new(&ready.field, &held, ready.solver.scheme(), ready.step, options.tolerance.unwrap_or(TOLERANCE)).ok()?;
+    let solver = Solver::new(&ready.field, &held, ready.solver.scheme(), ready.step, options.accuracy()).ok()?;
     let solver = Arc::new(solver.with_sizes(ready.solver.sizes.clone()));
     let problem = ready.problem(&solver, &held, scatter, false);
     let quiet = Options { progress: None, ..options.clone() };

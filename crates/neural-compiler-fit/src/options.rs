@@ -1,5 +1,6 @@
 //! What a caller says about a fit besides model and data.
 
+use crate::dynamics::solver::{TOLERANCE, Tolerance};
 use crate::dynamics::steps::Scheme;
 use crate::layout::Values;
 use crate::least::loss::Loss;
@@ -16,6 +17,13 @@ pub enum Method {
     GaussNewton,
     /// Adam on minibatches, then L-BFGS on all data, with gradients taken backward (the discrete adjoint for models with states).
     FirstOrder,
+}
+
+impl Options<'_> {
+    /// The tolerance of adaptive steps.
+    pub(crate) fn accuracy(&self) -> Tolerance {
+        Tolerance { relative: self.tolerance.unwrap_or(TOLERANCE), absolute: self.absolute_tolerance }
+    }
 }
 
 /// How to fit.
@@ -46,6 +54,9 @@ pub struct Options<'a> {
     pub step: Option<f64>,
     /// Relative tolerance of adaptive steps.
     pub tolerance: Option<f64>,
+    /// Absolute tolerance of adaptive steps, in the unit of the states; `None`: a ten-thousandth of the relative one times the size of
+    /// the data.
+    pub absolute_tolerance: Option<f64>,
     /// Share of the rows held out: to judge the fit by and, with nets, to stop training by.
     pub holdout: Option<f64>,
     /// Intervals by profile likelihood.

@@ -34,9 +34,6 @@ pub(crate) struct Ready {
     axis: Axis,
 }
 
-/// Relative tolerance of adaptive steps unless told otherwise.
-pub(crate) const TOLERANCE: f64 = 1e-8;
-
 impl Ready {
     /// `fitting`: the table must observe a state; a prediction needs no observations.
     pub(crate) fn new(program: &Program, table: &Table, options: &Options<'_>, fitting: bool) -> Result<Ready, Diagnostics> {
@@ -45,12 +42,18 @@ impl Ready {
         let field = Field::new(program, &layout, &pace.name)?;
         let data = Arc::new(trajectories::read(program, &field, &layout, table, &pace, options.group.as_deref(), fitting)?);
         let step = pace.step.or(options.step);
-        let solver = solver(&field, &layout, &data, step, program.kind() == ModelKind::Map, options)?;
+        let solver = solver(&field, &layout, &data, step, (program.kind() == ModelKind::Map, fitting), options)?;
         let (weights, known) = weights(table, options)?;
         let held_out = split(table.rows(), options)?;
         let mut axis = Axis { name: pace.column.unwrap_or_else(|| "step".into()), values: data.row_times.clone(), trajectory: vec![0; table.rows()] };
         data.all.iter().for_each(|t| t.rows.iter().for_each(|&row| axis.trajectory[row] = t.group));
         Ok(Ready { solver, layout, data, field, step, known, weights, held_out, axis })
+    }
+
+    /// A solver for stiff problems.
+    pub(crate) fn implicit(&self, options: &Options<'_>) -> Result<Arc<Solver>, Diagnostics> {
+        let solver = Solver::new(&self.field, &self.layout, Scheme::Rodas4, self.step, options.accuracy())?;
+        Ok(Arc::new(solver.with_sizes(self.solver.sizes.clone())))
     }
 
     /// Whether rows are held out.
@@ -111,18 +114,24 @@ impl Ready {
     }
 }
 
+/// Most steps of the explicit method where the implicit one is at hand.
+const PATIENCE: usize = 30_000;
+
+/// How much dearer the explicit method must be than the implicit one, whose derivatives cost more, to be given up.
+const STIFF: f64 = 1.5;
+
 /// The solver the user asks for, or one that suits the model at its declared values.
 fn solver(
     field: &Field,
     layout: &Arc<Layout>,
     data: &Arc<Trajectories>,
     step: Option<f64>,
-    map: bool,
+    (map, fitting): (bool, bool),
     options: &Options<'_>,
 ) -> Result<Arc<Solver>, Diagnostics> {
     let sizes = sizes(data, field.size);
     let make = |scheme: Scheme| -> Result<Arc<Solver>, Diagnostics> {
-        let solver = Solver::new(field, layout, scheme, step, options.tolerance.unwrap_or(TOLERANCE))?;
+        let solver = Solver::new(field, layout, scheme, step, options.accuracy())?;
         Ok(Arc::new(solver.with_sizes(sizes.clone())))
     };
     match options.scheme {
@@ -131,17 +140,18 @@ fn solver(
         // A net has not said anything yet that could be stiff.
         None if layout.weights() > 0 => make(Scheme::Dopri5),
         None => {
-            // Stiff at the declared values: the explicit method takes very many steps, the implicit one few.
             let explicit = make(Scheme::Dopri5)?;
             let implicit = make(Scheme::Rodas4)?;
             let cost = |solver: &Arc<Solver>| {
                 let problem = Dynamics::new(solver.clone(), layout.clone(), data.clone(), |_, _| 1.0);
                 solver.work(&problem.lanes(&layout.start), &problem.shared(&layout.start))
             };
+            // Stiff at the declared values: so many steps of the explicit method that the dearer ones of the implicit method cost less.
             Ok(match (cost(&explicit), cost(&implicit)) {
-                // A step of the implicit method costs several of the explicit one.
-                (Some(e), Some(i)) if e > 20 * i => implicit,
+                (Some(e), Some(i)) if e > STIFF * i => implicit,
                 (None, Some(_)) => implicit,
+                // Where other values turn out to be stiff, the fit is done again: no need to take very many steps first.
+                (_, Some(_)) if fitting => Arc::new(Solver::clone(&explicit).with_most(PATIENCE)),
                 _ => explicit,
             })
         }

@@ -78,6 +78,50 @@ pub struct Fit {
     pub clock: Option<Clock>,
     /// Root mean squared error and R2 on rows held out, if any were.
     pub holdout: Option<(f64, f64)>,
+    /// The solution of a model with states, computed again with more care.
+    pub check: Option<Check>,
+}
+
+/// What becomes of a fit when the differential equation is solved more accurately.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Check {
+    /// How: by a relative tolerance this tight, or with fixed steps this long.
+    pub by: Finer,
+    /// By how many of its standard errors the parameter that moves most does.
+    pub shift: f64,
+    /// By what share of its value the parameter that moves most does.
+    pub share: f64,
+    /// By what share the standard error that changes most does.
+    pub error: f64,
+    /// Whether every digit that a report shows stays as it is.
+    pub holds: bool,
+}
+
+/// How a solution was made more accurate.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Finer {
+    /// Adaptive steps to this relative tolerance.
+    Tolerance(f64),
+    /// This many times as many fixed steps.
+    Steps(usize),
+}
+
+impl Check {
+    /// In a sentence.
+    pub fn sentence(&self) -> String {
+        let how = match self.by {
+            Finer::Tolerance(t) => format!("solved again to a relative tolerance of {t:.0e}"),
+            Finer::Steps(times) => format!("solved again with {times} times as many steps"),
+        };
+        if self.holds {
+            return format!("{how}, the values keep every digit shown");
+        }
+        if !self.share.is_finite() {
+            return format!("{how}, nothing comes out at these values: do not trust them");
+        }
+        let (value, shift, error) = (self.share, self.shift, self.error);
+        format!("{how}, a value changes by {value:.1e} of itself ({shift:.1e} standard errors), a standard error by {error:.1e} of itself")
+    }
 }
 
 impl Fit {
@@ -95,6 +139,7 @@ pub(crate) fn parameters(names: &[String], theta: &[f64], uncertainty: &Uncertai
             Certainty::AtBound => (None, Some("at its bound".to_string())),
             Certainty::Unidentified => (None, Some("not determined by the data".to_string())),
             Certainty::Unknown => (None, Some("not computed: too many weights".to_string())),
+            Certainty::NoMinimum => (None, Some("no minimum was reached".to_string())),
         };
         let ci95 = stderr.filter(|_| uncertainty.reach.is_finite()).map(|e| (value - uncertainty.reach * e, value + uncertainty.reach * e));
         Parameter { name: name.clone(), value, stderr, ci95, profile: None, note }

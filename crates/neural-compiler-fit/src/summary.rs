@@ -40,6 +40,9 @@ pub(crate) fn quality(targets: usize, observed: &[f64], predicted: &[f64]) -> (f
 
 /// The uncertainty at a minimum; with a robust loss, of the residuals as they count there.
 pub(crate) fn certainty(layout: &Layout, best: &Local, loss: Loss, known: bool) -> Uncertainty {
+    if best.end == End::Wall {
+        return Uncertainty::without(Certainty::NoMinimum, best.theta.len());
+    }
     if loss == Loss::Squares {
         return uncertainty::at_minimum(&best.theta, &best.linear, &layout.bounds, best.cost, best.linear.residuals.len(), known);
     }
@@ -76,6 +79,9 @@ impl Ended {
             Some(own) if own > *cost => warnings.push(format!("the given start leads to another minimum of cost {own:.6e}; a better one was found")),
             _ => {}
         }
+        if let Some(wall) = &found.best.wall {
+            warnings.push(format!("the data ask for values beyond these, but there {}", wall.0));
+        }
         if let Some(other) = found.tie {
             warnings.push(format!(
                 "another minimum explains the data nearly as well (cost {other:.6e}, here {cost:.6e}); this one was kept because the given start leads to it"
@@ -110,6 +116,7 @@ pub(crate) fn summarise(layout: &Layout, ended: Ended, compared: Compared, uncer
         End::Converged => "a minimum was reached",
         End::Evaluations => "stopped after as many evaluations as allowed, before a minimum was reached",
         End::Cancelled => "stopped on request; these are the best values so far",
+        End::Wall => "stopped before values at which the model cannot be computed: this is no minimum",
         End::HeldOut => "training stopped where the rows held out were explained best",
     };
     Fit {
@@ -133,6 +140,7 @@ pub(crate) fn summarise(layout: &Layout, ended: Ended, compared: Compared, uncer
         axis: compared.axis,
         clock: None,
         holdout: None,
+        check: None,
         uncertainty,
     }
 }

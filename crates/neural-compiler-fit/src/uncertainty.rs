@@ -18,6 +18,8 @@ pub enum Certainty {
     Unidentified,
     /// Too many weights were trained beside it for its error to be computed.
     Unknown,
+    /// The fit did not end at a minimum, the curvature at which an error is.
+    NoMinimum,
 }
 
 /// A combination of parameters that can change without changing the fit.
@@ -112,8 +114,13 @@ pub fn at_minimum(theta: &[f64], linear: &Linear, bounds: &Bounds, sum: f64, obs
 impl Uncertainty {
     /// Of parameters whose errors were not computed.
     pub fn unknown(parameters: usize) -> Uncertainty {
+        Uncertainty::without(Certainty::Unknown, parameters)
+    }
+
+    /// Of parameters that have no errors, for a reason they share.
+    pub fn without(why: Certainty, parameters: usize) -> Uncertainty {
         let covariance = vec![f64::NAN; parameters * parameters];
-        Uncertainty { certainty: vec![Certainty::Unknown; parameters], covariance, open: vec![], freedom: 0, variance: f64::NAN, reach: f64::NAN }
+        Uncertainty { certainty: vec![why; parameters], covariance, open: vec![], freedom: 0, variance: f64::NAN, reach: f64::NAN }
     }
 
     /// The correlation of two parameters; `None` where either has no standard error.

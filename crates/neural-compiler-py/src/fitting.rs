@@ -7,7 +7,7 @@ use crate::fit_options::options;
 use crate::python::PyCore;
 use neural_compiler::Diagnostics;
 use neural_compiler_fit::plot::{self, Drawing, Line};
-use neural_compiler_fit::{Axis, Fit, Options, Table, fit, fit_at_once, predict, save};
+use neural_compiler_fit::{Axis, Check, Fit, Options, Table, fit, fit_at_once, predict, save};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -137,6 +137,14 @@ fn report<'py>(py: Python<'py>, core: &PyCore, fit: Fit) -> PyResult<Bound<'py, 
     all.set_item("observed", PyArray1::from_vec(py, fit.observed))?;
     all.set_item("predicted", PyArray1::from_vec(py, fit.predicted))?;
     all.set_item("holdout", fit.holdout)?;
+    let check = |c: &Check| -> PyResult<_> {
+        let dict = PyDict::new(py);
+        dict.set_item("holds", c.holds)?;
+        [("shift", c.shift), ("share", c.share), ("stderr", c.error)].iter().try_for_each(|(k, x)| dict.set_item(k, x))?;
+        dict.set_item("sentence", c.sentence())?;
+        Ok(dict)
+    };
+    all.set_item("check", fit.check.as_ref().map(check).transpose()?)?;
     all.set_item("weights", fit.weights)?;
     let axis = fit.axis.map(|a| (a.name, PyArray1::from_vec(py, a.values), PyArray1::from_vec(py, a.trajectory)));
     all.set_item("axis", axis)?;

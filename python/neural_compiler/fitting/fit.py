@@ -26,6 +26,8 @@ def fit(
     starts: int | None = None,
     method: str = "auto",
     step: float | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
     tolerance: float | None = None,
     holdout: float | None = None,
     profile: bool = False,
@@ -46,8 +48,9 @@ def fit(
     and of what tells trajectories apart. `start_time`: when the starts of states hold (left out: as the model declares it,
     `(time t :start 0)`, else at the first row of each group). `sigma`: standard deviation of the data, a number or a column; `weights`: a column of relative
     weights. `loss`: `squares`, or robust `huber`, `soft_l1`, `cauchy`, with a `loss_scale` (left out: found from the data). `starts`: at
-    most so many. `method`: how models with states are solved: `auto`, `rk4` (with `step`), `dopri5`, `rosenbrock`. `holdout`: share of
-    rows to judge by. `profile`: intervals by profile likelihood. `progress(done, of, cost)` is called now and then.
+    most so many. `method`: how models with states are solved: `auto`, `rk4` (with `step`), `dopri5`, `rosenbrock`. `rtol`, `atol`: relative
+    and absolute tolerance of adaptive steps (`tolerance` is another name of `rtol`). `holdout`: share of rows to judge by. `profile`:
+    intervals by profile likelihood. `progress(done, of, cost)` is called now and then.
 
     Nets in the model: `training` is `auto`, `gauss-newton` or `first-order` (Adam on minibatches of `batch` rows for `epochs` passes, then
     L-BFGS); `weight_decay` is the penalty on a squared weight (left out: estimated from the data).
@@ -62,7 +65,8 @@ def fit(
     """
     options: dict[str, Any] = {
         "target": target, "time": time, "group": group, "start_time": start_time, "weights": weights, "loss": loss, "loss_scale": loss_scale, "starts": starts,
-        "method": method, "step": step, "tolerance": tolerance, "holdout": holdout, "profile": profile, "seed": seed, "threads": threads,
+        "method": method, "step": step, "rtol": tolerance if rtol is None else rtol, "atol": atol, "holdout": holdout, "profile": profile,
+        "seed": seed, "threads": threads,
         "training": training, "weight_decay": weight_decay, "epochs": epochs, "batch": batch,
     }  # fmt: skip
     if isinstance(sigma, str):
@@ -75,7 +79,7 @@ def fit(
         found = _native.fit_model(core, columns.listed(), options, progress)
     except FitError as error:
         raise blamed(error, columns) from None
-    solving = {k: options[k] for k in ("time", "group", "method", "step", "tolerance")}
+    solving = {k: options[k] for k in ("time", "group", "method", "step", "rtol", "atol")}
     # Predictions start when the fit did, whatever table they are for.
     solving["start_time"] = found["start_time"]
     return FitResult(model, found, columns.numbers, solving)

@@ -75,6 +75,9 @@ class FitResult:
         self.starts_agreed: int = found["agreed"]
         self.holdout: tuple[float, float] | None = found["holdout"]
         """Root mean squared error and R2 on the rows held out, if any were."""
+        self.check: dict[str, Any] | None = found["check"]
+        """Of a model with states, solved again more accurately: whether every digit shown `holds`, by how many standard errors values
+        `shift`, by what `share` of themselves, by what share standard errors do (`stderr`), and all that as a `sentence`."""
         self.targets: list[str] = found["targets"]
         """The columns explained."""
         self.observed: Array = found["observed"]
@@ -177,6 +180,8 @@ class FitResult:
         if self.holdout is not None:
             lines.append(f"on the rows held out: rmse {self.holdout[0]:.4g}  R2 {self.holdout[1]:.6g}")
         lines.append(f"{self.message}; {self.starts_agreed} of {self.starts_tried} starts agree")
+        if self.check is not None:
+            lines.append(self.check["sentence"])
         return lines + [f"warning: {w}" for w in self.warnings]
 
     def plot(self) -> Figure:

@@ -7,6 +7,7 @@
 //! Invariant: contributions of lanes are summed in one order.
 
 use super::solver::{Lane, Path, Solver, Step};
+use super::sweep::longest_first;
 use crate::least::Unusable;
 use neural_compiler::exec::lanes::Workspace;
 
@@ -35,9 +36,9 @@ impl Solver {
 
     fn pull_in(&self, workspace: &mut Workspace<f64>, lanes: &[Lane], shared: &[&[f64]], slope: &Slope<'_>) -> Result<Pulled, Unusable> {
         let n = self.size;
-        let plan = self.plan(workspace, lanes, shared)?;
-        let mut order: Vec<usize> = (0..lanes.len()).collect();
-        order.sort_by_key(|&i| (std::cmp::Reverse(plan[i].len()), i));
+        let courses = self.courses(lanes, shared)?;
+        let plan = self.plan(workspace, lanes, shared, &courses)?;
+        let order = longest_first(&plan);
         let rounds = order.first().map_or(0, |&i| plan[i].len());
         let batch = |k: usize| -> Vec<(&Lane, Step)> { order.iter().take_while(|&&i| plan[i].len() > k).map(|&i| (&lanes[i], plan[i][k])).collect() };
         // Forward, keeping the states before every step.
@@ -52,7 +53,7 @@ impl Solver {
             if self.adaptive() {
                 outputs.push(&mut error[..count]);
             }
-            self.forward(workspace, &states[..count], shared, &batch, &mut outputs)?;
+            self.run(self.value(), workspace, &states[..count], shared, (&batch, 1), &[], &mut outputs)?;
             for (a, (_, step)) in batch.iter().enumerate() {
                 let after = &next[a * n..(a + 1) * n];
                 if let Some(bad) = after.iter().find(|x| !x.is_finite()) {
@@ -85,9 +86,16 @@ impl Solver {
                 outputs.push(block);
                 rest = behind;
             }
-            self.run(adjoint, workspace, &before[k], shared, &batch, &[&bars[..count]], &mut outputs)?;
+            self.run(adjoint, workspace, &before[k], shared, (&batch, 1), &[(&bars[..count], n)], &mut outputs)?;
             bars[..count].copy_from_slice(&pulled[..count]);
             total.iter_mut().zip(&part).for_each(|(t, p)| *t += p);
+            for (a, (lane, step)) in batch.iter().enumerate() {
+                if let Some(stop) = step.stop.map(|s| &courses[order[a]].stops[s]).filter(|s| !s.moves.is_empty()) {
+                    let jump = self.jump(workspace, lane, *step, stop, &before[k][a * n..(a + 1) * n], shared)?;
+                    let along: f64 = jump.iter().zip(&bars[a * n..(a + 1) * n]).map(|(j, b)| j * b).sum();
+                    total.iter_mut().zip(&stop.moves).for_each(|(t, by)| *t += by * along);
+                }
+            }
         }
         let mut starts = vec![vec![0.0; n]; lanes.len()];
         for (a, &i) in order.iter().enumerate() {
@@ -106,7 +114,7 @@ mod tests {
     use crate::dynamics::clock::Pace;
     use crate::dynamics::field::Field;
     use crate::dynamics::problem::Dynamics;
-    use crate::dynamics::solver::Solver;
+    use crate::dynamics::solver::{Solver, Tolerance};
     use crate::dynamics::steps::Scheme;
     use crate::dynamics::trajectories;
     use crate::layout::Layout;
@@ -116,9 +124,9 @@ mod tests {
     use crate::table::Table;
     use std::sync::Arc;
 
-    /// A driven model with a net, a start to be found, two trajectories and missing cells.
-    const MODEL: &str = "(param k 0.7) (param x0 1.2) (param c 0.4 :fixed) (net f (a b) 3 1) (state x x0) (state y 0.5)
-        (MOVE x (+ (* k y) (f x (* c u)))) (MOVE y (- (f y t) (* x (sin t))))";
+    /// A driven model with a net, a start and a switching time to be found, two trajectories and missing cells.
+    const MODEL: &str = "(param k 0.7) (param x0 1.2) (param lag 0.55) (param c 0.4 :fixed) (net f (a b) 3 1) (state x x0) (state y 0.5)
+        (MOVE x (+ (* k y) (f x (* c u)))) (MOVE y (- (f y t) (if (< t lag) 0.3 (* x (sin t)))))";
 
     fn problem(scheme: Scheme) -> (Dynamics, Vec<f64>) {
         let text = MODEL.replace("MOVE", if scheme == Scheme::Map { "next" } else { "derive" });
@@ -138,8 +146,8 @@ mod tests {
         let field = Field::new(&program, &layout, "t").unwrap();
         let pace = Pace::new(&program, &table, &Options { step: Some(if scheme == Scheme::Map { 0.2 } else { 0.1 }), ..Options::default() }).unwrap();
         let data = Arc::new(trajectories::read(&program, &field, &layout, &table, &pace, Some("who"), true).unwrap());
-        let solver = Arc::new(Solver::new(&field, &layout, scheme, pace.step.or(Some(0.1)), 1e-6).unwrap());
-        let theta = (0..layout.len()).map(|j| if j < 2 { layout.start[j] } else { 0.4 * (1.3 * j as f64).sin() }).collect();
+        let solver = Arc::new(Solver::new(&field, &layout, scheme, pace.step.or(Some(0.1)), Tolerance { relative: 1e-6, absolute: None }).unwrap());
+        let theta = (0..layout.len()).map(|j| if j < 3 { layout.start[j] } else { 0.4 * (1.3 * j as f64).sin() }).collect();
         (Dynamics::new(solver, layout, data, |c, r| 1.0 + 0.1 * (c + r) as f64), theta)
     }
 
@@ -148,7 +156,7 @@ mod tests {
         for scheme in [Scheme::Map, Scheme::Rk4, Scheme::Dopri5, Scheme::Rodas4] {
             let (problem, theta) = problem(scheme);
             let (m, n) = (problem.count(), theta.len());
-            assert_eq!((m, n), (35, 15));
+            assert_eq!((m, n), (35, 16));
             let (mut residuals, mut jacobian) = (vec![0.0; m], vec![0.0; m * n]);
             problem.evaluate(&theta, &mut residuals, Some(&mut jacobian)).unwrap();
             let mut gradient = vec![0.0; n];

@@ -4,8 +4,14 @@
 pub mod adjoint;
 pub mod clock;
 pub mod field;
+mod march;
 pub mod problem;
+mod segments;
 pub mod shooting;
 pub mod solver;
+mod sparsity;
 pub mod steps;
+mod sweep;
+mod switches;
+mod tangents;
 pub mod trajectories;

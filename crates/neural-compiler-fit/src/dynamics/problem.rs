@@ -27,6 +27,10 @@ pub struct Point {
     pub weight: f64,
 }
 
+/// A change of a parameter by its last digit must not change the solution by more than a thousandth of its size: a derivative beyond
+/// that, relative to both, is that of a chaotic solution, or of one that was not computed well, and no measure of certainty.
+const BEYOND_MEASURE: f64 = 1e-3 / f64::EPSILON;
+
 /// A model with states and its data.
 pub struct Dynamics {
     /// The solver.
@@ -85,6 +89,34 @@ impl Dynamics {
         Dynamics { solver: self.solver.clone(), layout: self.layout.clone(), data: Arc::new(data), points }
     }
 
+    /// The same, solved in another way.
+    pub fn with(&self, solver: Arc<Solver>) -> Dynamics {
+        Dynamics { solver, layout: self.layout.clone(), data: self.data.clone(), points: self.points.clone() }
+    }
+
+    /// The same up to a share of the rows of each trajectory, at least the second; `None` where that leaves nothing out.
+    pub fn until(&self, share: f64) -> Option<Dynamics> {
+        let rows = |k: usize| ((share * (self.data.all[k].times.len() - 1) as f64).ceil() as usize).max(1) + 1;
+        let cut = |(k, t): (usize, &Trajectory)| {
+            let keep = rows(k).min(t.times.len());
+            let there: Vec<usize> = (0..t.rows.len()).filter(|&i| t.at[i] < keep).collect();
+            Trajectory {
+                rows: there.iter().map(|&i| t.rows[i]).collect(),
+                at: there.iter().map(|&i| t.at[i]).collect(),
+                times: t.times[..keep].to_vec(),
+                forcing: t.forcing[..keep].to_vec(),
+                ..t.clone()
+            }
+        };
+        let all: Vec<Trajectory> = self.data.all.iter().enumerate().map(cut).collect();
+        let points: Vec<Point> = self.points.iter().filter(|p| p.at < rows(p.trajectory)).copied().collect();
+        if points.len() == self.points.len() || points.is_empty() {
+            return None;
+        }
+        let data = Trajectories { all, ..Trajectories::clone(&self.data) };
+        Some(Dynamics { solver: self.solver.clone(), layout: self.layout.clone(), data: Arc::new(data), points })
+    }
+
     /// The solution of every trajectory.
     pub fn paths(&self, theta: &[f64]) -> Result<Vec<Path>, Unusable> {
         self.solver.solve(&self.lanes(theta), &self.shared(theta), None)
@@ -126,9 +158,14 @@ impl Residuals for Dynamics {
             let m = self.points.len();
             for (i, point) in self.points.iter().enumerate() {
                 let tangent = &paths[point.trajectory].tangents[point.at][point.component * p..(point.component + 1) * p];
+                let (size, t) = (self.solver.sizes[point.component], &self.data.all[point.trajectory]);
                 for (j, x) in tangent.iter().enumerate() {
-                    if !x.is_finite() {
-                        return Err(Unusable("a derivative of the solution is not finite".into()));
+                    if !(x.abs() * theta[j].abs() <= BEYOND_MEASURE * size && x.is_finite()) {
+                        return Err(Unusable(format!(
+                            "the last digit of `{}` decides over the solution at time {}: its derivative is {x:.1e}",
+                            self.layout.names[j],
+                            t.origin + t.direction * t.times[point.at]
+                        )));
                     }
                     jacobian[j * m + i] = point.weight * x;
                 }

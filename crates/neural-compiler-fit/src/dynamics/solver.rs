@@ -1,39 +1,93 @@
 //! The solver: states along trajectories, many at a time. In: the graphs of a step, lanes with a start and times to pass; out: the states
 //! at those times, and on request their derivatives by chosen directions.
 //!
-//! All lanes take their k-th step together, one lane of the batch engine each. With fixed steps the steps are known beforehand; with
-//! adaptive ones each lane chooses its own, and derivatives are those of the steps taken.
+//! All lanes take their k-th step together, one lane of the batch engine each. With fixed steps the steps are known beforehand (`sweep`);
+//! with adaptive ones each lane chooses its own (`march`), by the error of the states and, where derivatives are wanted, of those too.
 //! Invariants: a lane's result does not depend on the others; every run ends: steps are counted, and a step that shrinks to nothing or
 //! a state that is not finite is reported with its time.
 
 use super::field::Field;
+use super::segments::Course;
 use super::steps::{self, Scheme};
+use super::switches::Switches;
 use crate::layout::Layout;
 use crate::least::Unusable;
+use crate::report::Finer;
 use neural_compiler::exec::lanes::{BatchOptions, Column, Engine, Workspace};
 use neural_compiler::graph::Graph;
 use neural_compiler::{Diagnostics, Shape, diff};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
-/// The engines of a solver.
+/// A step and its derivatives, ready to run.
+struct Engines {
+    value: Engine,
+    /// A step with its error estimate, where it has one, and a step without.
+    graphs: (Graph, Graph),
+    /// The inputs of a step it is differentiated by: states, free shared inputs.
+    wrt: Vec<usize>,
+    /// Made when first needed: derivatives along a direction, by all states and free numbers, and the way back.
+    along: OnceLock<Engine>,
+    whole: OnceLock<Engine>,
+    adjoint: OnceLock<Result<Engine, Diagnostics>>,
+    /// The law itself, and the conditions on time in it.
+    law: (Graph, OnceLock<Engine>),
+    switches: Option<Switches>,
+    pool: Mutex<Vec<Workspace<f64>>>,
+}
+
+/// A way to solve, with everything a law and a scheme need for it.
+#[derive(Clone)]
 pub struct Solver {
     scheme: Scheme,
     /// Numbers of the states.
     pub size: usize,
-    value: Engine,
-    derivative: Engine,
-    /// A step without its error estimate and what it is differentiated by, for the way back; its engine is made when first needed.
-    plain: (Graph, Vec<usize>),
-    adjoint: OnceLock<Result<Engine, Diagnostics>>,
+    engines: Arc<Engines>,
     /// Shapes of the shared inputs, and which are free.
-    shared: Vec<(Shape, bool)>,
+    pub(super) shared: Vec<(Shape, bool)>,
     forcing_shapes: Vec<Shape>,
     /// Longest step; for fixed steps the step aimed at, for a map the time a step takes.
-    longest: f64,
-    tolerance: f64,
+    pub(super) longest: f64,
+    pub(super) tolerance: Tolerance,
+    /// Most steps of one lane.
+    pub(super) most: usize,
+    /// Fixed steps are cut into so many.
+    cut: usize,
     /// Size of each number of the states, for the absolute tolerance.
     pub sizes: Vec<f64>,
-    pool: Mutex<Vec<Workspace<f64>>>,
+}
+
+/// How large the error of an adaptive step may be: `relative` times the state plus `absolute`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Tolerance {
+    /// Relative to the state.
+    pub relative: f64,
+    /// In the unit of the states; `None`: a ten-thousandth of the relative one times the size of the data.
+    pub absolute: Option<f64>,
+}
+
+/// The absolute tolerance beside a relative one, on the scale of the data.
+const ABSOLUTE: f64 = 1e-4;
+/// The tightest relative tolerance a solution is held to unasked: below, rounding errors count.
+const TIGHTEST: f64 = 1e-13;
+/// The relative tolerance unless told otherwise.
+pub const TOLERANCE: f64 = 1e-8;
+
+impl Default for Tolerance {
+    fn default() -> Self {
+        Tolerance { relative: TOLERANCE, absolute: None }
+    }
+}
+
+impl Tolerance {
+    /// So many times as tight.
+    pub fn tighter(self, times: f64) -> Tolerance {
+        Tolerance { relative: self.relative / times, absolute: self.absolute.map(|a| a / times) }
+    }
+
+    /// The error allowed of a number of a given value and size.
+    pub(super) fn of(self, value: f64, size: f64) -> f64 {
+        self.relative * value.abs() + self.absolute.unwrap_or(self.relative * ABSOLUTE * size)
+    }
 }
 
 /// A stretch to be solved: from a start through some times.
@@ -66,6 +120,8 @@ pub(super) struct Step {
     pub(super) interval: usize,
     /// It ends at the end of its interval.
     pub(super) last: bool,
+    /// The stop of its lane it begins at.
+    pub(super) stop: Option<usize>,
 }
 
 /// States along a lane: `states[i]` at the lane's time `i`; and, with directions, the derivative of each state by each direction, state
@@ -78,31 +134,48 @@ pub struct Path {
     pub tangents: Vec<Vec<f64>>,
 }
 
+/// Directions to differentiate by: how many, and per lane the derivative of its start by them, state by state. The free shared numbers
+/// are the last of them.
+pub type Directions<'a> = (usize, &'a [Vec<f64>]);
+
+/// The words for a lane that would take more steps than it may.
+pub(crate) const TOO_MANY: &str = "steps are needed";
 /// Most steps of one lane.
-const MOST_STEPS: usize = 100_000;
+pub const MOST_STEPS: usize = 100_000;
 
 impl Solver {
     /// A solver for a law.
-    pub fn new(field: &Field, layout: &Layout, scheme: Scheme, longest: Option<f64>, tolerance: f64) -> Result<Solver, Diagnostics> {
+    pub fn new(field: &Field, layout: &Layout, scheme: Scheme, longest: Option<f64>, tolerance: Tolerance) -> Result<Solver, Diagnostics> {
         let value = steps::step(field, scheme, scheme.error_order().is_some());
         let plain = steps::step(field, scheme, false);
-        let uniform: Vec<bool> = (0..value.inputs.len()).map(|i| i >= 1 && i <= field.shared).collect();
         let mut wrt = vec![0];
         wrt.extend(layout.shared.iter().enumerate().filter(|(_, s)| s.at.is_some()).map(|(i, _)| 1 + i));
-        let derivative = diff::jacobian(&plain, &wrt);
+        let uniform: Vec<bool> = (0..value.inputs.len()).map(|i| i >= 1 && i <= field.shared).collect();
+        let shared: Vec<(Shape, bool)> = layout.shared.iter().map(|s| (s.shape, s.at.is_some())).collect();
+        let forcing_shapes: Vec<Shape> = field.forcing.iter().map(|f| f.shape).collect();
+        // A map has no times in between.
+        let switches = if scheme == Scheme::Map { None } else { Switches::new(&field.graph, &shared, &forcing_shapes) };
         Ok(Solver {
             scheme,
             size: field.size,
-            value: Engine::new(&value, &uniform),
-            derivative: Engine::new(&derivative, &uniform),
-            plain: (plain, wrt),
-            adjoint: OnceLock::new(),
-            shared: layout.shared.iter().map(|s| (s.shape, s.at.is_some())).collect(),
-            forcing_shapes: field.forcing.iter().map(|f| f.shape).collect(),
+            engines: Arc::new(Engines {
+                value: Engine::new(&value, &uniform),
+                graphs: (value, plain),
+                wrt,
+                along: OnceLock::new(),
+                whole: OnceLock::new(),
+                adjoint: OnceLock::new(),
+                law: (field.graph.clone(), OnceLock::new()),
+                switches,
+                pool: Mutex::default(),
+            }),
+            shared,
+            forcing_shapes,
             longest: longest.unwrap_or(f64::INFINITY),
             tolerance,
+            most: MOST_STEPS,
+            cut: 1,
             sizes: vec![1.0; field.size],
-            pool: Mutex::default(),
         })
     }
 
@@ -116,10 +189,43 @@ impl Solver {
         self.scheme.error_order().is_some()
     }
 
+    /// How large the error of a step may be.
+    pub fn tolerance(&self) -> Tolerance {
+        self.tolerance
+    }
+
     /// The same solver for other sizes of the states.
     pub fn with_sizes(mut self, sizes: Vec<f64>) -> Solver {
         self.sizes = sizes;
         self
+    }
+
+    /// The same solver with another limit to the steps of a lane.
+    pub fn with_most(mut self, most: usize) -> Solver {
+        self.most = most;
+        self
+    }
+
+    /// A solver that is more accurate: adaptive steps so many times as exact, at most as exact as numbers allow, or so many times as
+    /// many fixed steps. `None` where nothing is more accurate: a map is exact.
+    pub fn finer(&self, tighter: f64, steps: usize) -> Option<(Solver, Finer)> {
+        if self.scheme == Scheme::Map {
+            return None;
+        }
+        // Every solution may take as many steps as it needs to be checked.
+        let mut finer = Solver { most: MOST_STEPS.max(10 * self.most), ..self.clone() };
+        if !self.adaptive() {
+            finer.cut *= steps;
+            return Some((finer, Finer::Steps(steps)));
+        }
+        finer.tolerance = self.tolerance.tighter(tighter);
+        (finer.tolerance.relative >= TIGHTEST).then_some(())?;
+        let to = finer.tolerance.relative;
+        Some((finer, Finer::Tolerance(to)))
+    }
+
+    pub(super) fn value(&self) -> &Engine {
+        &self.engines.value
     }
 
     /// The sizes of the free shared inputs, in order.
@@ -132,96 +238,128 @@ impl Solver {
         self.free_sizes().sum()
     }
 
+    fn uniform(&self, graph: &Graph) -> Vec<bool> {
+        (0..graph.inputs.len()).map(|i| i >= 1 && i <= self.shared.len()).collect()
+    }
+
+    /// The engine of derivatives along one direction: the results of a step, then their derivatives.
+    pub(super) fn along(&self) -> &Engine {
+        let own = &self.engines;
+        own.along.get_or_init(|| {
+            let graph = diff::jvp(&own.graphs.0, &own.wrt);
+            Engine::new(&graph, &self.uniform(&graph))
+        })
+    }
+
+    /// The engine of derivatives by all states and free shared numbers at once.
+    pub(super) fn whole(&self) -> &Engine {
+        let own = &self.engines;
+        own.whole.get_or_init(|| {
+            let graph = diff::jacobian(&own.graphs.1, &own.wrt);
+            Engine::new(&graph, &self.uniform(&graph))
+        })
+    }
+
     /// The engine of the way back: its last results, the derivatives by the free shared numbers, are summed over lanes.
     pub(super) fn adjoint(&self) -> Result<&Engine, Unusable> {
+        let own = &self.engines;
         let make = || {
-            let (plain, wrt) = &self.plain;
-            let graph = diff::vjp(plain, wrt)?;
-            let uniform: Vec<bool> = graph.inputs.iter().enumerate().map(|(i, _)| i >= 1 && i <= self.shared.len()).collect();
+            let graph = diff::vjp(&own.graphs.1, &own.wrt)?;
             let reduced: Vec<bool> = (0..graph.main().results.len()).map(|k| k >= 2).collect();
-            Ok(Engine::reduced(&graph, &uniform, &reduced))
+            Ok(Engine::reduced(&graph, &self.uniform(&graph), &reduced))
         };
-        self.adjoint.get_or_init(make).as_ref().map_err(|e: &Diagnostics| Unusable(e.to_string()))
+        own.adjoint.get_or_init(make).as_ref().map_err(|e: &Diagnostics| Unusable(e.to_string()))
+    }
+
+    /// The engine of the law itself.
+    pub(super) fn law(&self) -> &Engine {
+        let (graph, engine) = &self.engines.law;
+        engine.get_or_init(|| Engine::new(graph, &self.uniform(graph)))
+    }
+
+    /// The conditions on time.
+    pub(super) fn switches(&self) -> Option<&Switches> {
+        self.engines.switches.as_ref()
     }
 
     pub(super) fn workspace(&self) -> Workspace<f64> {
-        self.pool.lock().expect("no panic holds it").pop().unwrap_or_default()
+        self.engines.pool.lock().expect("no panic holds it").pop().unwrap_or_default()
     }
 
     pub(super) fn put_back(&self, workspace: Workspace<f64>) {
-        self.pool.lock().expect("no panic holds it").push(workspace);
+        self.engines.pool.lock().expect("no panic holds it").push(workspace);
     }
 
     /// The steps of all lanes.
-    pub(super) fn plan(&self, workspace: &mut Workspace<f64>, lanes: &[Lane], shared: &[&[f64]]) -> Result<Vec<Vec<Step>>, Unusable> {
+    pub(super) fn plan(&self, workspace: &mut Workspace<f64>, lanes: &[Lane], shared: &[&[f64]], courses: &[Course]) -> Result<Vec<Vec<Step>>, Unusable> {
         match self.scheme.error_order() {
-            None => lanes.iter().map(|l| self.fixed_steps(l)).collect(),
-            Some(order) => Ok(self.adapt(workspace, lanes, shared, order)?.0),
+            None => lanes.iter().zip(courses).map(|(l, c)| self.fixed_steps(l, c)).collect(),
+            Some(order) => Ok(self.march(workspace, lanes, shared, courses, order, None)?.0),
         }
     }
 
-    /// One step of some lanes: states, and the error estimate of adaptive schemes.
-    pub(super) fn forward(
-        &self,
-        workspace: &mut Workspace<f64>,
-        states: &[f64],
-        shared: &[&[f64]],
-        lanes: &[(&Lane, Step)],
-        outputs: &mut [&mut [f64]],
-    ) -> Result<(), Unusable> {
-        self.run(&self.value, workspace, states, shared, lanes, &[], outputs)
-    }
-
-    fn fixed_steps(&self, lane: &Lane) -> Result<Vec<Step>, Unusable> {
+    fn fixed_steps(&self, lane: &Lane, course: &Course) -> Result<Vec<Step>, Unusable> {
         let mut steps = Vec::new();
-        for (interval, pair) in lane.times.windows(2).enumerate() {
-            let span = pair[1] - pair[0];
+        for segment in &course.segments {
+            let span = segment.to - segment.from;
             // The times of a map are whole numbers of steps.
             let count = if self.scheme == Scheme::Map { (span / self.longest).round() } else { (span / self.longest * (1.0 - 1e-9)).ceil() };
-            let count = count.max(1.0) as usize;
-            if steps.len() + count > MOST_STEPS {
-                return Err(Unusable(format!("a trajectory needs more than {MOST_STEPS} steps of {}", self.longest)));
+            let count = count.max(1.0) as usize * self.cut;
+            if steps.len() + count > self.most {
+                return Err(Unusable(format!("a trajectory needs more than {} steps of {}", self.most, self.longest)));
             }
             let length = span / count as f64;
-            steps.extend((0..count).map(|k| Step { time: pair[0] + k as f64 * length, length, interval, last: k + 1 == count }));
+            let begins = |k: usize| segment.stop.filter(|_| k == 0);
+            steps.extend((0..count - 1).map(|k| Step {
+                time: segment.from + k as f64 * length,
+                length,
+                interval: segment.interval,
+                last: false,
+                stop: begins(k),
+            }));
+            let end = segment.end_from(lane, segment.from + (count - 1) as f64 * length, begins(count - 1));
+            // All steps of a segment are of one length, unless the last would end behind a stop.
+            steps.push(Step { length: if segment.hard { end.length } else { length }, ..end });
         }
         Ok(steps)
     }
 
-    /// Solves all lanes. `shared`: the values of the shared inputs. `tangents`: per lane the derivative of its start by `directions`
-    /// directions, the free shared numbers being the last of them.
-    pub fn solve(&self, lanes: &[Lane], shared: &[&[f64]], tangents: Option<(usize, &[Vec<f64>])>) -> Result<Vec<Path>, Unusable> {
+    /// Whether so many directions are followed one by one; more of them are cheaper by way of the whole derivative of a step, taken
+    /// backward. A matter of the model alone, so that the same lane gives the same bits in whatever company.
+    pub(super) fn one_by_one(&self, directions: usize) -> bool {
+        directions <= 2 * self.size + 4
+    }
+
+    /// Solves all lanes. `shared`: the values of the shared inputs. `tangents`: directions to differentiate by, if any.
+    pub fn solve(&self, lanes: &[Lane], shared: &[&[f64]], tangents: Option<Directions<'_>>) -> Result<Vec<Path>, Unusable> {
         let mut workspace = self.workspace();
         let outcome = self.solve_in(&mut workspace, lanes, shared, tangents);
         self.put_back(workspace);
         outcome
     }
 
-    fn solve_in(
-        &self,
-        workspace: &mut Workspace<f64>,
-        lanes: &[Lane],
-        shared: &[&[f64]],
-        tangents: Option<(usize, &[Vec<f64>])>,
-    ) -> Result<Vec<Path>, Unusable> {
-        let (plan, paths) = match self.scheme.error_order() {
-            None => (lanes.iter().map(|l| self.fixed_steps(l)).collect::<Result<Vec<_>, _>>()?, None),
-            Some(order) => {
-                let (plan, paths) = self.adapt(workspace, lanes, shared, order)?;
-                (plan, Some(paths))
-            }
+    fn solve_in(&self, workspace: &mut Workspace<f64>, lanes: &[Lane], shared: &[&[f64]], tangents: Option<Directions<'_>>) -> Result<Vec<Path>, Unusable> {
+        let courses = self.courses(lanes, shared)?;
+        let Some(order) = self.scheme.error_order() else {
+            let plan = self.plan(workspace, lanes, shared, &courses)?;
+            return self.sweep(workspace, lanes, shared, &courses, &plan, tangents);
         };
-        match (paths, tangents) {
-            (Some(paths), None) => Ok(paths),
-            (_, tangents) => self.sweep(workspace, lanes, shared, &plan, tangents),
+        match tangents {
+            Some((directions, _)) if !self.one_by_one(directions) => {
+                let (plan, _) = self.march(workspace, lanes, shared, &courses, order, None)?;
+                self.sweep(workspace, lanes, shared, &courses, &plan, tangents)
+            }
+            _ => Ok(self.march(workspace, lanes, shared, &courses, order, tangents)?.1),
         }
     }
 
-    /// Steps needed for the first lanes, tried or taken; `None` when they cannot be solved.
-    pub fn work(&self, lanes: &[Lane], shared: &[&[f64]]) -> Option<usize> {
+    /// What the first lanes cost, in operations on numbers; `None` when they cannot be solved.
+    pub fn work(&self, lanes: &[Lane], shared: &[&[f64]]) -> Option<f64> {
         let order = self.scheme.error_order()?;
-        let (plan, _) = self.adapt(&mut Workspace::new(), &lanes[..lanes.len().min(4)], shared, order).ok()?;
-        Some(plan.iter().map(Vec::len).sum())
+        let lanes = &lanes[..lanes.len().min(4)];
+        let courses = self.courses(lanes, shared).ok()?;
+        let (plan, _) = self.march(&mut Workspace::new(), lanes, shared, &courses, order, None).ok()?;
+        Some(steps::price(&self.engines.graphs.0) * plan.iter().map(Vec::len).sum::<usize>() as f64)
     }
 
     /// Forcing at a time within an interval of a lane.
@@ -231,7 +369,18 @@ impl Solver {
         if time >= t1 { u1 } else { u0 + (u1 - u0) * ((time - t0) / (t1 - t0)) }
     }
 
-    /// Runs one step of some lanes on an engine.
+    /// Forcing at some times within an interval of a lane, a row per time for each input.
+    pub(super) fn forcing_at_times(&self, lane: &Lane, interval: usize, times: &[f64]) -> Vec<Vec<f64>> {
+        let mut at = 0;
+        let mut one = |shape: &Shape| {
+            let range = at..at + shape.len();
+            at += shape.len();
+            times.iter().flat_map(|&t| range.clone().map(move |k| Self::forcing_at(lane, interval, t, k))).collect()
+        };
+        self.forcing_shapes.iter().map(&mut one).collect()
+    }
+
+    /// Runs one step of some lanes on an engine, each lane `times` times over, with further inputs of so many numbers each.
     #[allow(clippy::too_many_arguments, reason = "one call site each for values, derivatives and the way back")]
     pub(super) fn run(
         &self,
@@ -239,12 +388,13 @@ impl Solver {
         workspace: &mut Workspace<f64>,
         states: &[f64],
         shared: &[&[f64]],
-        lanes: &[(&Lane, Step)],
-        extra: &[&[f64]],
+        (lanes, repeat): (&[(&Lane, Step)], usize),
+        extra: &[(&[f64], usize)],
         outputs: &mut [&mut [f64]],
     ) -> Result<(), Unusable> {
-        let times: Vec<f64> = lanes.iter().map(|(lane, step)| lane.time(step.time)).collect();
-        let lengths: Vec<f64> = lanes.iter().map(|(lane, step)| lane.direction * step.length).collect();
+        let each = |value: &dyn Fn(&(&Lane, Step)) -> f64| -> Vec<f64> { lanes.iter().flat_map(|l| std::iter::repeat_n(value(l), repeat)).collect() };
+        let times = each(&|(lane, step)| lane.time(step.time));
+        let lengths = each(&|(lane, step)| lane.direction * step.length);
         let mut forces: Vec<Vec<f64>> = Vec::new();
         let mut at = 0;
         for shape in &self.forcing_shapes {
@@ -254,7 +404,8 @@ impl Solver {
                     // A map reads the forcing of the row it leaves.
                     if self.scheme == Scheme::Map { lane.forcing[step.interval][k] } else { Self::forcing_at(lane, step.interval, time, k) }
                 };
-                forces.push(lanes.iter().flat_map(|l| (at..at + shape.len()).map(move |k| value(l, k))).collect());
+                let row = |l: &(&Lane, Step)| (at..at + shape.len()).map(|k| value(l, k)).collect::<Vec<f64>>();
+                forces.push(lanes.iter().flat_map(|l| std::iter::repeat_n(row(l), repeat).flatten()).collect());
             }
             at += shape.len();
         }
@@ -265,162 +416,11 @@ impl Solver {
         for (k, force) in forces.iter().enumerate() {
             inputs.push(Column::rows(force, self.forcing_shapes[k / 2].len()));
         }
-        inputs.extend(extra.iter().map(|e| Column::rows(e, self.size)));
-        let errors = engine.run(workspace, &inputs, lanes.len(), outputs, &BatchOptions::default()).map_err(|e| Unusable(e.message))?;
+        inputs.extend(extra.iter().map(|e| Column::rows(e.0, e.1)));
+        let errors = engine.run(workspace, &inputs, times.len(), outputs, &BatchOptions::default()).map_err(|e| Unusable(e.message))?;
         match errors.first() {
             None => Ok(()),
             Some(e) => Err(Unusable(format!("at time {}: {}", times[e.lane], e.error.message))),
         }
-    }
-
-    /// Chooses steps by their error estimate; gives them and the states at the lanes' times.
-    fn adapt(&self, workspace: &mut Workspace<f64>, lanes: &[Lane], shared: &[&[f64]], order: f64) -> Result<(Vec<Vec<Step>>, Vec<Path>), Unusable> {
-        let n = self.size;
-        let mut plan: Vec<Vec<Step>> = vec![Vec::new(); lanes.len()];
-        let mut paths: Vec<Path> = lanes.iter().map(|l| Path { states: vec![l.start.clone()], tangents: vec![] }).collect();
-        let mut now: Vec<(f64, Vec<f64>)> = lanes.iter().map(|l| (l.times[0], l.start.clone())).collect();
-        let mut wanted: Vec<f64> = lanes.iter().map(|l| l.times.get(1).map_or(0.0, |t| (1e-2 * (t - l.times[0])).min(self.longest))).collect();
-        let mut tries = vec![0usize; lanes.len()];
-        let mut active: Vec<usize> = (0..lanes.len()).filter(|&i| lanes[i].times.len() > 1).collect();
-        let (mut states, mut next, mut errors) = (Vec::new(), Vec::new(), Vec::new());
-        while !active.is_empty() {
-            states.clear();
-            let mut batch: Vec<(&Lane, Step)> = Vec::with_capacity(active.len());
-            for &i in &active {
-                let interval = paths[i].states.len() - 1;
-                let left = lanes[i].times[interval + 1] - now[i].0;
-                // A last step a little longer than wanted beats a tiny one after it.
-                let last = wanted[i] >= left * (1.0 - 1e-10) || wanted[i] * 1.01 >= left;
-                let length = if last { left } else { wanted[i] };
-                batch.push((&lanes[i], Step { time: now[i].0, length, interval, last }));
-                states.extend_from_slice(&now[i].1);
-            }
-            next.resize(states.len(), 0.0);
-            errors.resize(states.len(), 0.0);
-            self.run(&self.value, workspace, &states, shared, &batch, &[], &mut [&mut next, &mut errors])?;
-            let steps: Vec<Step> = batch.iter().map(|b| b.1).collect();
-            let mut still = Vec::with_capacity(active.len());
-            for (a, &i) in active.iter().enumerate() {
-                let (before, after, error) = (&states[a * n..(a + 1) * n], &next[a * n..(a + 1) * n], &errors[a * n..(a + 1) * n]);
-                let step = steps[a];
-                tries[i] += 1;
-                let mut sum = 0.0;
-                for k in 0..n {
-                    let scale = self.tolerance * (before[k].abs().max(after[k].abs()) + 1e-4 * self.sizes[k]);
-                    sum += (error[k] / scale).powi(2);
-                }
-                let error = (sum / n as f64).sqrt();
-                let fine = error.is_finite() && after.iter().all(|x| x.is_finite());
-                let factor = if !fine {
-                    0.1
-                } else if error == 0.0 {
-                    5.0
-                } else {
-                    (0.9 * error.powf(-1.0 / order)).clamp(0.2, 5.0)
-                };
-                if fine && error <= 1.0 {
-                    plan[i].push(step);
-                    now[i] = (if step.last { lanes[i].times[step.interval + 1] } else { step.time + step.length }, after.to_vec());
-                    // A step cut short by a row says little against longer ones.
-                    wanted[i] = if step.last { wanted[i].max(step.length * factor) } else { step.length * factor }.min(self.longest);
-                    if step.last {
-                        paths[i].states.push(after.to_vec());
-                    }
-                } else {
-                    wanted[i] = step.length * factor;
-                    if wanted[i] <= 1e-14 * step.time.abs().max(1e-300) || wanted[i] < 1e-290 {
-                        let why = if fine { "the step size collapses" } else { "the solution diverges" };
-                        return Err(Unusable(format!("{why} at time {}", lanes[i].time(step.time))));
-                    }
-                }
-                if tries[i] > MOST_STEPS {
-                    return Err(Unusable(format!("more than {MOST_STEPS} steps are needed; time {} was reached", lanes[i].time(step.time))));
-                }
-                if paths[i].states.len() < lanes[i].times.len() {
-                    still.push(i);
-                }
-            }
-            active = still;
-        }
-        Ok((plan, paths))
-    }
-
-    /// Walks the lanes along their steps, with derivatives where wanted.
-    fn sweep(
-        &self,
-        workspace: &mut Workspace<f64>,
-        lanes: &[Lane],
-        shared: &[&[f64]],
-        plan: &[Vec<Step>],
-        tangents: Option<(usize, &[Vec<f64>])>,
-    ) -> Result<Vec<Path>, Unusable> {
-        let n = self.size;
-        let (directions, own) = (tangents.map_or(0, |t| t.0), self.columns());
-        let mut order: Vec<usize> = (0..lanes.len()).collect();
-        order.sort_by_key(|&i| (std::cmp::Reverse(plan[i].len()), i));
-        let mut states: Vec<f64> = order.iter().flat_map(|&i| lanes[i].start.iter().copied()).collect();
-        let mut slopes: Vec<Vec<f64>> = tangents.map_or(vec![], |t| order.iter().map(|&i| t.1[i].clone()).collect());
-        let mut paths: Vec<Path> = lanes
-            .iter()
-            .enumerate()
-            .map(|(i, l)| Path { states: vec![l.start.clone()], tangents: tangents.map_or(vec![], |t| vec![t.1[i].clone()]) })
-            .collect();
-        let mut next = vec![0.0; states.len()];
-        let mut by_state = vec![0.0; lanes.len() * n * n];
-        let mut by_shared = vec![0.0; lanes.len() * n * own];
-        let mut moved = vec![0.0; n * directions];
-        for k in 0.. {
-            let count = order.iter().take_while(|&&i| plan[i].len() > k).count();
-            if count == 0 {
-                break;
-            }
-            let batch: Vec<(&Lane, Step)> = order[..count].iter().map(|&i| (&lanes[i], plan[i][k])).collect();
-            if tangents.is_none() {
-                // Adaptive lanes have their states already: this is a scheme of fixed steps, without an error estimate.
-                self.run(&self.value, workspace, &states[..count * n], shared, &batch, &[], &mut [&mut next[..count * n]])?;
-            } else {
-                let mut outputs: Vec<&mut [f64]> = vec![&mut next[..count * n], &mut by_state[..count * n * n]];
-                let mut rest: &mut [f64] = &mut by_shared;
-                for (shape, _) in self.shared.iter().filter(|s| s.1) {
-                    let (block, behind) = rest.split_at_mut(count * n * shape.len());
-                    outputs.push(block);
-                    rest = behind;
-                }
-                self.run(&self.derivative, workspace, &states[..count * n], shared, &batch, &[], &mut outputs)?;
-            }
-            for (a, &i) in order[..count].iter().enumerate() {
-                let step = batch[a].1;
-                if let Some(bad) = next[a * n..(a + 1) * n].iter().find(|x| !x.is_finite()) {
-                    return Err(Unusable(format!("the solution diverges ({bad}) at time {}", lanes[i].time(step.time + step.length))));
-                }
-                if tangents.is_some() {
-                    let matrix = &by_state[a * n * n..(a + 1) * n * n];
-                    moved.fill(0.0);
-                    for r in 0..n {
-                        let out = &mut moved[r * directions..(r + 1) * directions];
-                        for c in 0..n {
-                            let factor = matrix[r * n + c];
-                            out.iter_mut().zip(&slopes[a][c * directions..(c + 1) * directions]).for_each(|(o, s)| *o += factor * s);
-                        }
-                        let (mut from, mut column) = (0, directions - own);
-                        for (shape, _) in self.shared.iter().filter(|s| s.1) {
-                            let block = &by_shared[from + (a * n + r) * shape.len()..][..shape.len()];
-                            out[column..column + shape.len()].iter_mut().zip(block).for_each(|(o, x)| *o += x);
-                            from += count * n * shape.len();
-                            column += shape.len();
-                        }
-                    }
-                    slopes[a].copy_from_slice(&moved);
-                }
-                if step.last {
-                    paths[i].states.push(next[a * n..(a + 1) * n].to_vec());
-                    if tangents.is_some() {
-                        paths[i].tangents.push(slopes[a].clone());
-                    }
-                }
-            }
-            states[..count * n].copy_from_slice(&next[..count * n]);
-        }
-        Ok(paths)
     }
 }

@@ -5,7 +5,8 @@
 //! since no step crosses a row.
 
 use super::field::{Field, assemble};
-use neural_compiler::graph::{Builder, Graph, GraphInput, NodeId, Region, Type, copy};
+use super::sparsity;
+use neural_compiler::graph::{Builder, Graph, GraphInput, Kind, NodeId, Region, Type, copy};
 use neural_compiler::ops::Op;
 use neural_compiler::{Shape, diff};
 
@@ -172,11 +173,9 @@ fn rodas4(s: &mut Stage<'_>, x: NodeId) -> Vec<NodeId> {
     let n = s.field.size as u32;
     // The Jacobian of the law at the beginning, and its derivative by time, forcing included.
     let law = &s.field.graph;
-    let slope = diff::jacobian(law, &[0]);
     let mut args = vec![x];
     args.extend(s.at(0.0));
-    let jacobian = adopt(s, &slope, &args)[1];
-    let jacobian = if s.b.shape(jacobian) == Shape::Matrix(n, n) { jacobian } else { s.b.given(Op::Join, 0, Shape::Matrix(n, n), &[jacobian]) };
+    let jacobian = jacobian(s, &args);
     let moving: Vec<usize> = (1 + s.field.shared..law.inputs.len()).collect();
     let along = diff::jvp(law, &moving);
     let one = s.b.constant(1.0);
@@ -222,10 +221,56 @@ fn rodas4(s: &mut Stage<'_>, x: NodeId) -> Vec<NodeId> {
     vec![next, slopes[5]]
 }
 
+/// The Jacobian of the law by the states; where few states depend on each other, from a few derivatives along many states at once.
+fn jacobian(s: &mut Stage<'_>, args: &[NodeId]) -> NodeId {
+    let n = s.field.size;
+    let shape = Shape::Matrix(n as u32, n as u32);
+    let pattern = sparsity::pattern(&s.field.graph, n);
+    let colours = sparsity::colours(&pattern, n);
+    let count = colours.iter().max().map_or(0, |c| c + 1);
+    if 2 * count >= n {
+        let found = adopt(s, &diff::jacobian(&s.field.graph, &[0]), args)[1];
+        return if s.b.shape(found) == shape { found } else { s.b.given(Op::Join, 0, shape, &[found]) };
+    }
+    let along = diff::jvp(&s.field.graph, &[0]);
+    let (zero, one) = (s.b.constant(0.0), s.b.constant(1.0));
+    let slopes: Vec<NodeId> = (0..count)
+        .map(|colour| {
+            let seed: Vec<NodeId> = colours.iter().map(|&c| if c == colour { one } else { zero }).collect();
+            let mut with = args.to_vec();
+            with.push(s.b.given(Op::Join, 0, Shape::Vector(n as u32), &seed));
+            adopt(s, &along, &with)[1]
+        })
+        .collect();
+    let mut parts = vec![zero; n * n];
+    for (i, row) in pattern.iter().enumerate() {
+        for &j in row {
+            parts[i * n + j] = s.b.given(Op::Cut, i as u32, Shape::Scalar, &[slopes[colours[j]]]);
+        }
+    }
+    s.b.given(Op::Join, 0, shape, &parts)
+}
+
 /// Inlines another graph, whose regions join those of the step.
 fn adopt(s: &mut Stage<'_>, graph: &Graph, args: &[NodeId]) -> Vec<NodeId> {
     let offset = s.regions.len() as u32;
     s.regions.extend(graph.regions.iter().map(|r| copy::shift(r, offset)));
     let main = s.regions[(graph.main.0 + offset) as usize].clone();
     copy::inline(&mut s.b, &main, &s.regions, args)
+}
+
+/// About how many operations on numbers a graph takes, every region once.
+pub(super) fn price(graph: &Graph) -> f64 {
+    let node = |r: &Region, id: NodeId| {
+        let out = r.shape(id).len() as f64;
+        let first = r.args(id).first().map_or(0.0, |a| r.shape(*a).len() as f64);
+        match r.node(id).kind {
+            // Factors by elimination.
+            Kind::Op(Op::Solve | Op::Inv | Op::Det, _) => first.powf(1.5) / 3.0 + first,
+            Kind::Op(Op::Product, _) => first.max(out),
+            Kind::Op(..) => out,
+            _ => 0.0,
+        }
+    };
+    graph.regions.iter().map(|r| r.ids().map(|id| node(r, id)).sum::<f64>()).sum()
 }

@@ -14,6 +14,9 @@ pub const GAIN: f64 = 1e-14;
 const MANY: usize = 4096;
 const NEGLIGIBLE: f64 = 1e-5;
 
+/// The share of the cost that steps through a wall must promise for the fit to have ended at the wall rather than at a minimum beside it.
+const WALL: f64 = 1e-6;
+
 /// When a local fit stops.
 #[derive(Clone, Copy, Debug)]
 pub struct Options<'a> {
@@ -50,6 +53,8 @@ pub enum End {
     Cancelled,
     /// Where rows held out were explained best.
     HeldOut,
+    /// Before values at which the residuals cannot be computed, though these promise a lower cost: no minimum.
+    Wall,
 }
 
 /// A local fit.
@@ -65,6 +70,8 @@ pub struct Local {
     pub evaluations: usize,
     /// Why it ended.
     pub end: End,
+    /// What cannot be computed behind the wall it ended at.
+    pub wall: Option<Unusable>,
 }
 
 /// A point with everything known there; the linear model is rescaled by the loss.
@@ -183,6 +190,7 @@ pub fn minimise(problem: &dyn Residuals, start: &[f64], bounds: &Bounds, loss: L
     let mut scale = vec![0.0f64; n];
     let mut radius = f64::NAN;
     let mut end = End::Evaluations;
+    let mut wall = None;
     while search.evaluations < options.evaluations {
         if options.cancelled() {
             end = End::Cancelled;
@@ -198,6 +206,7 @@ pub fn minimise(problem: &dyn Residuals, start: &[f64], bounds: &Bounds, loss: L
         }
         let mut accepted = false;
         let mut finished = false;
+        wall = None;
         while !accepted && search.evaluations < options.evaluations && !options.cancelled() {
             let Some(step) = search.step(&point, &safe, radius, None) else {
                 return Err(Unusable("the derivatives of the residuals are not finite".into()));
@@ -211,7 +220,10 @@ pub fn minimise(problem: &dyn Residuals, start: &[f64], bounds: &Bounds, loss: L
             let trial = search.point(search.moved(&point, &step.by));
             let ratio = match &trial {
                 Ok(t) => (point.cost - t.cost) / step.promised.max(f64::MIN_POSITIVE),
-                Err(_) => f64::NEG_INFINITY,
+                Err(why) => {
+                    wall = Some(why.clone());
+                    f64::NEG_INFINITY
+                }
             };
             if ratio <= 0.25 {
                 // A cost that barely rose says how far the linear model holds; one that exploded only that it does not.
@@ -231,7 +243,9 @@ pub fn minimise(problem: &dyn Residuals, start: &[f64], bounds: &Bounds, loss: L
             }
         }
         if finished {
-            end = End::Converged;
+            // A radius that shrank to nothing before a wall says nothing about the slope here.
+            let promised = wall.as_ref().and_then(|_| search.step(&point, &safe, f64::INFINITY, None)).map_or(0.0, |s| s.promised);
+            end = if promised > WALL * point.cost { End::Wall } else { End::Converged };
             break;
         }
     }
@@ -241,16 +255,16 @@ pub fn minimise(problem: &dyn Residuals, start: &[f64], bounds: &Bounds, loss: L
     if options.polish && end == End::Converged {
         point = search.polish(point, options);
     }
-    finish(&mut search, point, end)
+    finish(&mut search, point, end, wall.filter(|_| end == End::Wall))
 }
 
 /// The point as the problem gives it, without the loss.
-fn finish(search: &mut Search<'_>, point: Point, end: End) -> Result<Local, Unusable> {
+fn finish(search: &mut Search<'_>, point: Point, end: End, wall: Option<Unusable>) -> Result<Local, Unusable> {
     let Point { theta, mut linear, cost } = point;
     if search.loss != Loss::Squares {
         let (mut residuals, mut jacobian) = linear.into_parts();
         search.problem.evaluate(&theta, &mut residuals, Some(&mut jacobian))?;
         linear = Linear::new(residuals, jacobian);
     }
-    Ok(Local { theta, linear, cost, evaluations: search.evaluations, end })
+    Ok(Local { theta, linear, cost, evaluations: search.evaluations, end, wall })
 }

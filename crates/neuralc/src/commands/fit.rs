@@ -92,6 +92,8 @@ fn options<'a>(args: &FitArgs, whole: &Whole) -> Result<Options<'a>, Failure> {
         starts: args.starts.map(Into::into),
         scheme: scheme(args.method),
         step: args.step,
+        tolerance: args.rtol,
+        absolute_tolerance: args.atol,
         holdout: args.holdout,
         training: match args.training {
             Training::Auto => None,

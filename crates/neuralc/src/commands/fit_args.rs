@@ -59,6 +59,12 @@ pub(crate) struct FitArgs {
     /// Largest step of the solver, in units of the time (default for rk4: from one row to the next); of a map, the time one step takes
     #[arg(long, value_name = "H")]
     pub(crate) step: Option<f64>,
+    /// Relative tolerance of adaptive steps (default: 1e-8)
+    #[arg(long, value_name = "TOL", visible_alias = "tolerance", value_parser = parse_tolerance)]
+    pub(crate) rtol: Option<f64>,
+    /// Absolute tolerance of adaptive steps, in the unit of the states (default: 1e-4 of --rtol times the size of the data)
+    #[arg(long, value_name = "TOL", value_parser = parse_tolerance)]
+    pub(crate) atol: Option<f64>,
     /// Share of the rows held out, to judge the fit by and to stop the training of nets by
     #[arg(long, value_name = "SHARE")]
     pub(crate) holdout: Option<f64>,
@@ -125,12 +131,18 @@ pub(crate) struct PredictArgs {
     /// Largest step of the solver, in units of the time; of a map, the time one step takes
     #[arg(long, value_name = "H")]
     pub(crate) step: Option<f64>,
+    /// Relative tolerance of adaptive steps (default: 1e-8)
+    #[arg(long, value_name = "TOL", visible_alias = "tolerance", value_parser = parse_tolerance)]
+    pub(crate) rtol: Option<f64>,
+    /// Absolute tolerance of adaptive steps, in the unit of the states (default: 1e-4 of --rtol times the size of the data)
+    #[arg(long, value_name = "TOL", value_parser = parse_tolerance)]
+    pub(crate) atol: Option<f64>,
 }
 
 /// How models with states are solved.
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 pub(crate) enum Method {
-    /// Adaptive explicit, and implicit where that is too slow
+    /// Adaptive explicit, or implicit where that costs less
     Auto,
     /// Runge-Kutta of fourth order with fixed steps
     Rk4,
@@ -149,6 +161,14 @@ pub(crate) enum Training {
     GaussNewton,
     /// Adam on minibatches, then L-BFGS
     FirstOrder,
+}
+
+/// A positive number.
+fn parse_tolerance(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(x) if x > 0.0 && x.is_finite() => Ok(x),
+        _ => Err("a tolerance is a positive number".into()),
+    }
 }
 
 /// `NAME` or `NAME:SCALE`.

@@ -1,6 +1,6 @@
 //! A fit for people and for programs. In: a fit; out: a table of its parameters, or JSON.
 
-use neural_compiler_fit::{Fit, Parameter};
+use neural_compiler_fit::{Finer, Fit, Parameter};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
@@ -37,6 +37,16 @@ pub(crate) fn to_json(fit: &Fit) -> Value {
     if let Some(clock) = &fit.clock {
         let time = if clock.start.0 == clock.start.1 { number(clock.start.0) } else { json!([number(clock.start.0), number(clock.start.1)]) };
         all["start"] = json!({"time": time, "from": if clock.given { "given" } else { "first row" }, "words": clock.words()});
+    }
+    if let Some(check) = &fit.check {
+        let (tolerance, steps) = match check.by {
+            Finer::Tolerance(t) => (Some(t), None),
+            Finer::Steps(times) => (None, Some(times)),
+        };
+        all["check"] = json!({
+            "holds": check.holds, "tolerance": tolerance, "steps": steps, "shift": number(check.shift), "share": number(check.share),
+            "stderr": number(check.error),
+        });
     }
     if let Some((rmse, r2)) = fit.holdout {
         all["holdout"] = json!({"rmse": number(rmse), "r2": number(r2)});
@@ -114,6 +124,9 @@ pub(crate) fn to_text(fit: &Fit) -> String {
         let _ = writeln!(out, "on the rows held out: rmse {}  R2 {}", significant(rmse, 4), significant(r2, 6));
     }
     let _ = writeln!(out, "{}; {} of {} starts agree", fit.message, fit.agreed, fit.tried);
+    if let Some(check) = &fit.check {
+        let _ = writeln!(out, "{}", check.sentence());
+    }
     for (a, b, r) in strong_correlations(fit, 0.95).into_iter().take(5) {
         let _ = writeln!(out, "the estimates of {a} and {b} move together (correlation {r:.4})");
     }

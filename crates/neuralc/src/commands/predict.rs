@@ -28,6 +28,8 @@ pub(crate) fn run(context: &mut Context, args: &PredictArgs) -> Result<u8, Failu
         start_time: args.start_time,
         scheme: scheme(args.method),
         step: args.step,
+        tolerance: args.rtol,
+        absolute_tolerance: args.atol,
         ..Options::default()
     };
     let columns = match predict(&model.program, &whole.table, &options) {

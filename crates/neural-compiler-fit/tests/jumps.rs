@@ -1,0 +1,83 @@
+//! Conditions on time in the right-hand side: every scheme stops where they change, and a time that is a parameter has a derivative.
+//! Expected numbers are solutions in closed form.
+
+mod common;
+use common::{compile, noise, table};
+use neural_compiler_fit::dynamics::steps::Scheme;
+use neural_compiler_fit::{Options, fit, predict};
+
+const SCHEMES: [Option<Scheme>; 4] = [None, Some(Scheme::Rk4), Some(Scheme::Dopri5), Some(Scheme::Rodas4)];
+
+/// The first state at every time, compared with what it should be.
+fn solves(model: &str, times: &[f64], expected: impl Fn(f64) -> f64, error: f64) {
+    for scheme in SCHEMES {
+        let step = (scheme == Some(Scheme::Rk4)).then_some(0.01);
+        let found = predict(&compile(model), &table(vec![("t", times.to_vec())]), &Options { scheme, step, ..Options::default() }).unwrap();
+        for (t, x) in times.iter().zip(&found[0].1) {
+            assert!((x - expected(*t)).abs() < error, "{scheme:?} at {t}: {x} instead of {}\n{model}", expected(*t));
+        }
+    }
+}
+
+#[test]
+fn pulses_are_not_skipped() {
+    // A dose of 100 within a hundredth of an hour, at 12 and at 24 of a day and a half, far from any row but one.
+    let model = "(state gut 0) (define (pulse t0) (if (and (>= t t0) (< t (+ t0 0.01))) 10000 0))
+        (derive gut (- (+ (pulse 12) (pulse 24)) (* 0.5 gut)))";
+    let dose = |t: f64| if t < 0.0 { 0.0 } else { 20_000.0 * ((-0.5 * (t - 0.01).max(0.0)).exp() - (-0.5 * t).exp()) };
+    solves(model, &[0.0, 11.0, 12.0, 13.0, 20.0, 30.0, 36.0], |t| dose(t - 12.0) + dose(t - 24.0), 1e-5);
+}
+
+#[test]
+fn every_way_to_write_a_condition() {
+    let times = [0.0, 0.5, 2.0, 3.3, 7.0];
+    // One from 1 to 3.
+    let between = |t: f64| (t.min(3.0) - 1.0).max(0.0);
+    for condition in
+        ["(if (< 1 t) (if (> t 3) 0 1) 0)", "(if (or (<= t 1) (>= t 3)) 0 1)", "(if (< (abs (- t 2)) 1) 1 0)", "(if (= (floor (/ (- t 1) 2)) 0) 1 0)"]
+    {
+        solves(&format!("(state x 0) (derive x {condition})"), &times, between, 1e-10);
+    }
+    // A pulse of 0.1 at every whole number.
+    let pulses = |t: f64| 0.1 * t.floor() + (t - t.floor()).min(0.1);
+    solves("(state x 0) (derive x (if (< (modulo t 1) 0.1) 1 0))", &times, pulses, 1e-10);
+    // A kink, and a triangle that is easily overlooked.
+    solves("(state x 0) (derive x (max 0 (- t 2)))", &times, |t| 0.5 * (t - 2.0).max(0.0).powi(2), 1e-10);
+    let triangle = |t: f64| if t < 5.0 { 0.0 } else { 1e-4 };
+    solves("(state x 0) (derive x (max 0 (- 0.01 (abs (- t 4)))))", &times, triangle, 1e-10);
+    // Not affine in time: t² = 2 at 1.414…
+    solves("(state x 0) (derive x (if (< (* t t) 2) 0 1))", &times, |t| (t - 2f64.sqrt()).max(0.0), 1e-10);
+}
+
+#[test]
+fn a_condition_on_a_column_of_each_trajectory() {
+    // Infusions that end at a time of their own.
+    let (t, id, end) = (vec![0.0, 1.0, 4.0, 0.0, 1.0, 4.0], vec![0.0, 0.0, 0.0, 1.0, 1.0, 1.0], vec![0.3, 0.3, 0.3, 2.2, 2.2, 2.2]);
+    let data = table(vec![("t", t), ("id", id), ("end", end)]);
+    let options = Options { group: Some("id".into()), ..Options::default() };
+    let found = predict(&compile("(state x 0) (derive x (if (< t end) 1 0))"), &data, &options).unwrap();
+    for (x, expected) in found[0].1.iter().zip([0.0, 0.3, 0.3, 0.0, 1.0, 2.2]) {
+        assert!((x - expected).abs() < 1e-10, "{x} instead of {expected}");
+    }
+}
+
+#[test]
+fn a_switching_time_is_fitted() {
+    // Uptake begins after a lag: x = (1 - e^-k(t - lag)) from there on. The truth is lag = 1.3, k = 0.8.
+    let t: Vec<f64> = (0..=40).map(|i| 0.2 * f64::from(i)).collect();
+    let exact = |t: f64| if t < 1.3 { 0.0 } else { 1.0 - (-0.8 * (t - 1.3)).exp() };
+    let x: Vec<f64> = t.iter().enumerate().map(|(i, t)| exact(*t) + 0.01 * noise(i, 5)).collect();
+    let data = table(vec![("t", t.clone()), ("x", x.clone())]);
+    let model = compile("(param lag 1 :min 0) (param k 0.5 :min 0) (state x 0) (derive x (if (< t lag) 0 (* k (- 1 x))))");
+    // The same as a formula.
+    let formula = compile("(param lag 1 :min 0) (param k 0.5 :min 0) (if (< t lag) 0 (- 1 (exp (* (- k) (- t lag)))))");
+    let wanted = fit(&formula, &table(vec![("t", t), ("y", x)]), &Options::default()).unwrap();
+    for scheme in [None, Some(Scheme::Rodas4), Some(Scheme::Rk4)] {
+        let step = (scheme == Some(Scheme::Rk4)).then_some(0.05);
+        let found = fit(&model, &data, &Options { scheme, step, ..Options::default() }).unwrap();
+        for (a, b) in found.parameters.iter().zip(&wanted.parameters) {
+            let (e, f) = (a.stderr.unwrap(), b.stderr.unwrap());
+            assert!((a.value - b.value).abs() < 0.02 * f && (e / f - 1.0).abs() < 0.01, "{scheme:?} {} is {} ± {e}, not {} ± {f}", a.name, a.value, b.value);
+        }
+    }
+}

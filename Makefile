@@ -8,7 +8,7 @@ UV := 0.13.7
 OUT := out
 SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 
-.PHONY: help demo test rust-test python-test deps lint accuracy accuracy-quick fuzz bench-compile bench-env bench bench-quick bench-memory fits experiments experiments-check clean
+.PHONY: help demo test rust-test python-test deps lint accuracy accuracy-quick fuzz soak valgrind bench-compile bench-env bench bench-quick bench-memory fits experiments experiments-check clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -49,6 +49,16 @@ accuracy-quick: ## the same on fewer points
 
 fuzz: ## a million fuzzed inputs
 	$(CARGO) run --release --locked -p neural-compiler-fuzz -- --count 1000000
+
+soak: deps ## calls under change, forks, ever new lengths: about half an hour
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --quiet --locked --release
+	$(VENV)/bin/python -X dev tools/soak.py
+
+valgrind: deps ## the extension's tests of odd arrays and of threads under valgrind
+	@command -v valgrind >/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq valgrind >/dev/null; }
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --quiet --locked
+	PYTHONMALLOC=malloc NEURAL_COMPILER_JIT=0 valgrind --quiet --error-exitcode=3 --undef-value-errors=no --suppressions=tools/valgrind.supp \
+		$(VENV)/bin/python -m pytest -p no:cacheprovider tests/python/test_odd_arrays.py tests/python/test_threads.py -k "not tensors and not soak"
 
 bench-compile: ## source text to ready program
 	$(CARGO) bench --locked -p neural-compiler --bench compile

@@ -42,6 +42,8 @@ def compile(source: str, inputs: Inputs | None = None, params: Mapping[str, Arra
 
 
 def _plain(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"the parameter `{name}` is a masked array, whose mask would be lost; give `.filled(...)`")
     array = np.asarray(value)
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
         raise TypeError(f"the parameter `{name}` is a number or an array of numbers, not of type {array.dtype}")
@@ -249,11 +251,10 @@ class Program:
     def _run(self, steps: Steps, values: list[Any], out: Any, chain: Chain = (), names: Sequence[str] | None = None, check: bool = False) -> list[Array]:
         arrays = _one_type(values, names or self._names, set(self.params))
         buffers = None if out is None else list(out) if isinstance(out, tuple) else [out]
+        _check_buffers(buffers or [])
         double = bool(arrays[0].dtype == np.float64) if arrays else buffers is None or buffers[0].dtype == np.float64
         function = self._function(steps, chain)
-        clash = buffers is not None and any(
-            np.may_share_memory(b, other) for k, b in enumerate(buffers) for other in [*arrays, *buffers[k + 1 :]]
-        )
+        clash = buffers is not None and any(np.may_share_memory(b, a) for b in buffers for a in arrays)
         if buffers is None or not clash:
             return function.numpy(arrays, buffers, double, get_num_threads(), check)
         # A result written over an input that is still read would be wrong: compute beside it, then copy.
@@ -265,12 +266,22 @@ class Program:
         return buffers
 
 
+def _check_buffers(buffers: Sequence[Any]) -> None:
+    for k, buffer in enumerate(buffers):
+        if not isinstance(buffer, np.ndarray) or isinstance(buffer, np.ma.MaskedArray):
+            raise TypeError(f"`out` is an array or a tuple of arrays, not {type(buffer).__name__}")
+        if any(np.may_share_memory(buffer, other) for other in buffers[k + 1 :]):
+            raise ValueError("the arrays given as `out` share memory")
+
+
 def _one_type(values: Sequence[Any], names: Sequence[str], weak: set[str]) -> list[Array]:
     """Arrays of one floating-point type: that of the arrays given; numbers and integers follow, float64 if there are only such."""
     arrays = [np.asarray(v) for v in values]
     target: np.dtype[Any] | None = None
     for name, value, array in zip(names, values, arrays):
         kind = array.dtype.kind
+        if isinstance(value, np.ma.MaskedArray):
+            raise TypeError(f"`{name}` is a masked array, whose mask would be lost; give `.filled(...)` or the rows that count")
         if kind not in "fiub" or (kind == "f" and array.dtype.newbyteorder("=") not in _FLOATS):
             raise TypeError(f"`{name}` is float32 or float64 (or whole numbers), not {_what(value, array)}")
         if name not in weak and not isinstance(value, (float, int, list, tuple)) and (kind == "f" or (array.ndim and array.dtype.itemsize > 2)):

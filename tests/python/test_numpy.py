@@ -193,7 +193,8 @@ def test_value_and_grad_into_buffers() -> None:
     only = p.value_and_grad(x=x, y=y, wrt=["y"], out=(np.empty(5), (x,)))
     np.testing.assert_array_equal(only[1][0], expected[1][1])
     shared = np.empty(5)
-    p.value_and_grad(x=x, y=y, wrt=["y"], out=(shared, (shared,)))  # Whichever is written last: nothing else is touched.
+    with pytest.raises(ValueError, match="share memory"):
+        p.value_and_grad(x=x, y=y, wrt=["y"], out=(shared, (shared,)))
     with pytest.raises(ValueError, match="3 results, 2 buffers"):
         p.value_and_grad(x=x, y=y, out=(np.empty(5), (np.empty(5),)))
 

@@ -33,7 +33,7 @@ fn algebraic(program: &Program, table: &Table, options: &Options<'_>) -> Result<
     let shape: Shape = graph.outputs()[0];
     let engines = Arc::new(Engines::new(&graph, &layout));
     let start = layout.start.clone();
-    let model = Algebraic::new(engines, layout, bound.columns, vec![0.0; shape.len() * table.rows()], vec![], rayon::current_num_threads());
+    let model = Algebraic::new(engines, layout, bound.columns, vec![0.0; shape.len() * table.rows()], vec![], crate::threads::count(0));
     let values = model.predict(&start).map_err(|e| wrong("no-prediction", e.0))?;
     Ok(element_names("prediction", shape).into_iter().zip(values.chunks(table.rows()).map(<[f64]>::to_vec)).collect())
 }

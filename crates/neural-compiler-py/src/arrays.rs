@@ -3,10 +3,13 @@
 //! side sees to the last point).
 
 use crate::function::{Function, How, Number};
-use crate::views::View;
-use numpy::{Element, PyArray, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use crate::holding::Inputs;
+use crate::views::{View, numbers};
+use numpy::npyffi::{NpyTypes, PY_ARRAY_API, get_type_object, npy_intp};
+use numpy::{Element, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use std::ptr::null_mut;
 
 /// Sizes and strides of an array, strides counted in numbers.
 struct Layout {
@@ -35,20 +38,21 @@ pub(crate) fn call<T: Number + Element>(
     out: Option<Vec<Bound<'_, PyUntypedArray>>>,
     how: How,
 ) -> PyResult<Vec<Py<PyAny>>> {
+    let held: Vec<Bound<'_, PyAny>> = inputs.iter().map(|a| a.as_any().clone()).collect();
     let layouts: Vec<Layout> = inputs.iter().map(|a| layout::<T>(py, a)).collect::<PyResult<_>>()?;
     let views: Vec<View<'_>> = layouts.iter().map(|l| View { data: l.data, shape: &l.shape, strides: &l.strides }).collect();
     // SAFETY: the caller holds the arrays; the Python side hands over no buffer that overlaps an input or another.
-    unsafe { on_views::<T>(py, function, &views, out, how) }
+    unsafe { on_views::<T>(py, function, (&views, held), out, how) }
 }
 
-/// Calls a function on views of arrays.
+/// Calls a function on views of arrays, `held` of which are the caller's own.
 ///
 /// # Safety
 /// Views must be valid for reads of `T`; no buffer may overlap one of them or another.
 pub(crate) unsafe fn on_views<T: Number + Element>(
     py: Python<'_>,
     function: &Function,
-    views: &[View<'_>],
+    (views, mut held): (&[View<'_>], Vec<Bound<'_, PyAny>>),
     out: Option<Vec<Bound<'_, PyUntypedArray>>>,
     how: How,
 ) -> PyResult<Vec<Py<PyAny>>> {
@@ -62,13 +66,28 @@ pub(crate) unsafe fn on_views<T: Number + Element>(
             }
             given.iter().enumerate().map(|(k, a)| buffer(sizes(k), a)).collect::<PyResult<_>>()?
         }
-        // SAFETY: the run below fills every number, or raises and the array is dropped unseen.
-        None => (0..count).map(|k| unsafe { PyArray::new(py, &sizes(k)[..], false) }).collect(),
+        None => (0..count).map(|k| fresh(py, &plan.sizes(k, views))).collect::<PyResult<_>>()?,
     };
+    held.extend(results.iter().map(|a| a.as_any().clone()));
     let pointers: Vec<*mut T> = results.iter().map(|a| a.data()).collect();
     // SAFETY: the arrays live until the end of this call; buffers are contiguous and of the right size, the rest is the caller's word.
-    unsafe { function.run(py, &plan, views, &pointers, how)? };
+    unsafe { function.run(py, &plan, (views, Inputs::Arrays(&held)), &pointers, how)? };
     Ok(results.into_iter().map(|a| a.into_any().unbind()).collect())
+}
+
+/// A new array whose numbers are not written yet.
+fn fresh<'py, T: Element>(py: Python<'py>, sizes: &[i64]) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
+    numbers(sizes)?;
+    let mut sizes: Vec<npy_intp> = sizes.iter().map(|&n| n as npy_intp).collect();
+    // SAFETY: a description is handed over, sizes are read during the call; a new array of this type comes back, or an exception. Whoever asks fills
+    // every number, or raises and the array is dropped unseen.
+    unsafe {
+        let class = get_type_object(py, NpyTypes::PyArray_Type);
+        let descr = numpy::dtype::<T>(py).into_dtype_ptr();
+        let array =
+            PY_ARRAY_API.PyArray_NewFromDescr(py, class, descr, sizes.len() as i32, sizes.as_mut_ptr(), null_mut(), null_mut(), 0, null_mut());
+        Ok(Bound::from_owned_ptr_or_err(py, array)?.cast_into_unchecked())
+    }
 }
 
 /// A buffer of the caller for a result of these sizes, checked.
@@ -80,8 +99,8 @@ fn buffer<'py, T: Element>(sizes: Vec<usize>, array: &Bound<'py, PyUntypedArray>
     }
     // Asking for write access checks the array's own flag.
     typed.try_readwrite().map_err(|e| PyValueError::new_err(format!("`out` cannot be written: {e}")))?;
-    if !typed.is_c_contiguous() {
-        return Err(PyValueError::new_err("`out` must be C-contiguous"));
+    if !typed.is_c_contiguous() || !typed.data().is_aligned() {
+        return Err(PyValueError::new_err("`out` must be C-contiguous and aligned"));
     }
     Ok(typed.clone())
 }

@@ -63,7 +63,7 @@ pub(crate) fn remembered<'py>(
         }
     }
     let how = How { threads: now.threads(py)?, trap: false };
-    let Some(results) = on_tuple(py, function, inputs, Reading { follow, fitting: false, known: 0 }, how)? else { return Ok(None) };
+    let Some(results) = on_tuple(py, function, inputs, Reading { follow, fitting: false }, how)? else { return Ok(None) };
     let results = packed(py, results)?;
     if !taped {
         return Ok(Some(results));
@@ -119,7 +119,7 @@ impl Taped {
             }
         }
         let back = self.function.pull_back(&wrt, (count, cotangents.len()));
-        let reading = Reading { follow: &self.follow, fitting: true, known: count };
+        let reading = Reading { follow: &self.follow, fitting: true };
         // SAFETY: the tuples hold them. A cotangent that is not there is no tensor.
         let found = unsafe { call(py, &back, &objects, reading, How { threads: now.threads(py)?, trap: false })? };
         let Some(found) = found else { return Ok(None) };

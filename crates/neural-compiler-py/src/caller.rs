@@ -3,7 +3,8 @@
 //! Invariant: what this path takes means the same to the longer one.
 
 use crate::autograd::remembered;
-use crate::dlpack::{DataType, Torch, describe, view};
+use crate::cache::Recent;
+use crate::dlpack::{DataType, Torch, describe};
 use crate::function::Function;
 use crate::places::{Places, PyPlaces};
 use crate::python::PyFunction;
@@ -21,11 +22,11 @@ enum Runs {
     /// Natively.
     Native(Arc<Function>),
     /// As torch operations: the code for the sizes of the inputs' own axes, as far as it was made.
-    Torch { ranks: Vec<usize>, code: Mutex<Vec<Code>> },
+    Torch { ranks: Vec<usize>, code: Mutex<Recent<Vec<i64>, Code>> },
 }
 
-/// Sizes, and what to call.
-type Code = (Vec<i64>, Py<PyAny>);
+/// What to call.
+type Code = Arc<Py<PyAny>>;
 
 /// What the calls of a module share.
 #[pyclass(name = "Caller", module = "neural_compiler._native", frozen)]
@@ -73,8 +74,9 @@ impl Caller {
     fn add_code(&self, sizes: Vec<i64>, code: Py<PyAny>) {
         if let Runs::Torch { code: known, .. } = &self.runs {
             let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-            known.retain(|k| k.0 != sizes);
-            known.push((sizes, code));
+            if known.get(|k| *k == sizes).is_none() {
+                known.insert(sizes, Arc::new(code));
+            }
         }
     }
 
@@ -113,21 +115,21 @@ impl Caller {
         if !by_name && self.own.is_empty() {
             return Ok(Some(args.clone()));
         }
-        let parameters = item(names, &self.parameters);
+        let parameters = item(names, &self.parameters)?;
         let parameters = parameters.as_ref().and_then(|p| p.cast::<PyDict>().ok());
         let (mut own, mut taken) = (self.own.iter().peekable(), 0);
         let mut values: Vec<Bound<'py, PyAny>> = Vec::with_capacity(self.open.len() + self.own.len());
         for k in 0..self.open.len() + self.own.len() {
             if let Some((_, field)) = own.next_if(|o| o.0 == k) {
                 // Not among the parameters when a parametrization stands in for it, or when it is a buffer.
-                let held = parameters.as_ref().and_then(|p| item(p, field)).filter(|v| !v.is_none());
+                let held = parameters.map(|p| item(p, field)).transpose()?.flatten().filter(|v| !v.is_none());
                 values.push(match held {
-                    Some(value) => value.to_owned(),
+                    Some(value) => value,
                     None => module.getattr(field)?,
                 });
             } else if by_name {
-                match item(kwargs, &self.open[taken]) {
-                    Some(value) => values.push(value.to_owned()),
+                match item(kwargs, &self.open[taken])? {
+                    Some(value) => values.push(value),
                     None => return Ok(None),
                 }
                 taken += 1;
@@ -142,7 +144,7 @@ impl Caller {
 
 /// The results of torch operations on plain tensors of one type (those that follow are converted), where the operations for their
 /// sizes are known.
-fn on_torch<'py>(py: Python<'py>, ranks: &[usize], code: &Mutex<Vec<Code>>, tensors: &Bound<'py, PyTuple>, follow: &Places) -> PyResult<Option<Py<PyAny>>> {
+fn on_torch<'py>(py: Python<'py>, ranks: &[usize], code: &Mutex<Recent<Vec<i64>, Code>>, tensors: &Bound<'py, PyTuple>, follow: &Places) -> PyResult<Option<Py<PyAny>>> {
     let Some(torch) = Torch::get() else { return Ok(None) };
     let first = (0..ranks.len()).find(|&k| !follow.contains(k)).unwrap_or(0);
     let mut sizes: SmallVec<[i64; 2 * FEW]> = SmallVec::new();
@@ -150,7 +152,7 @@ fn on_torch<'py>(py: Python<'py>, ranks: &[usize], code: &Mutex<Vec<Code>>, tens
     for (object, &rank) in tensors.iter_borrowed().zip(ranks) {
         // SAFETY: the tuple holds the tensors.
         let Some(tensor) = (unsafe { describe(torch, object.as_ptr()) }) else { return Ok(None) };
-        let shape = view(&tensor).shape;
+        let shape = tensor.view().shape;
         if !matches!(tensor.dtype.bits, 32 | 64) || shape.len() < rank {
             return Ok(None);
         }
@@ -158,8 +160,8 @@ fn on_torch<'py>(py: Python<'py>, ranks: &[usize], code: &Mutex<Vec<Code>>, tens
         sizes.extend_from_slice(&shape[shape.len() - rank..]);
     }
     let found = {
-        let known = code.lock().unwrap_or_else(PoisonError::into_inner);
-        known.iter().find(|k| k.0[..] == sizes[..]).map(|k| k.1.clone_ref(py))
+        let mut known = code.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(|k| k[..] == sizes[..])
     };
     let Some(run) = found else { return Ok(None) };
     let other = |k: usize| dtypes[k] != dtypes[first];

@@ -31,11 +31,11 @@ pub(crate) struct DataType {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(crate) struct DlTensor {
+struct DlTensor {
     data: *mut c_void,
     device: Device,
     ndim: i32,
-    pub(crate) dtype: DataType,
+    dtype: DataType,
     shape: *mut i64,
     strides: *mut i64,
     byte_offset: u64,
@@ -72,6 +72,35 @@ struct Exchange {
 const CPU: i32 = 1;
 const FLOAT: u8 = 2;
 const NAME: &CStr = c"dlpack_exchange_api";
+
+/// The most axes a tensor of the quick path has.
+const MOST_AXES: usize = 8;
+
+/// A tensor as it was when it was looked at: sizes and strides are copies, for those of the tensor can be exchanged at any time.
+#[derive(Clone, Copy)]
+pub(crate) struct Described {
+    data: *const u8,
+    device: Device,
+    pub(crate) dtype: DataType,
+    axes: usize,
+    shape: [i64; MOST_AXES],
+    strides: [i64; MOST_AXES],
+    byte_offset: u64,
+}
+
+impl Described {
+    /// The memory it speaks of.
+    pub(crate) fn view(&self) -> View<'_> {
+        View { data: self.data, shape: &self.shape[..self.axes], strides: &self.strides[..self.axes] }
+    }
+
+    /// Whether its numbers can be read where they are: plain memory on the CPU, there, and aligned.
+    fn is_memory(&self) -> bool {
+        let aligned = self.data.addr().is_multiple_of(usize::from(self.dtype.bits / 8).max(1));
+        let there = !self.data.is_null() || self.view().shape.contains(&0);
+        self.device.kind == CPU && self.byte_offset == 0 && aligned && there
+    }
+}
 
 /// The functions of the tensor class, and the classes whose objects are plain tensors.
 pub(crate) struct Torch {
@@ -116,14 +145,11 @@ pub(crate) fn use_exchange(capsule: &Bound<'_, PyCapsule>, tensor: &Bound<'_, Py
     Ok(true)
 }
 
-/// The most axes a tensor of the quick path has.
-const MOST_AXES: usize = 8;
-
 /// A look at a tensor of real numbers on whatever device; `None` for anything else.
 ///
 /// # Safety
-/// The object must be a live Python object; the description is valid as long as the tensor and its shape are.
-pub(crate) unsafe fn describe(torch: &Torch, object: *mut PyObject) -> Option<DlTensor> {
+/// The object must be a live Python object.
+pub(crate) unsafe fn describe(torch: &Torch, object: *mut PyObject) -> Option<Described> {
     let mut found = std::mem::MaybeUninit::<DlTensor>::uninit();
     // SAFETY: the object is a tensor; the function fills the description or raises.
     let tensor = unsafe {
@@ -137,22 +163,31 @@ pub(crate) unsafe fn describe(torch: &Torch, object: *mut PyObject) -> Option<Dl
         found.assume_init()
     };
     let real = tensor.dtype.code == FLOAT && tensor.dtype.lanes == 1;
-    let axes = (0..=MOST_AXES as i32).contains(&tensor.ndim) && !tensor.shape.is_null() && !tensor.strides.is_null();
-    (real && (axes || tensor.ndim == 0)).then_some(tensor)
+    let axes = usize::try_from(tensor.ndim).ok().filter(|n| *n <= MOST_AXES)?;
+    if !real || (axes > 0 && (tensor.shape.is_null() || tensor.strides.is_null())) {
+        return None;
+    }
+    let DlTensor { data, device, dtype, byte_offset, .. } = tensor;
+    let mut found = Described { data: data.cast_const().cast(), device, dtype, axes, shape: [0; MOST_AXES], strides: [0; MOST_AXES], byte_offset };
+    if axes > 0 {
+        // SAFETY: a tensor describes as many sizes and strides as it has axes, and nothing has run since it did.
+        unsafe {
+            found.shape[..axes].copy_from_slice(std::slice::from_raw_parts(tensor.shape, axes));
+            found.strides[..axes].copy_from_slice(std::slice::from_raw_parts(tensor.strides, axes));
+        }
+    }
+    Some(found)
 }
 
-/// The same; `None` for anything that is not plain memory on the CPU. `known`: the tensor was found to be such before.
+/// The same; `None` for anything that is not plain, aligned memory on the CPU that stands for itself.
 ///
 /// # Safety
 /// As for `describe`.
-pub(crate) unsafe fn peek(torch: &Torch, object: *mut PyObject, known: bool) -> Option<DlTensor> {
+pub(crate) unsafe fn peek(torch: &Torch, object: *mut PyObject) -> Option<Described> {
     // SAFETY: as promised by the caller.
     let tensor = unsafe { describe(torch, object)? };
-    if tensor.device.kind != CPU || tensor.byte_offset != 0 {
+    if !tensor.is_memory() {
         return None;
-    }
-    if known {
-        return Some(tensor);
     }
     // SAFETY: the object is a tensor; a new reference comes back, or an exception.
     unsafe {
@@ -164,14 +199,6 @@ pub(crate) unsafe fn peek(torch: &Torch, object: *mut PyObject, known: bool) -> 
         pyo3::ffi::Py_DECREF(answer);
         (answer == pyo3::ffi::Py_False()).then_some(tensor)
     }
-}
-
-/// The memory a description speaks of.
-pub(crate) fn view(tensor: &DlTensor) -> View<'_> {
-    let n = tensor.ndim as usize;
-    // SAFETY: a tensor describes as many sizes and strides as it has axes; without axes the pointers are not read.
-    let list = |p: *mut i64| if n == 0 { &[][..] } else { unsafe { std::slice::from_raw_parts(p, n) } };
-    View { data: tensor.data.cast_const().cast(), shape: list(tensor.shape), strides: list(tensor.strides) }
 }
 
 /// A tensor of ours that Python does not know yet.

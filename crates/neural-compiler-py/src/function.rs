@@ -1,25 +1,38 @@
 //! A program of the user, or a derivative of one, ready to be called. In: views of the caller's arrays; out: results in the
 //! caller's buffers.
-//! Invariants: graphs are made once per combination of shapes, engines once per set of shared inputs, workspaces are kept; a
-//! call either fills every result or raises.
+//! Invariants: graphs are made once per combination of shapes (the last few are kept), engines once per set of shared inputs, workspaces are kept;
+//! a call either fills every result or raises; what is read while other Python threads run is held or copied; locks are taken only while
+//! Python's own is held, so that a fork, which happens under it, finds none of them taken.
 
+use crate::cache::{Recent, Weighed};
 use crate::chain::{Chained, Link, apply};
 use crate::core::Core;
 use crate::derive::{Derived, Step, derive};
 use crate::errors::{compile_error, evaluation_error};
+use crate::holding::{Inputs, alone, hold};
 use crate::places::Places;
-use crate::views::{View, broadcast, column, gather, shape_of, strides};
+use crate::views::{View, broadcast, column, gather, numbers, room, shape_of, strides};
 use neural_compiler::exec::lanes::{BatchOptions, Column, Engine, LaneError, Workspace};
-use neural_compiler::graph::Kind;
+use neural_compiler::graph::{Graph, Kind, NodeId, Region};
 use neural_compiler::ops::real::Real;
+use neural_compiler::ops::work;
 use neural_compiler::{EvalError, Shape};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Below this many lanes a straight program is over before another thread could use the interpreter's lock.
-const LANES_UNDER_LOCK: usize = 512;
+/// A call of less work, in numbers looked at, is over before another thread could use the interpreter's lock.
+const WORK_UNDER_LOCK: u64 = 128 * 1024;
+
+/// What a lane of a graph costs, in numbers looked at.
+fn lane_work(graph: &Graph) -> u64 {
+    let node = |region: &Region, id: NodeId| match region.node(id).kind {
+        Kind::Op(op, _) => work::of(op, region.args(id).iter().map(|&a| region.shape(a)), region.shape(id)),
+        Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_) => u64::MAX,
+        _ => 0,
+    };
+    graph.regions.iter().flat_map(|r| r.ids().map(move |id| node(r, id))).fold(1, u64::saturating_add)
+}
 
 /// An engine and the memory of its runs.
 pub(crate) struct Slot {
@@ -37,8 +50,8 @@ pub(crate) struct Variant {
     pub(crate) results: Vec<usize>,
     /// The input whose cotangent (or tangent of a cotangent) each result is.
     likes: Vec<Option<usize>>,
-    /// May run long, whatever the number of lanes.
-    long: bool,
+    /// What a lane costs, in numbers looked at; without bounds where there are loops or calls.
+    work: u64,
     engines: Mutex<Engines>,
 }
 
@@ -126,7 +139,7 @@ pub(crate) struct Function {
     pub(crate) core: Arc<Core>,
     pub(crate) steps: Vec<Step>,
     pub(crate) chain: Vec<Link>,
-    variants: Mutex<FxHashMap<Vec<Shape>, Arc<Variant>>>,
+    variants: Mutex<Recent<Vec<Shape>, Arc<Variant>>>,
     /// Programs that pull cotangents back, by the inputs they are about.
     pub(crate) pull_backs: Mutex<Vec<(Places, Arc<Function>)>>,
 }
@@ -143,8 +156,8 @@ impl Function {
 
     /// The function for these shapes of the program's inputs; made once.
     pub(crate) fn variant(&self, py: Python<'_>, shapes: &[Shape]) -> PyResult<Arc<Variant>> {
-        if let Some(found) = lock(&self.variants).get(shapes) {
-            return Ok(found.clone());
+        if let Some(found) = lock(&self.variants).get(|k| k == shapes) {
+            return Ok(found);
         }
         let program = &self.core.program;
         let pulled = self.chain.iter().any(|l| matches!(l, Link::Vjp { .. }));
@@ -154,16 +167,23 @@ impl Function {
                 apply(derive(&graph, &self.steps, pulled)?, &self.chain)
             })
             .map_err(|e| compile_error(py, program.source(), &e))?;
-        let long = derived.graph.regions.iter().any(|r| r.nodes.iter().any(|n| matches!(n.kind, Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_))));
+        let work = lane_work(&derived.graph);
         let variant = Arc::new(Variant {
             inputs: input_axes.into_iter().map(|axes| axes.into_iter().map(|n| n as i64).collect()).collect(),
             results: derived.graph.outputs().iter().map(|s| s.len()).collect(),
             likes: likes(&self.chain).unwrap_or_else(|| vec![None; derived.axes.len()]),
             derived,
-            long,
+            work,
             engines: Mutex::default(),
         });
-        Ok(lock(&self.variants).entry(shapes.to_vec()).or_insert(variant).clone())
+        let mut variants = lock(&self.variants);
+        // Another thread may have made it meanwhile.
+        if let Some(found) = variants.get(|k| k == shapes) {
+            return Ok(found);
+        }
+        variants.trim();
+        variants.insert(shapes.to_vec(), variant.clone());
+        Ok(variant)
     }
 
     /// Finds what to run for these arguments, and the batch they make together.
@@ -195,7 +215,7 @@ impl Function {
                 return Err(self.wrong_batch(&variant, views));
             }
         }
-        let lanes = batch.iter().product::<i64>() as usize;
+        let lanes = numbers(&batch)?;
         let single = |i: &usize| views[*i].batch(variant.inputs[*i].len()).iter().all(|&n| n == 1);
         let summed = variant.likes.iter().enumerate().filter(|(_, like)| like.as_ref().is_some_and(single)).map(|(k, _)| k).collect();
         Ok(Plan { variant, batch, lanes, summed })
@@ -220,17 +240,25 @@ impl Function {
     /// Runs a call. `outputs[k]` points at room for every lane of result `k`.
     ///
     /// # Safety
-    /// Views must be valid for reads of `T` and outputs for writes, no output may overlap another or an input.
-    pub(crate) unsafe fn run<T: Number>(&self, py: Python<'_>, plan: &Plan, views: &[View<'_>], outputs: &[*mut T], how: How) -> PyResult<()> {
+    /// Views must be valid for reads of `T` and outputs for writes as long as Python's lock is held, and beyond for arrays that are held; no output may
+    /// overlap another or an input.
+    pub(crate) unsafe fn run<'py, T: Number>(
+        &self,
+        py: Python<'py>,
+        plan: &Plan,
+        (views, inputs): (&[View<'_>], Inputs<'_, 'py>),
+        outputs: &[*mut T],
+        how: How,
+    ) -> PyResult<()> {
         let Plan { variant, batch, lanes, summed } = plan;
         let (lanes, none) = (*lanes, Places::default());
         // The sum of one lane is the lane.
         let summed = if lanes == 1 { &none } else { summed };
-        // SAFETY: as promised by the caller.
         let mut buffers: Vec<&mut [T]> = (outputs.iter().zip(&variant.results).enumerate())
-            .map(|(k, (&p, &len))| match if summed.contains(k) { len } else { lanes * len } {
+            .map(|(k, (&p, &len))| match if summed.contains(k) { len } else { lanes.saturating_mul(len) } {
                 // An empty tensor may have no memory at all.
                 0 => &mut [][..],
+                // SAFETY: as promised by the caller: the result has room for as many numbers.
                 n => unsafe { std::slice::from_raw_parts_mut(p, n) },
             })
             .collect();
@@ -248,12 +276,12 @@ impl Function {
             }
             if two.is_none() {
                 // SAFETY: as promised by the caller.
-                gathered.push(unsafe { gather(view, axes.len(), batch) });
+                gathered.push(unsafe { gather(view, axes.len(), batch)? });
             }
             found.push(two);
         }
         let mut copies = gathered.iter();
-        let columns: Vec<_> = views
+        let mut columns: Vec<Column<'_, T>> = views
             .iter()
             .zip(&variant.inputs)
             .zip(&found)
@@ -270,13 +298,26 @@ impl Function {
         let mut options = BatchOptions { threads: how.threads, ..BatchOptions::default() };
         options.run.limits = self.core.program.limits();
         options.run.trap = how.trap;
-        let mut go = || {
-            let mut workspace = lock(T::pool(&slot)).pop().unwrap_or_else(Workspace::new);
-            let outcome = slot.engine.run(&mut workspace, &columns, lanes, &mut buffers, &options);
-            lock(T::pool(&slot)).push(workspace);
-            outcome
+        let mut workspace = lock(T::pool(&slot)).pop().unwrap_or_else(Workspace::new);
+        let outcome = if variant.work.saturating_mul(lanes as u64) < WORK_UNDER_LOCK {
+            slot.engine.run(&mut workspace, &columns, lanes, &mut buffers, &options)
+        } else {
+            let mut copies = Vec::new();
+            let _held = match inputs {
+                Inputs::Arrays(arrays) => Some(hold(arrays)?),
+                Inputs::Tensors => None,
+            };
+            if matches!(inputs, Inputs::Tensors) && !alone(py)? {
+                for column in &columns {
+                    let mut copy = room(column.data.len())?;
+                    copy.extend_from_slice(column.data);
+                    copies.push(copy);
+                }
+                columns.iter_mut().zip(&copies).for_each(|(column, copy)| column.data = copy);
+            }
+            py.detach(|| slot.engine.run(&mut workspace, &columns, lanes, &mut buffers, &options))
         };
-        let outcome = if lanes < LANES_UNDER_LOCK && !variant.long { go() } else { py.detach(go) };
+        lock(T::pool(&slot)).push(workspace);
         self.outcome(py, outcome)
     }
 
@@ -287,7 +328,21 @@ impl Function {
                 None => Ok(()),
                 Some(first) => Err(evaluation_error(py, source, &first.error, Some(first.lane))),
             },
-            Err(error) => Err(evaluation_error(py, source, &error, None)),
+            Err(error) => Err(crate::signals::raised().unwrap_or_else(|| evaluation_error(py, source, &error, None))),
+        }
+    }
+}
+
+impl Weighed for Variant {
+    fn bytes(&self) -> usize {
+        let spaces = |slot: &Slot| lock(&slot.f32).iter().map(Workspace::bytes).sum::<usize>() + lock(&slot.f64).iter().map(Workspace::bytes).sum::<usize>();
+        lock(&self.engines).iter().map(|(.., slot)| slot.engine.bytes() + spaces(slot)).sum()
+    }
+
+    fn shrink(&self) {
+        for (.., slot) in lock(&self.engines).iter() {
+            lock(&slot.f32).clear();
+            lock(&slot.f64).clear();
         }
     }
 }

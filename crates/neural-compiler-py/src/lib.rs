@@ -4,6 +4,7 @@
 mod advance;
 mod arrays;
 mod autograd;
+mod cache;
 mod caller;
 mod chain;
 mod core;
@@ -13,12 +14,14 @@ mod errors;
 mod fit_options;
 mod fitting;
 mod function;
+mod holding;
 mod json;
 mod look;
 mod operations;
 mod places;
 mod python;
 mod quick;
+mod signals;
 mod splice;
 mod surroundings;
 mod tensors;
@@ -31,6 +34,7 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     Level::limit().map_err(PyValueError::new_err)?;
+    signals::listen();
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add_class::<python::PyCore>()?;
     m.add_class::<python::PyFunction>()?;

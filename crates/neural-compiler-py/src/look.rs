@@ -1,7 +1,7 @@
 //! A look at the numbers of a tensor, for torch code that chooses its way by them. In: a tensor; out: whether all its numbers lie between
 //! two limits, or nothing when they cannot be read without waiting or someone looks on.
 
-use crate::dlpack::{Torch, peek, view};
+use crate::dlpack::{Torch, peek};
 use crate::surroundings::Surroundings;
 use crate::views::gather;
 use pyo3::prelude::*;
@@ -14,14 +14,14 @@ pub(crate) fn all_between(tensor: &Bound<'_, PyAny>, low: f64, high: f64) -> PyR
         return Ok(None);
     }
     // SAFETY: the caller holds the object while it is described and read.
-    let Some(found) = (unsafe { peek(torch, tensor.as_ptr(), false) }) else { return Ok(None) };
-    let view = view(&found);
+    let Some(found) = (unsafe { peek(torch, tensor.as_ptr()) }) else { return Ok(None) };
+    let view = found.view();
     let inside = |x: f64| low <= x && x <= high;
     // SAFETY: the numbers are of the type the description says.
     Ok(unsafe {
         match found.dtype.bits {
-            32 => Some(gather::<f32>(&view, 0, view.shape).into_iter().all(|x| inside(f64::from(x)))),
-            64 => Some(gather::<f64>(&view, 0, view.shape).into_iter().all(inside)),
+            32 => Some(gather::<f32>(&view, 0, view.shape)?.into_iter().all(|x| inside(f64::from(x)))),
+            64 => Some(gather::<f64>(&view, 0, view.shape)?.into_iter().all(inside)),
             _ => None,
         }
     })

@@ -217,7 +217,7 @@ impl PyFunction {
 
     /// Calls on PyTorch tensors of one type on the CPU, in the order of the inputs. None for anything else.
     fn torch<'py>(&self, py: Python<'py>, inputs: &Bound<'py, PyTuple>, threads: usize, trap: bool) -> PyResult<Option<Py<PyAny>>> {
-        let found = on_tuple(py, &self.0, inputs, Reading { follow: &Places::default(), fitting: false, known: 0 }, How { threads, trap })?;
+        let found = on_tuple(py, &self.0, inputs, Reading { follow: &Places::default(), fitting: false }, How { threads, trap })?;
         found.map(|results| packed(py, results)).transpose()
     }
 

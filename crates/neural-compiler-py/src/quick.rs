@@ -18,10 +18,9 @@ type Axes = [i64; AXES];
 /// The most axes of an array.
 const AXES: usize = 6;
 
-/// An argument.
-#[derive(Clone, Copy)]
-enum Given {
-    Array(*mut PyArrayObject),
+/// An argument, held: whoever it was taken from may let go of it at any time.
+enum Given<'py> {
+    Array(Bound<'py, PyAny>),
     Number(f64),
 }
 
@@ -40,30 +39,29 @@ pub(crate) fn call<'py>(
         return Ok(None);
     }
     let (single, double) = (numpy::dtype::<f32>(py), numpy::dtype::<f64>(py));
-    let mut given: SmallVec<[Given; FEW]> = SmallVec::with_capacity(names.len());
+    let mut given: SmallVec<[Given<'py>; FEW]> = SmallVec::with_capacity(names.len());
     // The type of the arrays decides; parameters and numbers follow.
     let mut kind: Option<*mut ffi::PyObject> = None;
     let mut taken = 0;
     for name in names {
-        // SAFETY: names and dicts are live; a borrowed reference comes back, which the dict or tuple keeps alive, or null.
-        let (value, named) =
-            unsafe { (ffi::PyDict_GetItemWithError(params.as_ptr(), name.as_ptr()), ffi::PyDict_GetItemWithError(kwargs.as_ptr(), name.as_ptr())) };
-        let object = if !named.is_null() {
+        let name = name.bind(py);
+        let (value, named) = (params.get_item(name)?, kwargs.get_item(name)?);
+        let is_param = value.is_some();
+        let object = if let Some(named) = named {
             taken += 1;
             named
-        } else if !value.is_null() {
+        } else if let Some(value) = value {
             value
         } else if taken < args.len() {
             taken += 1;
-            // SAFETY: there are that many.
-            unsafe { ffi::PyTuple_GetItem(args.as_ptr(), taken as isize - 1) }
+            args.get_item(taken - 1)?
         } else {
             return Ok(None);
         };
-        let Some(found) = plain(py, object) else { return Ok(None) };
-        if let (Given::Array(a), true) = (found, value.is_null()) {
+        let Some(found) = plain(object) else { return Ok(None) };
+        if let (Given::Array(a), false) = (&found, is_param) {
             // SAFETY: an array.
-            let descr = unsafe { (*a).fields.descr }.cast();
+            let descr = unsafe { (*fields(a)).fields.descr }.cast();
             if kind.is_some_and(|d| d != descr) {
                 return Ok(None);
             }
@@ -86,27 +84,32 @@ pub(crate) fn call<'py>(
 }
 
 /// A plain argument.
-fn plain(py: Python<'_>, object: *mut ffi::PyObject) -> Option<Given> {
+fn plain(object: Bound<'_, PyAny>) -> Option<Given<'_>> {
     // SAFETY: a live object.
-    unsafe {
-        if PyArray_CheckExact(py, object) != 0 {
-            let array: *mut PyArrayObject = object.cast();
-            return ((*array).fields.flags & NPY_ARRAY_ALIGNED != 0 && (*array).fields.nd <= AXES as i32).then_some(Given::Array(array));
-        }
-        let object = Borrowed::from_ptr(py, object);
-        if object.is_exact_instance_of::<PyFloat>() {
-            return object.extract().ok().map(Given::Number);
-        }
-        if object.is_exact_instance_of::<PyInt>() {
-            return object.extract::<i64>().ok().map(|i| Given::Number(i as f64));
-        }
-        None
+    if unsafe { PyArray_CheckExact(object.py(), object.as_ptr()) } != 0 {
+        // SAFETY: an array.
+        let (flags, rank) = unsafe { ((*fields(&object)).fields.flags, (*fields(&object)).fields.nd) };
+        return (flags & NPY_ARRAY_ALIGNED != 0 && rank <= AXES as i32).then_some(Given::Array(object));
     }
+    if object.is_exact_instance_of::<PyFloat>() {
+        return object.extract().ok().map(Given::Number);
+    }
+    if object.is_exact_instance_of::<PyInt>() {
+        return object.extract::<i64>().ok().map(|i| Given::Number(i as f64));
+    }
+    None
+}
+
+/// The object of an array.
+fn fields(array: &Bound<'_, PyAny>) -> *mut PyArrayObject {
+    array.as_ptr().cast()
 }
 
 /// Buffers of the caller: an array or a tuple of arrays.
 fn buffers<'py>(out: &Bound<'py, PyAny>) -> Option<Vec<Bound<'py, PyUntypedArray>>> {
-    let array = |object: &Bound<'py, PyAny>| object.cast::<PyUntypedArray>().ok().cloned();
+    // SAFETY: a live object.
+    let exact = |object: &Bound<'py, PyAny>| unsafe { PyArray_CheckExact(object.py(), object.as_ptr()) } != 0;
+    let array = |object: &Bound<'py, PyAny>| if exact(object) { object.cast::<PyUntypedArray>().ok().cloned() } else { None };
     match out.cast::<PyTuple>() {
         Ok(several) => several.iter().map(|o| array(&o)).collect(),
         Err(_) => array(out).map(|a| vec![a]),
@@ -117,8 +120,8 @@ fn buffers<'py>(out: &Bound<'py, PyAny>) -> Option<Vec<Bound<'py, PyUntypedArray
 fn extent(data: *const u8, axes: impl Iterator<Item = (i64, i64)>, width: i64) -> (i64, i64) {
     let start = data.addr() as i64;
     axes.fold((start, start + width), |(low, high), (size, stride)| {
-        let reach = (size - 1) * stride;
-        if size == 0 { (low, low) } else { (low + reach.min(0), high + reach.max(0)) }
+        let reach = (size - 1).saturating_mul(stride);
+        if size == 0 { (low, low) } else { (low.saturating_add(reach.min(0)), high.saturating_add(reach.max(0))) }
     })
 }
 
@@ -138,23 +141,23 @@ impl<T: Number> Read<T> {
 }
 
 /// Runs in one type; arrays of another are parameters, which follow if they are numbers.
-fn typed<T: Number + Element>(
-    py: Python<'_>,
+fn typed<'py, T: Number + Element>(
+    py: Python<'py>,
     function: &Function,
-    given: &[Given],
-    own: &Bound<'_, PyArrayDescr>,
-    double: &Bound<'_, PyArrayDescr>,
-    out: Option<Vec<Bound<'_, PyUntypedArray>>>,
+    given: &[Given<'py>],
+    own: &Bound<'py, PyArrayDescr>,
+    double: &Bound<'py, PyArrayDescr>,
+    out: Option<Vec<Bound<'py, PyUntypedArray>>>,
     how: How,
 ) -> PyResult<Option<Vec<Py<PyAny>>>> {
     let width = size_of::<T>() as i64;
     let mut read: SmallVec<[Read<T>; FEW]> = SmallVec::with_capacity(given.len());
     for one in given {
-        match *one {
-            Given::Number(x) => read.push(Read::number(x)),
+        match one {
+            Given::Number(x) => read.push(Read::number(*x)),
             Given::Array(a) => {
-                // SAFETY: an aligned array, alive during the call; it has as many sizes and strides as axes.
-                let array = unsafe { &(*a).fields };
+                // SAFETY: an aligned array, held during the call; it has as many sizes and strides as axes.
+                let array = unsafe { &(*fields(a)).fields };
                 let rank = array.nd as usize;
                 if array.descr.cast() != own.as_ptr() {
                     if rank > 0 || array.descr.cast() != double.as_ptr() {
@@ -197,6 +200,7 @@ fn typed<T: Number + Element>(
             taken.push(write);
         }
     }
+    let held = given.iter().filter_map(|g| if let Given::Array(a) = g { Some(a.clone()) } else { None }).collect();
     // SAFETY: the arrays and numbers live during the call; no buffer shares memory with them or another.
-    unsafe { on_views::<T>(py, function, views, out, how).map(Some) }
+    unsafe { on_views::<T>(py, function, (views, held), out, how).map(Some) }
 }

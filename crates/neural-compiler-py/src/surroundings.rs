@@ -52,13 +52,9 @@ pub(crate) fn use_autograd(
     });
 }
 
-/// A borrowed value of a dictionary.
-pub(crate) fn item<'a, 'py>(dict: &'a Bound<'py, PyDict>, name: &Py<PyString>) -> Option<Borrowed<'a, 'py, PyAny>> {
-    // SAFETY: a dictionary and a text; a borrowed reference comes back, which the dictionary keeps alive, or null.
-    unsafe {
-        let found = ffi::PyDict_GetItemWithError(dict.as_ptr(), name.as_ptr());
-        (!found.is_null()).then(|| Borrowed::from_ptr(dict.py(), found))
-    }
+/// A value of a dictionary, held: whatever Python does next may take it out of the dictionary.
+pub(crate) fn item<'py>(dict: &Bound<'py, PyDict>, name: &Py<PyString>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    dict.get_item(name.bind(dict.py()))
 }
 
 /// Whether a function without arguments gives something that counts as true.
@@ -80,7 +76,7 @@ impl Surroundings {
                 return Ok(true);
             }
         }
-        match item(self.forward_mode.bind(py), &self.level) {
+        match item(self.forward_mode.bind(py), &self.level)? {
             Some(level) => Ok(level.extract::<i64>()? >= 0),
             None => Ok(true),
         }
@@ -93,12 +89,12 @@ impl Surroundings {
             return Ok(true);
         }
         for name in &self.own_hooks {
-            if item(names, name).is_none_or(|h| h.cast::<PyDict>().is_ok_and(|d| !d.is_empty())) {
+            if item(names, name)?.is_none_or(|h| h.cast::<PyDict>().is_ok_and(|d| !d.is_empty())) {
                 return Ok(true);
             }
         }
         // Not in the dictionary of the object unless it was set.
-        Ok(item(names, &self.compiled).is_some_and(|c| !c.is_none()))
+        Ok(item(names, &self.compiled)?.is_some_and(|c| !c.is_none()))
     }
 
     /// Whether gradients are asked for.

@@ -2,10 +2,11 @@
 //! Invariants: tensors of another type than the first are converted only where the caller says that they follow, and their cotangents
 //! converted back; anything that is not plain is told apart before anything is computed.
 
-use crate::dlpack::{DataType, DlTensor, Fresh, Torch, peek, view};
+use crate::dlpack::{DataType, Described, Fresh, Torch, peek};
 use crate::function::{Function, How, Number};
+use crate::holding::Inputs;
 use crate::places::Places;
-use crate::views::{View, gather};
+use crate::views::{View, gather, numbers};
 use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
@@ -20,12 +21,10 @@ pub(crate) struct Reading<'a> {
     pub(crate) follow: &'a Places,
     /// Every cotangent must have the shape of its input without a sum over some axes.
     pub(crate) fitting: bool,
-    /// So many of the first tensors have been read before.
-    pub(crate) known: usize,
 }
 
 /// Numbers a tensor that follows may have to be converted on the quick path.
-const MOST_CONVERTED: i64 = 4096;
+const MOST_CONVERTED: usize = 4096;
 
 /// Calls a function on tensors. `None`: the tensors are not of one type on the CPU (but for those that follow), or there is no exchange, or
 /// cotangents do not fit.
@@ -37,10 +36,10 @@ pub(crate) unsafe fn call(py: Python<'_>, function: &Function, inputs: &[*mut Py
     if inputs.is_empty() {
         return Ok(None);
     }
-    let mut tensors: SmallVec<[DlTensor; FEW]> = SmallVec::with_capacity(inputs.len());
-    for (k, &object) in inputs.iter().enumerate() {
+    let mut tensors: SmallVec<[Described; FEW]> = SmallVec::with_capacity(inputs.len());
+    for &object in inputs {
         // SAFETY: as promised by the caller.
-        match unsafe { peek(torch, object, k < reading.known) } {
+        match unsafe { peek(torch, object) } {
             Some(t) => tensors.push(t),
             None => return Ok(None),
         }
@@ -50,13 +49,13 @@ pub(crate) unsafe fn call(py: Python<'_>, function: &Function, inputs: &[*mut Py
     let dtype = tensors[first].dtype;
     let mut converted = false;
     for (k, t) in tensors.iter().enumerate().filter(|(_, t)| t.dtype != dtype) {
-        let small = view(t).shape.iter().product::<i64>() <= MOST_CONVERTED;
+        let small = numbers(t.view().shape).is_ok_and(|n| n <= MOST_CONVERTED);
         if !(follows(k) && small && matches!(t.dtype.bits, 32 | 64)) {
             return Ok(None);
         }
         converted = true;
     }
-    let views: SmallVec<[View<'_>; FEW]> = tensors.iter().map(view).collect();
+    let views: SmallVec<[View<'_>; FEW]> = tensors.iter().map(Described::view).collect();
     match (dtype.bits, converted) {
         (32, false) => run::<f32>(py, torch, function, &views, dtype, reading.fitting, how),
         (64, false) => run::<f64>(py, torch, function, &views, dtype, reading.fitting, how),
@@ -77,20 +76,20 @@ fn following<S: Number, T: Number>(
     py: Python<'_>,
     torch: &Torch,
     function: &Function,
-    (views, tensors): (&[View<'_>], &[DlTensor]),
+    (views, tensors): (&[View<'_>], &[Described]),
     dtype: DataType,
     fitting: bool,
     how: How,
 ) -> PyResult<Option<Vec<Py<PyAny>>>> {
-    let convert = |t: &DlTensor| {
-        let from = view(t);
+    let convert = |t: &Described| {
+        let from = t.view();
         // SAFETY: the tensor is held by the caller's tuple and has this type.
-        let numbers = unsafe { gather::<S>(&from, 0, from.shape) }.into_iter().map(|x| T::from_f64(x.to_f64())).collect();
+        let numbers = unsafe { gather::<S>(&from, 0, from.shape) }?.into_iter().map(|x| T::from_f64(x.to_f64())).collect();
         let mut strides = vec![1; from.shape.len()];
         (1..strides.len()).rev().for_each(|d| strides[d - 1] = strides[d] * from.shape[d]);
-        Converted { numbers, strides }
+        PyResult::Ok(Converted { numbers, strides })
     };
-    let made: Vec<Option<Converted<T>>> = tensors.iter().map(|t| (t.dtype != dtype).then(|| convert(t))).collect();
+    let made: Vec<Option<Converted<T>>> = tensors.iter().map(|t| (t.dtype != dtype).then(|| convert(t)).transpose()).collect::<PyResult<_>>()?;
     let now = views.iter().zip(&made).map(|(old, new)| match new {
         Some(c) => View { data: c.numbers.as_ptr().cast(), shape: old.shape, strides: &c.strides },
         None => *old,
@@ -104,12 +103,12 @@ fn following<S: Number, T: Number>(
     for k in 0..plan.variant.results.len() {
         let sizes = plan.sizes(k, views);
         let other = plan.like(k).map(|i| tensors[i].dtype).filter(|d| fitting && *d != dtype);
-        let room = if other.is_some() { sizes.iter().product::<i64>() as usize } else { 0 };
+        let room = if other.is_some() { numbers(&sizes)? } else { 0 };
         results.push((Fresh::new(&sizes, other.unwrap_or(dtype))?, vec![T::ZERO; room]));
     }
     let pointers: Vec<*mut T> = results.iter_mut().map(|(r, own)| if own.is_empty() { r.data().cast() } else { own.as_mut_ptr() }).collect();
     // SAFETY: the tensors are held by the caller's tuple, converted ones here; results are fresh memory of the right size.
-    unsafe { function.run(py, &plan, views, &pointers, how)? };
+    unsafe { function.run(py, &plan, (views, Inputs::Tensors), &pointers, how)? };
     for (r, own) in results.iter().filter(|(_, own)| !own.is_empty()) {
         // SAFETY: the tensor has as many numbers, of the other type, and nobody else knows it yet.
         let to = unsafe { std::slice::from_raw_parts_mut(r.data().cast::<S>(), own.len()) };
@@ -134,6 +133,6 @@ fn run<T: Number>(
     let results: Vec<Fresh> = (0..plan.variant.results.len()).map(|k| Fresh::new(&plan.sizes(k, views), dtype)).collect::<PyResult<_>>()?;
     let pointers: Vec<*mut T> = results.iter().map(|r| r.data().cast()).collect();
     // SAFETY: the tensors are held by the caller's tuple; results are fresh memory of the right size.
-    unsafe { function.run(py, &plan, views, &pointers, how)? };
+    unsafe { function.run(py, &plan, (views, Inputs::Tensors), &pointers, how)? };
     results.into_iter().map(|r| r.into_object(py, torch)).collect::<PyResult<_>>().map(Some)
 }

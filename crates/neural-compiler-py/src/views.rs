@@ -5,6 +5,8 @@
 use neural_compiler::Shape;
 use neural_compiler::exec::lanes::Column;
 use neural_compiler::ops::real::Real;
+use pyo3::exceptions::PyMemoryError;
+use pyo3::prelude::*;
 
 /// Memory of the caller, valid while the call lasts: `data` points at the first number, strides count numbers.
 #[derive(Clone, Copy)]
@@ -72,10 +74,10 @@ fn one_stride(axes: impl DoubleEndedIterator<Item = (i64, i64)>) -> Option<usize
     for (size, stride) in axes.rev().filter(|a| a.0 != 1) {
         match found {
             None => found = Some(stride),
-            Some(s) if s * passed == stride => {}
+            Some(s) if s.checked_mul(passed) == Some(stride) => {}
             Some(_) => return None,
         }
-        passed *= size;
+        passed = passed.checked_mul(size)?;
     }
     usize::try_from(found.unwrap_or(0)).ok()
 }
@@ -115,15 +117,31 @@ pub(crate) unsafe fn column<'a, T>(view: &View<'_>, len: usize, lanes: usize, (l
     Column { data, lane_stride: lane, element_stride: element }
 }
 
+/// How many numbers sizes stand for; an error where memory could not hold them.
+pub(crate) fn numbers(sizes: &[i64]) -> PyResult<usize> {
+    let total = sizes.iter().try_fold(1usize, |n, &size| n.checked_mul(usize::try_from(size).ok()?));
+    let fits = |n: &usize| n.checked_mul(size_of::<f64>()).is_some_and(|bytes| bytes <= isize::MAX as usize);
+    total.filter(fits).ok_or_else(|| PyMemoryError::new_err(format!("an array of shape {sizes:?} does not fit into memory")))
+}
+
+/// A list with room for so many numbers.
+pub(crate) fn room<T>(count: usize) -> PyResult<Vec<T>> {
+    let mut list = Vec::new();
+    match list.try_reserve_exact(count) {
+        Ok(()) => Ok(list),
+        Err(_) => Err(PyMemoryError::new_err(format!("there is no memory for a copy of {count} numbers"))),
+    }
+}
+
 /// Copies a view no two strides describe, row by row.
 ///
 /// # Safety
 /// As for `column`.
-pub(crate) unsafe fn gather<T: Real>(view: &View<'_>, rank: usize, batch: &[i64]) -> Vec<T> {
+pub(crate) unsafe fn gather<T: Real>(view: &View<'_>, rank: usize, batch: &[i64]) -> PyResult<Vec<T>> {
     let own = view.batch(rank).len();
     let axes: Vec<(i64, i64)> = batch_axes(view, rank, batch).chain(view.core(rank).iter().copied().zip(view.strides[own..].iter().copied())).collect();
-    let total: i64 = axes.iter().map(|a| a.0).product();
-    let mut out = Vec::with_capacity(total as usize);
+    let total = numbers(&axes.iter().map(|a| a.0).collect::<Vec<_>>())?;
+    let mut out = room(total)?;
     let mut index = vec![0i64; axes.len()];
     let mut offset = 0isize;
     for _ in 0..total {
@@ -139,5 +157,5 @@ pub(crate) unsafe fn gather<T: Real>(view: &View<'_>, rank: usize, batch: &[i64]
             index[d] = 0;
         }
     }
-    out
+    Ok(out)
 }

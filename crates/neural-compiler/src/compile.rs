@@ -36,6 +36,9 @@ pub struct Program {
     cache: Mutex<FxHashMap<Vec<Shape>, Arc<Graph>>>,
 }
 
+/// Graphs a program keeps.
+const MOST_KEPT: usize = 64;
+
 /// Compiles a text.
 pub fn compile(source: &str, options: &Options) -> Result<Program, Diagnostics> {
     let (data, errors) = read(source, &options.limits);
@@ -137,10 +140,11 @@ impl Program {
         self.specialise(&self.default_shapes().expect("all are known"))
     }
 
-    /// The graph for these input shapes; made once, then kept.
+    /// The graph for these input shapes; made once, then kept, as long as they are not too many.
     pub fn specialise(&self, shapes: &[Shape]) -> Result<Arc<Graph>, Diagnostics> {
-        if let Some(graph) = self.cache.lock().expect("no panic holds it").get(shapes) {
-            return Ok(graph.clone());
+        // Nobody waits here: the lock may be one of a parent that was forked meanwhile.
+        if let Some(graph) = self.cache.try_lock().ok().and_then(|cache| cache.get(shapes).cloned()) {
+            return Ok(graph);
         }
         if shapes.len() != self.ast.inputs.len() {
             return Err(Diagnostic::error(
@@ -161,7 +165,12 @@ impl Program {
         let inputs = self.ast.inputs.iter().zip(shapes).map(|(i, &shape)| GraphInput { name: i.name.clone(), shape }).collect();
         let graph = Arc::new(lower(&self.anf, &self.tails, inputs, &self.limits)?);
         debug_assert_eq!(verify::verify(&graph), Ok(()));
-        self.cache.lock().expect("no panic holds it").insert(shapes.to_vec(), graph.clone());
+        if let Ok(mut cache) = self.cache.try_lock() {
+            if cache.len() >= MOST_KEPT {
+                cache.clear();
+            }
+            cache.insert(shapes.to_vec(), graph.clone());
+        }
         Ok(graph)
     }
 }

@@ -460,11 +460,12 @@ impl<'a> Solver<'a> {
                 }
             }
             Special::Concat => {
-                let mut total = Some(0);
+                let mut total = Some(0u32);
                 for &t in terms {
                     total = match (self.resolve(t), total) {
-                        (Term::Scalar, Some(n)) => Some(n + 1),
-                        (Term::Vector(Dim::Known(k)), Some(n)) => Some(n + k),
+                        // A sum that does not fit stays open; the graph is refused for its size.
+                        (Term::Scalar, Some(n)) => n.checked_add(1),
+                        (Term::Vector(Dim::Known(k)), Some(n)) => n.checked_add(k),
                         (Term::Matrix(..), _) => {
                             self.misfit(op, terms, &spans, span);
                             return self.fresh();

@@ -137,6 +137,7 @@ pub(crate) fn lower(anf: &Anf, tails: &Tails, inputs: Vec<GraphInput>, limits: &
     }
     let mut l = Lowering { anf, tails, limits, regions: vec![None], instances: FxHashMap::default(), weights: vec![None; anf.funs.len()], calls, made: 0 };
     let shapes: Vec<Shape> = inputs.iter().map(|i| i.shape).collect();
+    l.weigh(shapes.iter().copied(), Span::default()).map_err(|e| Diagnostics(vec![*e]))?;
     let main = l.function(FunId(0), &shapes, "main").map_err(|e| Diagnostics(vec![*e]))?;
     l.regions[0] = Some(main);
     let regions = l.regions.into_iter().map(|r| r.expect("every region is finished")).collect();
@@ -159,6 +160,18 @@ impl Lowering<'_> {
             ));
         }
         Ok(())
+    }
+
+    /// Refuses a value no run could hold, before anything computes with its size.
+    fn weigh(&self, shapes: impl Iterator<Item = Shape>, span: Span) -> Lowered<()> {
+        let most = self.limits.most_numbers();
+        match { shapes }.find(|s| s.len() > most) {
+            None => Ok(()),
+            Some(shape) => {
+                let message = format!("a {shape} has {} numbers, more than the {} bytes a run may hold", shape.len(), self.limits.memory_bytes);
+                Err(Box::new(Diagnostic::error("limit-memory", span, message).help("make the value smaller, or raise the limit `memory_bytes`")))
+            }
+        }
     }
 
     /// A function as a closed region.
@@ -382,6 +395,8 @@ impl Lowering<'_> {
             frame[stmt.local.0 as usize] = Some((nest.levels.len() - 1, value));
             let made = nest.top().len().saturating_sub(before);
             self.charge(made, stmt.span)?;
+            let new = &nest.top().region().nodes[before..];
+            self.weigh(new.iter().map(|n| n.ty.shape()), stmt.span)?;
         }
         match block.tail {
             Tail::Return(a) => {

@@ -88,11 +88,11 @@ pub struct RegionTape {
     /// The places of the results.
     pub results: Vec<Place>,
     /// How many varying slots it needs.
-    pub slots: u32,
+    pub slots: u64,
     /// How many uniform slots it needs.
-    pub uniforms: u32,
+    pub uniforms: u64,
     /// How many records it holds.
-    pub records: u32,
+    pub records: u64,
 }
 
 /// A program as tapes, one per region, the main region first.
@@ -102,6 +102,9 @@ pub struct Tape {
     pub regions: Vec<RegionTape>,
     titles: Vec<Vec<String>>,
 }
+
+/// Slots that have a number; a tape that needs more cannot be run.
+const MOST_SLOTS: u64 = u32::MAX as u64;
 
 impl Tape {
     /// The tape of a graph all of whose inputs vary.
@@ -116,6 +119,11 @@ impl Tape {
         let title = |region: &Region, i: &Instruction| crate::graph::print::title(graph, region, i.node);
         let titles = regions.iter().zip(&graph.regions).map(|(t, region)| t.code.iter().map(|i| title(region, i)).collect()).collect();
         Tape { regions, titles }
+    }
+
+    /// Whether every place says where it is: a region with more than 2^32 numbers has none for some of its values, and cannot be run.
+    pub fn is_complete(&self) -> bool {
+        self.regions.iter().all(|r| r.slots.max(r.uniforms).max(r.records) < MOST_SLOTS)
     }
 
     /// As text: an instruction a line.
@@ -265,7 +273,7 @@ impl Rates {
 #[derive(Default)]
 struct Slots {
     free: BTreeMap<u32, Vec<u32>>,
-    used: u32,
+    used: u64,
 }
 
 impl Slots {
@@ -273,8 +281,10 @@ impl Slots {
         if let Some(slot) = self.free.get_mut(&length).and_then(Vec::pop) {
             return slot;
         }
-        self.used += length;
-        self.used - length
+        let at = self.used;
+        self.used += u64::from(length);
+        // Places that do not fit are never used: see `Tape::is_complete`.
+        at.min(MOST_SLOTS) as u32
     }
 }
 
@@ -297,7 +307,10 @@ impl Files {
 
     fn take(&mut self, ty: Type, rate: Rate) -> Place {
         match ty {
-            Type::Value(s) => Place { at: self.of(false, rate).take(s.len() as u32), len: s.len() as u32, rate },
+            Type::Value(s) => {
+                let len = u32::try_from(s.len()).unwrap_or(u32::MAX);
+                Place { at: self.of(false, rate).take(len), len, rate }
+            }
             Type::Record | Type::Many => Place { at: self.records.take(1), len: 0, rate: Rate::Varying },
         }
     }

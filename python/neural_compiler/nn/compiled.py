@@ -4,6 +4,7 @@ and exported graphs."""
 from __future__ import annotations
 
 import json
+import weakref
 from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any, TypeAlias
@@ -96,9 +97,12 @@ class Compiled:
 
     def lowered(self, chain: Chain, shapes: Shapes) -> Lowered:
         """The program, or a derivative of it, as plain torch operations, for these shapes of the program's inputs."""
-        found = self._lowered.get((chain, shapes))
+        found = self._lowered.pop((chain, shapes), None)
         if found is None:
-            found = self._lowered[chain, shapes] = Lowered(json.loads(self.function(chain).graph_json([list(s) for s in shapes])))
+            found = Lowered(json.loads(self.function(chain).graph_json([list(s) for s in shapes])))
+        self._lowered[chain, shapes] = found
+        if len(self._lowered) > _MOST_SHAPES:
+            self._lowered.pop(next(iter(self._lowered)), None)
         return found
 
 
@@ -116,17 +120,28 @@ class Lowered:
         """Whether Python looks at numbers at all: an index may be out of range."""
 
 
-_MOST = 4096
-_found: dict[str, Compiled] = {}
-"""The programs asked for last, the latest at the end."""
+_MOST_SHAPES = 64
+"""Shapes for which a program keeps its torch operations."""
+_MOST_LOOSE = 16
+_found: weakref.WeakValueDictionary[str, Compiled] = weakref.WeakValueDictionary()
+"""The programs somebody holds: a module, or one of the next."""
+_loose: dict[str, Compiled] = {}
+"""The programs asked for last by their text alone, as compiled and exported graphs do: nobody else may hold them. The latest at the end."""
 
 
-def find(spec: str, ready: Ready | None = None) -> Compiled:
-    """The program a description stands for; compiled once per process, unless it is ready already."""
-    found = _found.pop(spec, None) or _made(spec, ready)
-    _found[spec] = found
-    if len(_found) > _MOST:
-        _found.pop(next(iter(_found)), None)
+def find(spec: str, ready: Ready | None = None, hold: bool = False) -> Compiled:
+    """The program a description stands for; compiled once as long as somebody holds it, unless it is ready already.
+
+    `hold`: keep it for a while, though nobody else may.
+    """
+    found = _found.get(spec)
+    if found is None:
+        found = _found[spec] = _made(spec, ready)
+    if hold:
+        _loose.pop(spec, None)
+        _loose[spec] = found
+        if len(_loose) > _MOST_LOOSE:
+            _loose.pop(next(iter(_loose)), None)
     return found
 
 

@@ -24,7 +24,7 @@ class FusedStep:
         names = module._names
         places = (0 if time is None else names.index(time) + 1, *map(names.index, states))
         spec = describe(module.source, module._told, module._shapes(), (*module._steps, (method, places)), "native")
-        self.compiled = find(spec)
+        self.compiled = find(spec, hold=True)
         self.follow = module._follow
         self.count = len(states)
         self.states = [names.index(n) for n in states]

@@ -39,7 +39,7 @@ operation: Any = torch.ops.neural_compiler.run.default
 
 
 def _run(spec: str, chain: str, inputs: Sequence[Tensor]) -> list[Tensor]:
-    found = run(find(spec), _chain(chain), tuple(inputs))
+    found = run(find(spec, hold=True), _chain(chain), tuple(inputs))
     return list(found) if isinstance(found, tuple) else [found]
 
 
@@ -48,7 +48,7 @@ _library.impl("run", _run, "CompositeExplicitAutograd")
 
 @torch.library.register_fake("neural_compiler::run", lib=_library)  # type: ignore[untyped-decorator]
 def _(spec: str, chain: str, inputs: Sequence[Tensor]) -> list[Tensor]:
-    shapes = find(spec).result_shapes(_chain(chain), inputs)
+    shapes = find(spec, hold=True).result_shapes(_chain(chain), inputs)
     like = inputs[0] if inputs else torch.empty((), dtype=torch.get_default_dtype())
     return [like.new_empty(shape) for shape in shapes]
 
@@ -93,7 +93,7 @@ _library.impl("run", _run_with_autograd, "Autograd", with_keyset=True)
 
 @torch.library.register_vmap("neural_compiler::run", lib=_library)  # type: ignore[untyped-decorator]
 def _(info: Any, in_dims: Any, spec: str, chain: str, inputs: Sequence[Tensor]) -> Any:
-    compiled: Compiled = find(spec)
+    compiled: Compiled = find(spec, hold=True)
     moved, shapes = in_front(compiled, _chain(chain), inputs, in_dims[2])
     found = fitted_behind(operation(spec, chain, moved), shapes)
     return found, [0] * len(found)

@@ -357,7 +357,7 @@ class Graph:
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def _lowered_as(spec: str, shapes: Shapes) -> tuple[bool, bool]:
     """Lowers a program, while a compiler traces if need be; gives whether its code looks at numbers to go on, and whether at all."""
-    lowered = find(spec).lowered((), shapes)
+    lowered = find(spec, hold=True).lowered((), shapes)
     return lowered.looks, lowered.may_fail
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -28,7 +29,7 @@ def run(compiled: Compiled, chain: Chain, tensors: tuple[Tensor, ...], check: bo
     results = function.torch(tensors, torch.get_num_threads(), check)
     if results is not None:
         return results
-    # Tensors the quick exchange does not take: hidden batches, lazily negated ones, an older PyTorch.
+    # Tensors the quick exchange does not take: hidden batches, lazily negated or zero ones, misaligned memory, an older PyTorch.
     if any(map(_is_hidden, tensors)):
         return _over_hidden(compiled, chain, tensors)
     if any(type(t) not in PLAIN for t in tensors):
@@ -37,8 +38,15 @@ def run(compiled: Compiled, chain: Chain, tensors: tuple[Tensor, ...], check: bo
 
         return _plain(operation(compiled.spec, chain_text(chain), list(tensors)))
     double = (tensors[0].dtype if tensors else dtype or torch.get_default_dtype()) == torch.float64
-    arrays = [t.detach().resolve_neg().numpy() for t in tensors]
+    arrays = [_array(t.detach()) for t in tensors]
     return _plain([torch.from_numpy(a) for a in function.numpy(arrays, None, double, torch.get_num_threads(), check)])
+
+
+def _array(tensor: Tensor) -> Any:
+    """The numbers of a tensor as an array whose memory is what it says, and aligned."""
+    if torch._is_zerotensor(tensor):
+        return torch.zeros(tensor.shape, dtype=tensor.dtype).numpy()
+    return np.require(tensor.resolve_neg().numpy(), requirements="A")
 
 
 def _run_torch(compiled: Compiled, chain: Chain, tensors: tuple[Tensor, ...]) -> Any:

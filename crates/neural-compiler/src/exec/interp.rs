@@ -1,14 +1,17 @@
 //! The interpreter: slow, obviously right, the oracle of every other executor. In: a graph and input values; out: results.
 //! Invariants: nodes run in order, each once per activation of its region; only the taken branch of an `If` runs; every loop
-//! round and call is counted against the limits; recursion in the program never exhausts the machine's stack.
+//! round and call is counted against the limits, and so is the work of large operations; memory is charged before it is taken; recursion in the
+//! program never exhausts the machine's stack.
 //!
 //! A region's numbers live in one frame of a stack of frames; arguments are copied into the parameters of the region that runs,
 //! results are copied out. Records (the tape of reverse mode) live beside the frames, shared and freed when nobody needs them.
 
-use crate::exec::{EvalError, Tensor};
+use crate::exec::room::{is_there, make_room, no_memory, over_limit, widen};
+use crate::exec::watch::Watch;
+use crate::exec::{EvalError, Tensor, product};
 use crate::graph::{Graph, Kind, NodeId, Region, RegionId, Type};
 use crate::limits::Limits;
-use crate::ops::Row;
+use crate::ops::{Op, Row, work};
 use crate::ops::real::Real;
 use crate::ops::row::{Kernel, KernelError, Operand, apply_scalar};
 use crate::shape::Shape;
@@ -27,6 +30,11 @@ pub struct RunOptions {
 
 /// Runs a graph on input values, in the order of its inputs.
 pub fn run<T: Real>(graph: &Graph, inputs: &[Tensor<T>], options: &RunOptions) -> Result<Vec<Tensor<T>>, EvalError> {
+    run_watched(graph, inputs, options, Watch::alone())
+}
+
+/// The same, for one of several threads.
+pub(crate) fn run_watched<T: Real>(graph: &Graph, inputs: &[Tensor<T>], options: &RunOptions, watch: Watch<'_>) -> Result<Vec<Tensor<T>>, EvalError> {
     if inputs.len() != graph.inputs.len() {
         let message = format!("the program has {} inputs, {} were given", graph.inputs.len(), inputs.len());
         return Err(EvalError::new("missing-input", Span::default(), message));
@@ -38,7 +46,17 @@ pub fn run<T: Real>(graph: &Graph, inputs: &[Tensor<T>], options: &RunOptions) -
         }
     }
     let codes: Vec<Code> = graph.regions.iter().map(|r| Code::new(graph, r)).collect();
-    let mut machine = Machine { graph, codes: &codes, options: *options, depth: 0, steps: 0, numbers: Vec::new(), records: Vec::new(), held: Rc::default() };
+    let mut machine = Machine {
+        graph,
+        codes: &codes,
+        options: *options,
+        depth: 0,
+        steps: 0,
+        watch,
+        numbers: Vec::new(),
+        records: Vec::new(),
+        held: Rc::default(),
+    };
     let base = Base::default();
     machine.reserve(graph.main, base)?;
     let main = &codes[graph.main.0 as usize];
@@ -46,9 +64,15 @@ pub fn run<T: Real>(graph: &Graph, inputs: &[Tensor<T>], options: &RunOptions) -
         machine.numbers[place.at..place.at + place.len].copy_from_slice(value.data());
     }
     machine.region(graph.main, base)?;
-    let tensor =
-        |(place, shape): (&Place, Shape)| Tensor::new(shape, machine.numbers[place.at..place.at + place.len].to_vec()).expect("a result has its shape");
-    Ok(main.results.iter().zip(graph.outputs()).map(tensor).collect())
+    let results: usize = main.results.iter().map(|p| p.len).sum();
+    machine.check_memory_with(results.saturating_mul(size_of::<T>()), Span::default())?;
+    let tensor = |(place, shape): (&Place, Shape)| {
+        let mut numbers = Vec::new();
+        make_room(&mut numbers, place.len, Span::default())?;
+        numbers.extend_from_slice(&machine.numbers[place.at..place.at + place.len]);
+        Ok(Tensor::new(shape, numbers).expect("a result has its shape"))
+    };
+    main.results.iter().zip(graph.outputs()).map(tensor).collect()
 }
 
 /// Where a value lives in its frame: numbers, or (with length 0) a record.
@@ -80,11 +104,12 @@ struct Code {
 
 impl Code {
     fn new(graph: &Graph, region: &Region) -> Code {
-        let (mut numbers, mut records) = (0, 0);
+        let (mut numbers, mut records) = (0usize, 0);
         let mut place = |ty: Type| match ty {
             Type::Value(s) => {
-                numbers += s.len();
-                Place { at: numbers - s.len(), len: s.len(), record: false }
+                let at = numbers;
+                numbers = at.saturating_add(s.len());
+                Place { at, len: s.len(), record: false }
             }
             Type::Record | Type::Many => {
                 records += 1;
@@ -166,6 +191,11 @@ impl<T> Drop for Record<T> {
 /// Machine stack a nested call of the program may take, branches and loops on the way included; generous.
 const STACK_PER_CALL: usize = 8 * 1024;
 
+/// Bytes of a record; every stored value is an allocation of its own, with the allocator's bookkeeping.
+fn record_bytes<T>(numbers: usize, slots: usize) -> usize {
+    numbers * size_of::<T>() + slots * (size_of::<Slot<T>>() + 32)
+}
+
 /// Where a frame starts.
 #[derive(Clone, Copy, Default)]
 struct Base {
@@ -179,6 +209,7 @@ struct Machine<'a, T> {
     options: RunOptions,
     depth: usize,
     steps: u64,
+    watch: Watch<'a>,
     numbers: Vec<T>,
     records: Vec<Option<Rc<Record<T>>>>,
     held: Rc<Cell<usize>>,
@@ -186,37 +217,33 @@ struct Machine<'a, T> {
 
 impl<T: Real> Machine<'_, T> {
     fn count(&mut self, span: Span) -> Result<(), EvalError> {
-        self.steps += 1;
+        self.count_all(1, span)
+    }
+
+    /// Counts so many loop rounds or calls, or work that is worth as many.
+    fn count_all(&mut self, steps: u64, span: Span) -> Result<(), EvalError> {
+        self.steps = self.steps.saturating_add(steps);
         if self.steps > self.options.limits.steps {
             return Err(EvalError::new("limit-steps", span, format!("the run takes more than {} loop rounds and calls", self.options.limits.steps)));
         }
-        Ok(())
+        self.watch.pass(steps, span)
     }
 
     /// Makes room for a region's frame.
     fn reserve(&mut self, id: RegionId, base: Base) -> Result<(), EvalError> {
         let code = &self.codes[id.0 as usize];
         let (numbers, records) = (base.numbers + code.numbers, base.records + code.records);
-        if self.numbers.len() < numbers {
-            self.numbers.resize(numbers, T::ZERO);
-        }
-        if self.records.len() < records {
-            self.records.resize(records, None);
-        }
-        self.check_memory(Span::default())
-    }
-
-    fn check_memory(&self, span: Span) -> Result<(), EvalError> {
-        self.check_memory_with(0, span)
+        let more = numbers.saturating_sub(self.numbers.len()).saturating_mul(size_of::<T>());
+        self.check_memory_with(more, Span::default())?;
+        widen(&mut self.numbers, numbers, T::ZERO, Span::default())?;
+        widen(&mut self.records, records, None, Span::default())
     }
 
     /// Whether the run stays within its memory with so many bytes more.
     fn check_memory_with(&self, more: usize, span: Span) -> Result<(), EvalError> {
-        let bytes = self.numbers.len() * size_of::<T>() + self.held.get() + self.depth * STACK_PER_CALL + more;
-        if bytes > self.options.limits.memory_bytes {
-            return Err(EvalError::new("limit-memory", span, format!("the run needs more than {} bytes", self.options.limits.memory_bytes)));
-        }
-        Ok(())
+        let bytes = (self.numbers.len() * size_of::<T>() + self.held.get() + self.depth * STACK_PER_CALL).saturating_add(more);
+        let limit = self.options.limits.memory_bytes;
+        if bytes > limit { Err(over_limit(limit, span)) } else { Ok(()) }
     }
 
     /// Runs a region whose parameters are in place.
@@ -317,10 +344,14 @@ impl<T: Real> Machine<'_, T> {
                 }
             }
             Kind::Pack => {
+                let numbers: usize = step.args.iter().map(|a| a.len).sum();
+                self.check_memory_with(record_bytes::<T>(numbers, step.args.len()), span)?;
+                if !is_there(numbers * size_of::<T>()) {
+                    return Err(no_memory(numbers * size_of::<T>(), span));
+                }
                 let slots: Vec<Slot<T>> = step.args.iter().map(|&a| self.slot(a, base)).collect();
-                let record = self.record(Content::Packed(slots), step.args.iter().map(|a| a.len).sum::<usize>(), step.args.len());
+                let record = self.record(Content::Packed(slots), numbers, step.args.len());
                 self.records[base.records + step.out[0].at] = Some(record);
-                self.check_memory(span)?;
             }
             Kind::Unpack(i) => {
                 let record = self.records[base.records + step.args[0].at].clone().expect("a record has been stored");
@@ -333,8 +364,7 @@ impl<T: Real> Machine<'_, T> {
     }
 
     fn record(&self, content: Content<T>, numbers: usize, slots: usize) -> Rc<Record<T>> {
-        // Every stored value is an allocation of its own, with the allocator's bookkeeping.
-        let bytes = numbers * size_of::<T>() + slots * (size_of::<Slot<T>>() + 32);
+        let bytes = record_bytes::<T>(numbers, slots);
         self.held.set(self.held.get() + bytes);
         Rc::new(Record { content, bytes, held: self.held.clone() })
     }
@@ -389,7 +419,7 @@ impl<T: Real> Machine<'_, T> {
             self.copy(a, base, p, inner);
         }
         let own_record = code.results.last().filter(|r| taped && r.record).copied();
-        let (mut count, mut numbers, mut records) = (0u64, Vec::new(), Vec::new());
+        let (mut count, mut numbers, mut records) = (0u64, Vec::<T>::new(), Vec::new());
         loop {
             self.count(span)?;
             count += 1;
@@ -397,13 +427,20 @@ impl<T: Real> Machine<'_, T> {
                 return Err(EvalError::new("limit-iterations", span, format!("this loop runs more than {} rounds", self.options.limits.iterations)));
             }
             if taped {
+                // What the rounds hold counts while they are collected, not only once they are a record.
+                let more = code.params[..carried].iter().map(|p| p.len).sum::<usize>();
+                let own = records.capacity() * size_of::<Rc<Record<T>>>();
+                if numbers.capacity() - numbers.len() < more {
+                    let wanted = (2 * numbers.capacity()).max(numbers.len() + more);
+                    self.check_memory_with(wanted * size_of::<T>() + own, span)?;
+                    let missing = wanted - numbers.len();
+                    make_room(&mut numbers, missing, span)?;
+                }
+                self.check_memory_with(numbers.capacity() * size_of::<T>() + own, span)?;
                 for p in &code.params[..carried] {
                     let at = inner.numbers + p.at;
                     numbers.extend_from_slice(&self.numbers[at..at + p.len]);
                 }
-                // What the rounds hold counts while they are collected, not only once they are a record.
-                let bytes = numbers.capacity() * size_of::<T>() + records.capacity() * size_of::<Rc<Record<T>>>();
-                self.check_memory_with(bytes, span)?;
             }
             self.region(body, inner)?;
             if let Some(r) = own_record {
@@ -441,6 +478,15 @@ impl<T: Real> Machine<'_, T> {
             self.numbers[base.numbers + out.at] = x;
             return if trap { check(row, point, x, node.span) } else { Ok(()) };
         }
+        let Kind::Op(op, _) = step.kind else { unreachable!("an operation") };
+        let shapes = region.args(step.node).iter().map(|&a| region.shape(a));
+        self.count_all(work::steps(op, shapes.clone(), node.ty.shape()), node.span)?;
+        let scratch = (work::scratch(op, shapes) as usize).saturating_mul(size_of::<T>());
+        self.check_memory_with(scratch, node.span)?;
+        if !is_there(scratch) {
+            return Err(no_memory(scratch, node.span));
+        }
+        let watch = &mut self.watch;
         // Arguments come before their users, so the result's place starts behind all of them.
         let (before, rest) = self.numbers[base.numbers..].split_at_mut(out.at);
         let result = &mut rest[..out.len];
@@ -449,7 +495,11 @@ impl<T: Real> Machine<'_, T> {
         match &row.kernel {
             Kernel::Tensor(kernel) => {
                 let operands: Vec<Operand<'_, T>> = (0..step.args.len()).map(operand).collect();
-                match T::kernel(kernel)(&operands, attr, shape, result) {
+                let done = match op {
+                    Op::Product => product::by_rows(T::kernel(kernel), &operands, shape, result, || watch.pass(u64::MAX, node.span))?,
+                    _ => T::kernel(kernel)(&operands, attr, shape, result),
+                };
+                match done {
                     Ok(()) => {}
                     Err(KernelError::IndexOutOfRange) => {
                         let index = operands[1].data[0].to_f64();

@@ -1,11 +1,17 @@
-//! Executors: `interp` is the slow, obviously right one that every faster one must equal to the bit; `lanes` runs batches.
+//! Executors: `interp` is the slow, obviously right one that every faster one must equal to the bit; `lanes` runs batches. `room` has
+//! what they share to charge memory before it is taken, `watch` what ends a run from outside, `threads` the threads they use.
 
 pub mod interp;
 pub mod jit;
 pub mod lanes;
+mod product;
+mod room;
+pub mod threads;
 mod value;
+mod watch;
 
 pub use value::Tensor;
+pub use watch::end_runs_when;
 
 use crate::source::Span;
 

@@ -1,5 +1,5 @@
 //! Operations: `table` (the rows), `row` (what a row says), `kernels` and the math crate (computation), `rules` (derivatives and
-//! lowering), `domain` and `interval` (where they are defined and what they can give), `real` (the number types).
+//! lowering), `domain` and `interval` (where they are defined and what they can give), `real` (the number types), `work` (what they cost).
 
 pub mod block;
 pub mod domain;
@@ -10,6 +10,7 @@ pub mod real;
 pub mod row;
 mod rules;
 mod table;
+pub mod work;
 
 pub use row::{Arity, Derivative, Group, Kernel, Row};
 pub use table::Op;

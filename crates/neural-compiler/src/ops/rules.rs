@@ -383,7 +383,10 @@ pub(crate) fn concat(b: &mut Builder, x: &[NodeId]) -> Lowered {
         return Err(LowerError::new("shape-mismatch", format!("concat joins vectors and scalars, one argument is a {}", b.shape(m))));
     }
     let n: usize = x.iter().map(|&n| b.shape(n).len()).sum();
-    Ok(b.given(Op::Join, 0, Shape::Vector(n as u32), x))
+    let Ok(length) = u32::try_from(n) else {
+        return Err(LowerError::new("limit-memory", format!("a vector of {n} numbers is too long")));
+    };
+    Ok(b.given(Op::Join, 0, Shape::Vector(length), x))
 }
 
 fn index_error(i: f64, length: u32) -> LowerError {

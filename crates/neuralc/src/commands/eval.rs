@@ -75,6 +75,12 @@ fn evaluate<T: Real>(context: &Context, args: &EvalArgs, program: &Compiled, fee
         &*graph
     };
     let outputs = whole.outputs();
+    // A row of results has to be in memory, and each of its columns has a name.
+    let bytes = outputs.iter().map(|s| s.len()).sum::<usize>().saturating_mul(size_of::<T>() + size_of::<String>());
+    if bytes > context.limits.memory_bytes {
+        let message = format!("the names and results of a row take more than {} bytes", context.limits.memory_bytes);
+        return Err(Failure::run(&program.source, EvalError::new("limit-memory", Default::default(), message)));
+    }
     let titles = std::iter::once("value".to_string()).chain(wrt.iter().map(|&i| format!("d/d{}", graph.inputs[i].name)));
     let names: Vec<String> = titles.zip(&outputs).flat_map(|(title, &shape)| result_names(&title, shape)).collect();
     if let Some(name) = names.iter().find(|n| reader.columns().contains(n)) {

@@ -103,6 +103,9 @@ const MOST_LANES: usize = 1024;
 /// Bytes of the first-level cache that values kept between loops may take.
 const SLOT_BYTES: usize = 24 * 1024;
 
+/// Bytes of scratch memory for columns, where a block of one step does not take more.
+const SCRATCH_BYTES: usize = 1 << 20;
+
 /// A part of a run.
 enum Part {
     /// The fused loop that starts here.
@@ -172,7 +175,9 @@ impl Jit {
         };
         let vector = asm.vector_bytes() / size;
         let mut block = MOST_LANES;
-        while block > vector * allocate::MOST_COPIES && homes.slots as usize * block * size > SLOT_BYTES {
+        let results: usize = graph.outputs().iter().map(|s| s.len()).sum();
+        let fits = |block: usize| homes.slots as usize * block * size <= SLOT_BYTES && (columns + results) * block * size <= SCRATCH_BYTES;
+        while block > vector * allocate::MOST_COPIES && !fits(block) {
             block /= 2;
         }
         let usual = allocate::Shape {

@@ -6,9 +6,13 @@
 
 use super::homes::Home;
 use super::{Jit, Part};
+use crate::exec::EvalError;
 use crate::exec::lanes::Column;
+use crate::exec::room::widen;
+use crate::exec::watch::Watch;
 use crate::limits::Limits;
 use crate::ops::real::Real;
+use crate::source::Span;
 use neural_compiler_math::Arg;
 
 /// 64 bytes, aligned like a vector.
@@ -33,7 +37,24 @@ impl Memory {
     pub fn new() -> Memory {
         Memory::default()
     }
+
+    /// Bytes it holds.
+    pub(crate) fn bytes(&self) -> usize {
+        self.lines.capacity() * size_of::<Line>() + self.table.capacity() * size_of::<*mut u8>()
+    }
 }
+
+/// Rounds a loop may take before the run is looked after: short ones, the usual, are done by then.
+const FEW_ROUNDS: u64 = 64 * 1024;
+
+/// How many times as many they get when those do not suffice.
+const MORE_ROUNDS: u64 = 8;
+
+/// What a piece counts as, for a look at the clock.
+const LOOK: u64 = 4096;
+
+/// Lanes run in a row without a look at whether the run is still wanted.
+const LANES_AT_ONCE: usize = 1 << 20;
 
 /// Where the parts of the memory are.
 struct Areas {
@@ -50,6 +71,59 @@ impl Jit {
         self.fits(inputs, lanes, outputs, limits) && self.run_range(memory, inputs, 0, lanes, outputs, limits)
     }
 
+    /// Runs the lanes `from .. from + count`; `outputs` holds just these. An error only when the run is not wanted any more.
+    ///
+    /// Code does not ask while it runs. Loops get few rounds first; where those do not suffice, a few lanes at a time get ever more.
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn run_watched<T: Real>(
+        &self,
+        memory: &mut Memory,
+        inputs: &[Column<'_, T>],
+        from: usize,
+        count: usize,
+        outputs: &mut [&mut [T]],
+        limits: &Limits,
+        watch: &mut Watch<'_>,
+    ) -> Result<bool, EvalError> {
+        let few = Limits { iterations: limits.iterations.min(FEW_ROUNDS), ..*limits };
+        let patient = !self.loops || limits.iterations <= FEW_ROUNDS;
+        let piece = if self.loops { self.block } else { LANES_AT_ONCE };
+        if patient && count <= piece {
+            return Ok(self.run_range(memory, inputs, from, count, outputs, limits));
+        }
+        for start in (0..count).step_by(piece) {
+            let n = piece.min(count - start);
+            watch.pass(LOOK, Span::default())?;
+            if self.run_range(memory, inputs, from + start, n, &mut self.rows(outputs, start, n), &few) {
+                continue;
+            }
+            if patient {
+                return Ok(false);
+            }
+            for first in (start..start + n).step_by(self.step) {
+                let n = self.step.min(start + n - first);
+                let mut rounds = FEW_ROUNDS;
+                loop {
+                    watch.pass(u64::MAX, Span::default())?;
+                    rounds = rounds.saturating_mul(MORE_ROUNDS).min(limits.iterations);
+                    let some = Limits { iterations: rounds, ..*limits };
+                    if self.run_range(memory, inputs, from + first, n, &mut self.rows(outputs, first, n), &some) {
+                        break;
+                    }
+                    if rounds >= limits.iterations.min(limits.steps) {
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Some rows of all results.
+    fn rows<'o, T>(&self, outputs: &'o mut [&mut [T]], start: usize, n: usize) -> Vec<&'o mut [T]> {
+        outputs.iter_mut().zip(&self.outputs).map(|(o, &len)| &mut o[start * len..(start + n) * len]).collect()
+    }
+
     /// Runs the lanes `from .. from + count`; `outputs` holds just these.
     pub fn run_range<T: Real>(
         &self,
@@ -63,7 +137,7 @@ impl Jit {
         if !self.fits(inputs, from + count, &[], limits) || !self.rows_fit(count, outputs) {
             return false;
         }
-        let areas = self.prepare(memory, inputs);
+        let Some(areas) = self.prepare(memory, inputs, limits) else { return false };
         // SAFETY: `prepare` made room for the pool and wrote what it holds; nothing computed once touches columns or slots.
         if !unsafe { self.parts::<T>(&self.once, &areas, memory.table.as_ptr(), 0..self.vector_bytes(), limits, true) } {
             return false;
@@ -111,7 +185,7 @@ impl Jit {
 
     fn fits<T: Real>(&self, inputs: &[Column<'_, T>], lanes: usize, outputs: &[&mut [T]], limits: &Limits) -> bool {
         let input = |(c, &(n, uniform)): (&Column<'_, T>, &(usize, bool))| {
-            let last = lanes.saturating_sub(1) * c.lane_stride + n.saturating_sub(1) * c.element_stride;
+            let last = lanes.saturating_sub(1).saturating_mul(c.lane_stride).saturating_add(n.saturating_sub(1).saturating_mul(c.element_stride));
             (!uniform || c.lane_stride == 0) && (lanes == 0 || last < c.data.len())
         };
         T::DTYPE == self.dtype
@@ -127,15 +201,18 @@ impl Jit {
         outputs.len() == self.outputs.len() && outputs.iter().zip(&self.outputs).all(|(o, n)| o.len() == n * lanes)
     }
 
-    /// Makes room and fills in constants and shared inputs.
-    fn prepare<T: Real>(&self, memory: &mut Memory, inputs: &[Column<'_, T>]) -> Areas {
+    /// Makes room and fills in constants and shared inputs; `None` when there is no room within the limit.
+    fn prepare<T: Real>(&self, memory: &mut Memory, inputs: &[Column<'_, T>], limits: &Limits) -> Option<Areas> {
         let results: usize = self.outputs.iter().sum();
         let block = self.block * size_of::<T>();
         let lines = |bytes: usize| bytes.div_ceil(64);
         let pool = lines(self.pool * self.vector_bytes());
         let needed = pool + lines(self.slots * block) + lines((self.columns + results) * block);
+        if needed.saturating_mul(64) > limits.memory_bytes {
+            return None;
+        }
         if memory.lines.len() < needed {
-            memory.lines.resize(needed, Line([0; 64]));
+            widen(&mut memory.lines, needed, Line([0; 64]), Span::default()).ok()?;
             memory.owner = 0;
         }
         memory.table.resize(self.columns + results, std::ptr::null_mut());
@@ -144,6 +221,7 @@ impl Jit {
         let width = self.vector_bytes() / size_of::<T>();
         // SAFETY: the pool has room for this vector and is aligned for it; both number types are as long as their bits.
         let vector = |at: u32| unsafe { std::slice::from_raw_parts_mut(areas.pool.cast::<T>().add(at as usize * width), width) };
+        // SAFETY: as above.
         let bits = |at: u32, bits: u64| unsafe {
             let first = areas.pool.add(at as usize * self.vector_bytes());
             std::slice::from_raw_parts_mut(first.cast::<u64>(), self.vector_bytes() / 8).fill(bits);
@@ -164,7 +242,7 @@ impl Jit {
                 }
             }
         }
-        areas
+        Some(areas)
     }
 
     /// Runs lanes `from + start ..`, `n` of them, padded to `padded`.
@@ -247,8 +325,10 @@ impl Jit {
     /// Every column of the table must be valid for the range, for writing where it is a result; the areas must be those of `prepare`.
     unsafe fn parts<T: Real>(&self, parts: &[Part], areas: &Areas, table: *const *mut u8, range: std::ops::Range<usize>, limits: &Limits, once: bool) -> bool {
         let lanes = range.len() / size_of::<T>();
-        let rounds = if self.loops { limits.iterations.min(limits.steps.saturating_sub(self.steps.all as u64)).max(1) } else { 1 };
-        if self.loops && (limits.iterations == 0 || limits.steps <= self.steps.all as u64) {
+        // A round counts as one step, and as what the work in loops is worth.
+        let steps = limits.steps.saturating_sub(self.steps.all as u64) / (1 + self.steps.in_loops);
+        let rounds = if self.loops { limits.iterations.min(steps).max(1) } else { 1 };
+        if self.loops && (limits.iterations == 0 || steps == 0) {
             return false;
         }
         let slots = areas.slots.wrapping_sub(range.start);
@@ -270,8 +350,7 @@ impl Jit {
                         return false;
                     }
                 }
-                // SAFETY, for all below: a home has a number for every lane, and the home of a result differs from those of its
-                // arguments.
+                // SAFETY: a home has a number for every lane, and the home of a result differs from those of its arguments.
                 Part::Unary(f, x, out) => unsafe {
                     if once {
                         std::slice::from_raw_parts_mut(at(*out), width).fill(T::unary(f, *at(*x)));
@@ -280,6 +359,7 @@ impl Jit {
                         T::unary_slice(f, self.level, x, std::slice::from_raw_parts_mut(at(*out), lanes));
                     }
                 },
+                // SAFETY: as above.
                 Part::Binary(f, [x, y], out) => unsafe {
                     if once {
                         std::slice::from_raw_parts_mut(at(*out), width).fill(T::binary(f, *at(*x), *at(*y)));

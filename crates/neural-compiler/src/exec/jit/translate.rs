@@ -10,8 +10,8 @@ mod values;
 use super::Declined;
 use super::ir::{Class, Code, Def, Prim, Value};
 use super::schedule::live;
-use crate::graph::{Graph, Kind, RegionId, Type};
-use crate::ops::Op;
+use crate::graph::{Graph, Kind, NodeId, Region, RegionId, Type};
+use crate::ops::{Op, work};
 use crate::ops::real::Dtype;
 use crate::shape::Shape;
 use neural_compiler_math::Level;
@@ -89,6 +89,8 @@ pub(super) struct Steps {
     pub(super) depth: usize,
     /// Rounds of a loop.
     pub(super) rounds: usize,
+    /// Steps the work of a round is worth, all loops together.
+    pub(super) in_loops: u64,
 }
 
 /// A record of reverse mode, as long as everything in it is known while translating. Values stand for themselves, records in it for
@@ -110,7 +112,19 @@ pub(super) struct Translated {
     pub(super) steps: Steps,
 }
 
+/// Whether a program is too large by the look of its shapes: its numbers are not even counted one by one.
+fn is_large(graph: &Graph) -> bool {
+    let large = |region: &Region, n: NodeId| match region.node(n).kind {
+        Kind::Op(op, _) => work::of(op, region.args(n).iter().map(|&a| region.shape(a)), region.shape(n)) > 4 * MOST_VALUES as u64,
+        _ => region.shape(n).len() > MOST_VALUES,
+    };
+    graph.regions.iter().any(|region| region.ids().any(|n| large(region, n)))
+}
+
 pub(super) fn translate(graph: &Graph, uniform: &[bool], dtype: Dtype, level: Level) -> Result<Translated, Declined> {
+    if is_large(graph) {
+        return Err(Declined::TooLarge);
+    }
     let mut payloads = FxHashSet::default();
     loop {
         let t = Translator::new(graph, dtype, level, payloads).program(uniform)?;
@@ -210,6 +224,12 @@ impl<'a> Translator<'a> {
                 }
                 Kind::Op(op, attr) => {
                     let operands: Vec<(Range<usize>, Shape)> = region.args(n).iter().map(|a| (at[a.0 as usize].clone(), region.shape(*a))).collect();
+                    let steps = work::steps(op, operands.iter().map(|o| o.1), node.ty.shape());
+                    if place.block == 0 {
+                        self.steps.all += steps as usize;
+                    } else {
+                        self.steps.in_loops += steps;
+                    }
                     self.operation(op, attr, &operands, node.ty.shape(), place)?
                 }
                 // A node with several results stands for the number of its list.

@@ -34,8 +34,7 @@ impl<T: Real> TileRun<'_, T> {
         span: Span,
     ) -> Result<(), EvalError> {
         let inner = self.end(id, base);
-        let bytes = self.memory.reserve(self.end(body, inner));
-        self.check_memory(bytes, span)?;
+        self.make_room(self.end(body, inner), span)?;
         let tape = self.tape;
         let code = &tape.regions[body.0 as usize];
         for (&a, &p) in i.args[1..].iter().zip(&code.params[stored..]) {
@@ -73,7 +72,7 @@ impl<T: Real> TileRun<'_, T> {
         let (tape, prepared) = (self.tape, self.code);
         let mask = walk.trips.map(|trips| self.select_lanes(walk.mask, |_, l| trips[l] as usize > round));
         let now = mask.as_deref().or(walk.mask);
-        if self.count(now, walk.span) {
+        if self.count(now, walk.span)? {
             let layout = &tape.regions[rounds.body.0 as usize].params;
             let mut numbers = &rounds.kept[k][..];
             for (at, &p) in tape.regions[walk.body.0 as usize].params[..walk.stored].iter().enumerate() {
@@ -97,8 +96,7 @@ impl<T: Real> TileRun<'_, T> {
         let (tape, prepared) = (self.tape, self.code);
         let body = rounds.body;
         let frame = self.end(walk.body, walk.inner);
-        let bytes = self.memory.reserve(self.end(body, frame));
-        self.check_memory(bytes, walk.span)?;
+        self.make_room(self.end(body, frame), walk.span)?;
         let params = &tape.regions[body.0 as usize].params;
         let carried = params.len() - rounds.fixed.len();
         let mut numbers = &rounds.kept[k][..];

@@ -7,6 +7,7 @@ use crate::ops::Op;
 use crate::ops::row::{Kernel, Operand};
 use crate::tape::{Instruction, Place, Rate, RegionTape, Tape};
 use neural_compiler_math::{Binary, Unary};
+use rustc_hash::FxHashSet;
 
 /// Where a number is read: one for all lanes, or a slot of lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,6 +26,8 @@ pub(super) enum Step {
     Constant(f64, u32),
     Copy(Source, u32),
     Fill(f64, u32),
+    /// An elementwise instruction of the tape on long values, number by number: its steps are made as they run.
+    Repeat(u32),
     /// Anything else: an instruction of the tape.
     Instruction(u32),
 }
@@ -54,16 +57,22 @@ pub(super) struct Code {
 }
 
 /// A program, ready to run.
+#[derive(Default)]
 pub(super) struct Prepared {
     /// Run once for all tiles.
     pub(super) early: Vec<Step>,
     pub(super) regions: Vec<Code>,
 }
 
-/// Moves of whole values are taken apart into copies of slots up to this many numbers.
-const MOST_COPIES: usize = 256;
+/// Operations on whole values are taken apart into steps on slots up to this many numbers.
+const MOST_STEPS: usize = 256;
 
 impl Prepared {
+    /// Bytes of its steps.
+    pub(super) fn bytes(&self) -> usize {
+        (self.early.len() + self.regions.iter().map(|r| r.steps.len()).sum::<usize>()) * size_of::<Step>()
+    }
+
     pub(super) fn new(graph: &Graph, tape: &Tape) -> Prepared {
         let main = graph.main.0 as usize;
         let mut early = Vec::new();
@@ -94,15 +103,14 @@ impl Prepared {
 /// Which instructions of the main region run once for all tiles: uniform ones whose arguments are all there by then. (A record
 /// belongs to a tile, so what makes or reads one runs with every tile.)
 fn run_once(tape: &RegionTape) -> Vec<bool> {
-    let mut ready = vec![false; tape.uniforms as usize];
-    tape.params.iter().filter(|p| p.rate == Rate::Uniform && !p.is_record()).for_each(|p| ready[p.at as usize] = true);
+    let mut ready: FxHashSet<u32> = tape.params.iter().filter(|p| p.rate == Rate::Uniform && !p.is_record()).map(|p| p.at).collect();
     let shared = |p: &Place| p.rate == Rate::Uniform && !p.is_record();
     tape.code
         .iter()
         .map(|i| {
-            let once = i.out.iter().all(shared) && i.args.iter().all(|a| shared(a) && ready[a.at as usize]);
+            let once = i.out.iter().all(shared) && i.args.iter().all(|a| shared(a) && ready.contains(&a.at));
             if once {
-                i.out.iter().for_each(|o| ready[o.at as usize] = true);
+                ready.extend(i.out.iter().map(|o| o.at));
             }
             once
         })
@@ -123,15 +131,17 @@ fn prepare(i: &Instruction, index: u32, steps: &mut Vec<Step>) {
     match (i.kind, out) {
         (Kind::Const(bits), Some(out)) => steps.push(Step::Constant(f64::from_bits(bits), out.at)),
         (Kind::Op(op, attr), Some(out)) => match (&op.row().kernel, out.rate) {
-            (Kernel::Tensor(_), Rate::Varying) if is_move(op) && out.len as usize <= MOST_COPIES => moves(op, attr, i, out, steps),
+            (Kernel::Tensor(_), Rate::Varying) if is_move(op) && out.len as usize <= MOST_STEPS => moves(op, attr, i, out, steps),
             (Kernel::Tensor(_) | Kernel::Composite(_), _) => steps.push(Step::Instruction(index)),
+            _ if out.len as usize > MOST_STEPS => steps.push(Step::Repeat(index)),
             (kernel, rate) => (0..out.len as usize).for_each(|k| steps.push(elementwise(kernel, rate, i, k, out.at + k as u32))),
         },
         _ => steps.push(Step::Instruction(index)),
     }
 }
 
-fn elementwise(kernel: &'static Kernel, rate: Rate, i: &Instruction, k: usize, out: u32) -> Step {
+/// The step for number `k` of an elementwise instruction.
+pub(super) fn elementwise(kernel: &'static Kernel, rate: Rate, i: &Instruction, k: usize, out: u32) -> Step {
     if rate == Rate::Uniform {
         let at = std::array::from_fn(|a| i.args.get(a).map_or(0, |&p| if let Source::Uniform(at) = source(p, k) { at } else { unreachable!("uniform") }));
         return Step::Number(kernel, at, i.args.len() as u8, out);

@@ -8,6 +8,7 @@ use super::memory::Base;
 use super::record::{Record, Rounds};
 use super::tile::{Mask, TileRun};
 use crate::exec::EvalError;
+use crate::exec::room::make_room;
 use crate::graph::RegionId;
 use crate::ops::real::Real;
 use crate::source::Span;
@@ -18,8 +19,7 @@ impl<T: Real> TileRun<'_, T> {
     /// Makes a frame for another region and copies its arguments in. `branch`: which side of a choice, for records of choices.
     fn enter(&mut self, id: RegionId, base: Base, child: RegionId, args: &[Place], branch: Option<bool>) -> Result<Base, EvalError> {
         let inner = self.end(id, base);
-        let bytes = self.memory.reserve(self.end(child, inner));
-        self.check_memory(bytes, Span::default())?;
+        self.make_room(self.end(child, inner), Span::default())?;
         let tape = self.tape;
         for (&a, &p) in args.iter().zip(&tape.regions[child.0 as usize].params) {
             self.memory.copy(a, base, p, inner);
@@ -50,7 +50,7 @@ impl<T: Real> TileRun<'_, T> {
     }
 
     pub(super) fn call(&mut self, id: RegionId, i: &Instruction, f: RegionId, base: Base, mask: Mask<'_>, span: Span) -> Result<(), EvalError> {
-        if !self.count(mask, span) {
+        if !self.count(mask, span)? {
             self.lose(&i.out, base);
             return Ok(());
         }
@@ -152,7 +152,7 @@ impl<T: Real> TileRun<'_, T> {
         let mut count = 0u64;
         loop {
             let now: Mask<'_> = active.as_deref().or(mask);
-            if !self.count(now, span) {
+            if !self.count(now, span)? {
                 break;
             }
             count += 1;
@@ -218,6 +218,9 @@ impl<T: Real> TileRun<'_, T> {
         let tape = self.tape;
         let code = &tape.regions[body.0 as usize];
         if let Some(mut buffer) = rounds.next_buffer() {
+            let numbers = code.params[..carried].iter().map(|p| self.memory.numbers_of(*p)).sum::<usize>();
+            self.check_memory(numbers.saturating_mul(size_of::<T>()), span)?;
+            make_room(&mut buffer, numbers, span)?;
             code.params[..carried].iter().for_each(|&p| self.memory.store(p, inner, &mut buffer));
             rounds.keep(buffer);
         }

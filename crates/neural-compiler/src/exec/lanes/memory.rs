@@ -6,8 +6,11 @@
 use super::code::Source;
 use super::record::{Held, Record};
 use super::tile::Count;
+use crate::exec::EvalError;
+use crate::exec::room::{make_room, widen};
 use crate::ops::block::Block;
 use crate::ops::real::Real;
+use crate::source::Span;
 use crate::tape::{Place, Rate};
 use neural_compiler_math::{Arg, Level};
 use std::rc::Rc;
@@ -31,6 +34,9 @@ const LINE: usize = 16;
 /// other by the processor's store queue, and share the sets of its cache.
 const GAP: usize = 5;
 
+/// Tiles of fewer lanes have no such gaps.
+const GAPLESS: usize = 64;
+
 /// The memory of one thread's tiles.
 pub(super) struct Memory<T> {
     varying: Vec<Line<T>>,
@@ -50,7 +56,7 @@ pub(super) struct Memory<T> {
     /// Room for operations on whole values.
     pub(super) blocks: Vec<Block<T>>,
     pub(super) numbers: Vec<T>,
-    /// Lines from one slot to the next.
+    /// Numbers from one slot to the next.
     stride: usize,
     lanes: usize,
 }
@@ -83,7 +89,8 @@ impl<T: Real> Memory<T> {
     /// Forgets all frames.
     pub(super) fn start(&mut self, width: usize) {
         self.end();
-        let stride = width.div_ceil(LINE) + GAP;
+        // Tiles of few lanes are for few lanes, or for values of many numbers: there a gap would be most of the memory.
+        let stride = if width < GAPLESS { width.max(1) } else { (width.div_ceil(LINE) + GAP) * LINE };
         if self.stride != stride {
             self.stride = stride;
             self.place_slots(0);
@@ -94,10 +101,10 @@ impl<T: Real> Memory<T> {
     fn place_slots(&mut self, first: usize) {
         self.own.truncate(first);
         self.starts.truncate(first);
-        let lines = self.varying.as_mut_ptr();
-        for slot in first..self.varying.len() / self.stride {
-            // SAFETY: the slot's lines are inside the buffer.
-            let at = unsafe { lines.add(slot * self.stride) }.cast();
+        let numbers: *mut T = self.varying.as_mut_ptr().cast();
+        for slot in first..self.varying.len() * LINE / self.stride {
+            // SAFETY: the slot's numbers are inside the buffer.
+            let at = unsafe { numbers.add(slot * self.stride) };
             self.own.push(at);
             self.starts.push(at);
         }
@@ -105,7 +112,7 @@ impl<T: Real> Memory<T> {
 
     /// Lanes of the tile to come.
     pub(super) fn tile(&mut self, lanes: usize) {
-        debug_assert!(lanes <= self.stride * LINE);
+        assert!(lanes <= self.stride, "a slot has room for every lane");
         self.take_back();
         self.lanes = lanes;
     }
@@ -132,26 +139,44 @@ impl<T: Real> Memory<T> {
         self.records.fill(None);
     }
 
-    /// Makes room for frames up to here; the bytes held.
-    pub(super) fn reserve(&mut self, end: Base) -> usize {
+    /// Bytes held once there is room for frames up to here.
+    #[inline]
+    pub(super) fn bytes_up_to(&self, end: Base) -> usize {
+        let slots = self.own.len().max(end.varying);
+        let lines = self.varying.len().max(slots.saturating_mul(self.stride).div_ceil(LINE));
+        let places = slots.saturating_mul(2 * size_of::<*mut T>());
+        lines.saturating_mul(size_of::<Line<T>>()).saturating_add(places).saturating_add(self.uniform.len().max(end.uniform).saturating_mul(size_of::<T>()))
+    }
+
+    /// Bytes held for frames.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes_up_to(Base::default())
+    }
+
+    /// Bytes held between runs.
+    pub(super) fn kept(&self) -> usize {
+        self.bytes() + self.numbers.capacity() * size_of::<T>() + self.blocks.capacity() * size_of::<Block<T>>() + self.held.kept()
+    }
+
+    /// Makes room for frames up to here.
+    #[inline]
+    pub(super) fn reserve(&mut self, end: Base) -> Result<(), EvalError> {
         if self.own.len() < end.varying {
-            self.grow(end.varying);
+            self.grow(end.varying)?;
         }
-        if self.uniform.len() < end.uniform {
-            self.uniform.resize(end.uniform, T::ZERO);
-        }
-        if self.records.len() < end.records {
-            self.records.resize(end.records, None);
-        }
-        self.varying.len() * size_of::<Line<T>>() + self.uniform.len() * size_of::<T>()
+        widen(&mut self.uniform, end.uniform, T::ZERO, Span::default())?;
+        widen(&mut self.records, end.records, None, Span::default())
     }
 
     #[cold]
-    fn grow(&mut self, slots: usize) {
+    fn grow(&mut self, slots: usize) -> Result<(), EvalError> {
         let before = self.varying.as_ptr();
         let known = self.own.len();
-        let lines = (slots * self.stride).max(self.varying.len());
-        self.varying.resize(lines, Line([T::ZERO; LINE]));
+        let lines = (slots * self.stride).div_ceil(LINE).max(self.varying.len());
+        make_room(&mut self.own, slots - known, Span::default())?;
+        make_room(&mut self.starts, slots - known, Span::default())?;
+        // Nothing may fail from here on: the slots must know where the buffer is.
+        widen(&mut self.varying, lines, Line([T::ZERO; LINE]), Span::default())?;
         let after: *mut T = self.varying.as_mut_ptr().cast();
         // Lanes that slots traded stay traded where the buffer moved.
         for slot in 0..known {
@@ -164,6 +189,7 @@ impl<T: Real> Memory<T> {
             self.own[slot] = moved;
         }
         self.place_slots(known);
+        Ok(())
     }
 
     /// Lanes of the tile.
@@ -199,7 +225,7 @@ impl<T: Real> Memory<T> {
             Source::Uniform(at) => Arg::Splat(self.uniform[base.uniform + at as usize]),
             Source::Varying(at) => {
                 let slot = base.varying + at as usize;
-                debug_assert_ne!(slot, out);
+                assert_ne!(slot, out, "a result must not overwrite its argument");
                 // SAFETY: as in `lanes`.
                 Arg::Slice(unsafe { std::slice::from_raw_parts(self.starts[slot], self.lanes) })
             }
@@ -236,8 +262,10 @@ impl<T: Real> Memory<T> {
     pub(super) fn matrix_times(&mut self, level: Level, matrix: &[T], x: impl Iterator<Item = usize>, out: impl Iterator<Item = usize>) {
         let read: Vec<usize> = x.collect();
         let written: Vec<usize> = out.collect();
-        assert!(written.iter().all(|o| !read.contains(o)), "a result must not overwrite its argument");
-        // SAFETY: as in `apply`: every written slot is a slot of its own, and none of them is read.
+        let (low, high) = (read.iter().min().copied().unwrap_or(0), read.iter().max().copied().unwrap_or(0));
+        let apart = |o: &usize| *o < low || *o > high || !read.contains(o);
+        assert!(written.iter().all(apart) && written.windows(2).all(|w| w[0] < w[1]), "a result must not overwrite its argument");
+        // SAFETY: as in `apply1`: every written slot is a slot of its own, none twice, and none of them is read.
         let (x, mut out): (Vec<&[T]>, Vec<&mut [T]>) = unsafe {
             (
                 read.iter().map(|&s| std::slice::from_raw_parts(self.starts[s], self.lanes)).collect(),
@@ -301,7 +329,7 @@ impl<T: Real> Memory<T> {
             if slot == target {
                 continue;
             }
-            // SAFETY: as in `apply`: two slots, one read and one written.
+            // SAFETY: as in `apply1`: two slots, one read and one written.
             let (from, to) =
                 unsafe { (std::slice::from_raw_parts(self.starts[slot], self.lanes), std::slice::from_raw_parts_mut(self.starts[target], self.lanes)) };
             for ((o, &x), &m) in to.iter_mut().zip(from).zip(mask) {

@@ -5,7 +5,8 @@
 //! Choices, loops and calls run under a mask of active lanes; what no lane needs is skipped. Programs that have run over enough lanes
 //! are turned into machine code where the code generator takes them.
 //! Invariants: every lane's result equals the interpreter's to the bit, whatever the tile, the thread, the SIMD level or the
-//! neighbours; inputs are read where they are; nothing is allocated once a workspace has been used.
+//! neighbours; inputs are read where they are; nothing is allocated once a workspace has been used; memory is charged against the limit before it
+//! is taken.
 
 mod back;
 mod code;
@@ -14,14 +15,18 @@ mod generated;
 mod memory;
 mod record;
 mod reduce;
+mod shares;
 mod tensor;
 mod tile;
 mod trap;
 
-use crate::exec::EvalError;
 use crate::exec::interp::RunOptions;
 use crate::exec::jit::Jit;
+use crate::exec::room::over_limit;
+use crate::exec::watch::Watch;
+use crate::exec::{EvalError, threads};
 use crate::graph::{Graph, Kind, flatten};
+use crate::limits::Limits;
 use crate::ops::real::Real;
 use crate::shape::Shape;
 use crate::source::Span;
@@ -104,6 +109,13 @@ impl<T> Workspace<T> {
     }
 }
 
+impl<T: Real> Workspace<T> {
+    /// Bytes it holds.
+    pub fn bytes(&self) -> usize {
+        self.threads.iter().map(|t| t.memory.kept() + t.sums.held() + t.generated.bytes()).sum()
+    }
+}
+
 impl<T> Default for Workspace<T> {
     fn default() -> Workspace<T> {
         Workspace::new()
@@ -127,11 +139,19 @@ pub struct Engine {
     slots: usize,
     /// Lanes a tile may have.
     widest: usize,
+    /// Whether the tape has a place for every value.
+    complete: bool,
     generated: generated::Generated,
 }
 
 /// Bytes of a tile that stay in the first-level cache, inputs and results that are used in place included.
 const TILE_BYTES: usize = 32 * 1024;
+
+/// Bytes of a tile at most, where a lane's values do not take more.
+const LARGE_TILE: usize = 16 << 20;
+
+/// Lanes a tile has at least where it may be as large as that.
+const NARROW: usize = 64;
 
 /// Below this many lanes per thread, starting threads costs more than it saves.
 const LANES_PER_THREAD: usize = 4096;
@@ -165,7 +185,8 @@ impl Engine {
             place.rate == Rate::Varying && place.len == 1 && !reduced[*k] && once && !main.params.contains(place)
         };
         let in_place = main.results.iter().enumerate().filter(own).map(|(k, place)| (k, place.at)).collect();
-        let code = Prepared::new(&graph, &tape);
+        let complete = tape.is_complete();
+        let code = if complete { Prepared::new(&graph, &tape) } else { Prepared::default() };
         Engine {
             original,
             shapes: graph.outputs(),
@@ -177,14 +198,39 @@ impl Engine {
             in_place,
             slots,
             widest,
+            complete,
             generated: Default::default(),
         }
     }
 
-    /// Lanes of a tile: a power of two, so that its slots stay in the first-level cache.
-    fn width<T>(&self) -> usize {
-        let fits = TILE_BYTES / (size_of::<T>() * self.slots);
-        if fits >= self.widest { self.widest } else { (fits + 1).next_power_of_two().div_euclid(2).max(64) }
+    /// Bytes of the code that runs it, about.
+    pub fn bytes(&self) -> usize {
+        let nodes = |g: &Graph| g.regions.iter().map(|r| r.nodes.len() * size_of::<crate::graph::Node>() + r.pool.len() * 4).sum::<usize>();
+        let instructions = self.tape.regions.iter().flat_map(|r| &r.code);
+        let tape = instructions.map(|i| size_of_val(i) + (i.args.len() + i.out.len() + i.frees.len()) * size_of::<crate::tape::Place>() + 64).sum::<usize>();
+        nodes(&self.original) + nodes(&self.graph) + tape + self.code.bytes() + self.generated.bytes()
+    }
+
+    /// Lanes of a tile: a power of two, so that its slots stay in the first-level cache; few where a lane's values are large, and no more than a batch
+    /// has.
+    fn width<T>(&self, lanes: usize, limits: &Limits) -> usize {
+        let floor = |n: usize| (n + 1).next_power_of_two() / 2;
+        let one = size_of::<T>() * self.slots;
+        let fits = TILE_BYTES / one;
+        let wanted = if fits >= self.widest { self.widest } else { floor(fits).max(NARROW) };
+        let most = floor(LARGE_TILE.min(limits.memory_bytes / 4) / one).max(1);
+        wanted.min(most).min(lanes.next_power_of_two())
+    }
+
+    /// Threads for a batch: no more than its lanes keep busy, and than there is memory for.
+    fn thread_count<T: Real>(&self, lanes: usize, options: &BatchOptions) -> usize {
+        let wanted = options.threads.min(lanes / LANES_PER_THREAD).max(1);
+        if wanted == 1 {
+            return 1;
+        }
+        let limits = &options.run.limits;
+        let own = (self.slots * size_of::<T>()).saturating_mul(self.width::<T>(lanes, limits)).saturating_add(Sums::<T>::bytes(self.rows(), lanes));
+        wanted.min(limits.memory_bytes / own.max(1)).max(1)
     }
 
     /// Runs a batch. `outputs[k]` takes a row per lane of the `k`-th result, or one row if it is reduced. Lanes that fail are
@@ -198,18 +244,24 @@ impl Engine {
         options: &BatchOptions,
     ) -> Result<Vec<LaneError>, EvalError> {
         self.check(inputs, lanes, outputs)?;
-        let threads = options.threads.min(lanes / LANES_PER_THREAD).max(1);
+        let threads = self.thread_count::<T>(lanes, options);
+        let pool = if threads > 1 { threads::pool(options.threads) } else { None };
+        let threads = if pool.is_some() { threads } else { 1 };
         let new = || Share { memory: memory::Memory::default(), sums: Sums::default(), generated: generated::Memory::default() };
         workspace.threads.resize_with(threads.max(workspace.threads.len()), new);
         let rows = self.rows();
-        workspace.threads[..threads].iter_mut().for_each(|t| t.sums.start(rows));
+        let limit = options.run.limits.memory_bytes;
+        if Sums::<T>::bytes(rows, lanes.div_ceil(threads)).saturating_mul(threads) > limit {
+            return Err(over_limit(limit, Span::default()));
+        }
+        workspace.threads[..threads].iter_mut().try_for_each(|t| t.sums.start(rows))?;
         let errors = if options.run.trap {
-            self.trapped(&mut workspace.threads[0].sums, inputs, lanes, outputs, options)
-        } else if threads == 1 {
-            let generated = self.generated.get::<T>(self, lanes, options);
-            self.share(&mut workspace.threads[0], generated, inputs, (0, lanes), outputs, options)?
+            self.trapped(&mut workspace.threads[0].sums, inputs, lanes, outputs, options)?
+        } else if let Some(pool) = pool {
+            self.parallel(&pool, &mut workspace.threads[..threads], inputs, lanes, outputs, options)?
         } else {
-            self.parallel(&mut workspace.threads[..threads], inputs, lanes, outputs, options)?
+            let generated = self.generated.get::<T>(self, lanes, options);
+            self.share(&mut workspace.threads[0], generated, inputs, (0, lanes), outputs, options, Watch::alone())?
         };
         if rows > 0 {
             let mut shares: Vec<&mut Sums<T>> = workspace.threads[..threads].iter_mut().map(|t| &mut t.sums).collect();
@@ -220,6 +272,7 @@ impl Engine {
     }
 
     /// A thread's share of a batch: by generated code where there is some and no limit is met, else tile by tile.
+    #[allow(clippy::too_many_arguments)]
     fn share<T: Real>(
         &self,
         own: &mut Share<T>,
@@ -228,14 +281,16 @@ impl Engine {
         (from, count): (usize, usize),
         outputs: &mut [&mut [T]],
         options: &BatchOptions,
+        mut watch: Watch<'_>,
     ) -> Result<Vec<LaneError>, EvalError> {
         if let Some(jit) = generated {
-            if generated::run(self, jit, own, inputs, (from, count), outputs, options) {
+            if generated::run(self, jit, own, inputs, (from, count), outputs, options, &mut watch)? {
                 return Ok(Vec::new());
             }
-            own.sums.start(self.rows());
+            own.sums.start(self.rows())?;
         }
-        TileRun::new(self, &mut own.memory, options, self.width::<T>()).batch(inputs, from, count, outputs, &mut own.sums)
+        let width = self.width::<T>(count, &options.run.limits);
+        TileRun::new(self, &mut own.memory, options, width, watch).batch(inputs, from, count, outputs, &mut own.sums)
     }
 
     /// Numbers that are summed over the batch.
@@ -246,6 +301,7 @@ impl Engine {
     /// A contiguous share of the batch for each thread, at multiples of the blocks that sums are made of.
     fn parallel<T: Real>(
         &self,
+        pool: &rayon::ThreadPool,
         threads: &mut [Share<T>],
         inputs: &[Column<'_, T>],
         lanes: usize,
@@ -268,43 +324,41 @@ impl Engine {
             work.push((from, own, buffers));
         }
         let generated = self.generated.get::<T>(self, lanes, options);
-        let one = |(from, own, mut outputs): (usize, &mut Share<T>, Vec<&mut [T]>)| {
-            self.share(own, generated, inputs, (from, share.min(lanes - from)), &mut outputs, options)
+        let one = |(from, own, mut outputs): (usize, &mut Share<T>, Vec<&mut [T]>), watch: Watch<'_>| {
+            self.share(own, generated, inputs, (from, share.min(lanes - from)), &mut outputs, options, watch)
         };
-        let mut found: Vec<Result<Vec<LaneError>, EvalError>> = work.iter().map(|_| Ok(Vec::new())).collect();
-        // The calling thread takes a share too, so that it need not wait until others wake up.
-        rayon::in_place_scope(|scope| {
-            let mut shares = work.into_iter().zip(&mut found);
-            let first = shares.next();
-            shares.for_each(|(share, place)| scope.spawn(|_| *place = one(share)));
-            if let Some((share, place)) = first {
-                *place = one(share);
-            }
-        });
+        let found = shares::all(pool, work, one);
         let found: Result<Vec<Vec<LaneError>>, EvalError> = found.into_iter().collect();
         Ok(found?.into_iter().flatten().collect())
     }
 
-    fn trapped<T: Real>(&self, sums: &mut Sums<T>, inputs: &[Column<'_, T>], lanes: usize, outputs: &mut [&mut [T]], options: &BatchOptions) -> Vec<LaneError> {
-        let mut held: Vec<Vec<T>> = vec![Vec::new(); self.rows()];
-        let errors = trap::run(&self.original, inputs, lanes, options, |lane, values| {
+    fn trapped<T: Real>(
+        &self,
+        sums: &mut Sums<T>,
+        inputs: &[Column<'_, T>],
+        lanes: usize,
+        outputs: &mut [&mut [T]],
+        options: &BatchOptions,
+    ) -> Result<Vec<LaneError>, EvalError> {
+        trap::run(&self.original, inputs, lanes, options, |lane, values| {
             let mut row = 0;
             for (k, shape) in self.shapes.iter().enumerate() {
                 let number = |e: usize| values.as_ref().map_or(T::from_f64(f64::NAN), |v| v[k].data()[e]);
                 if self.reduced[k] {
-                    (0..shape.len()).for_each(|e| held[row + e].push(number(e)));
+                    (0..shape.len()).for_each(|e| sums.add(row + e, &[number(e)]));
                     row += shape.len();
                 } else {
                     outputs[k][lane * shape.len()..(lane + 1) * shape.len()].iter_mut().enumerate().for_each(|(e, o)| *o = number(e));
                 }
             }
-        });
-        held.iter().enumerate().for_each(|(row, lanes)| sums.add(row, 0, lanes));
-        errors
+        })
     }
 
     fn check<T: Real>(&self, inputs: &[Column<'_, T>], lanes: usize, outputs: &[&mut [T]]) -> Result<(), EvalError> {
         let wrong = |message: String| Err(EvalError::new("input-shape", Span::default(), message));
+        if !self.complete {
+            return Err(EvalError::new("limit-memory", Span::default(), "the run needs more than 2^32 numbers"));
+        }
         if inputs.len() != self.graph.inputs.len() {
             return Err(EvalError::new(
                 "missing-input",
@@ -316,16 +370,17 @@ impl Engine {
             if uniform && column.lane_stride != 0 {
                 return wrong(format!("the input `{}` is shared by all lanes, its values must not vary", input.name));
             }
-            let last = lanes.saturating_sub(1) * column.lane_stride + (input.shape.len() - 1) * column.element_stride;
+            let last = |n: usize, stride: usize| n.saturating_sub(1).saturating_mul(stride);
+            let last = last(lanes, column.lane_stride).saturating_add(last(input.shape.len(), column.element_stride));
             if lanes > 0 && last >= column.data.len() {
-                return wrong(format!("the input `{}` has {} numbers, {} are needed", input.name, column.data.len(), last + 1));
+                return wrong(format!("the input `{}` has {} numbers, {} are needed", input.name, column.data.len(), last.saturating_add(1)));
             }
         }
         if outputs.len() != self.shapes.len() {
             return wrong(format!("the program has {} results, {} buffers were given", self.shapes.len(), outputs.len()));
         }
         for (k, ((buffer, shape), &reduced)) in outputs.iter().zip(&self.shapes).zip(&self.reduced).enumerate() {
-            let needed = if reduced { shape.len() } else { lanes * shape.len() };
+            let needed = if reduced { shape.len() } else { lanes.saturating_mul(shape.len()) };
             if buffer.len() != needed {
                 return wrong(format!("the buffer for result {k} has room for {} numbers, {needed} are needed", buffer.len()));
             }

@@ -39,6 +39,11 @@ impl<T> Held<T> {
         self.bytes.get()
     }
 
+    /// Bytes of the buffers freed records have left.
+    pub(super) fn kept(&self) -> usize {
+        self.buffers.borrow().iter().map(|b| b.capacity() * size_of::<T>()).sum()
+    }
+
     fn add(&self, bytes: usize) {
         self.bytes.set(self.bytes.get() + bytes);
     }
@@ -143,9 +148,14 @@ pub(super) enum Record<T> {
 }
 
 impl<T> Record<T> {
+    /// Bytes a record of so many values takes besides their numbers.
+    pub(super) fn overhead(values: usize) -> usize {
+        values * (size_of::<Stored<T>>() + 32)
+    }
+
     pub(super) fn pack(values: Vec<Stored<T>>, held: &Held<T>) -> Record<T> {
         let size = |v: &Stored<T>| if let Stored::Numbers(n, _) = v { n.len() * size_of::<T>() } else { 0 };
-        let bytes = values.iter().map(|v| size(v) + size_of::<Stored<T>>() + 32).sum();
+        let bytes = values.iter().map(size).sum::<usize>() + Record::<T>::overhead(values.len());
         held.add(bytes);
         Record::Packed(Packed { values, bytes, held: held.clone() })
     }
@@ -172,12 +182,20 @@ impl<T> Drop for Record<T> {
 }
 
 impl<T: Real> Memory<T> {
+    /// Numbers a copy of a value has.
+    pub(super) fn numbers_of(&self, place: Place) -> usize {
+        match place.rate {
+            Rate::Uniform => place.len as usize,
+            Rate::Varying => place.len as usize * self.lane_count(),
+        }
+    }
+
     /// A copy of a value, to keep.
     pub(super) fn keep(&self, place: Place, base: Base) -> Stored<T> {
         if place.is_record() {
             return Stored::Record(self.records[base.records + place.at as usize].clone().expect("a record has been stored"));
         }
-        let mut numbers = Vec::new();
+        let mut numbers = Vec::with_capacity(self.numbers_of(place));
         self.store(place, base, &mut numbers);
         Stored::Numbers(numbers.into(), place.rate)
     }

@@ -2,10 +2,13 @@
 //! Invariant: the order depends on the number of lanes alone: 64 lanes are summed as a tree, 64 such sums as a tree, and the sums of
 //! those blocks as a tree; so neither the width of tiles nor the number of threads changes a bit.
 
+use crate::exec::EvalError;
+use crate::exec::room::make_room;
 use crate::ops::real::Real;
+use crate::source::Span;
 
 /// Lanes summed first.
-const CHUNK: usize = 64;
+pub(super) const CHUNK: usize = 64;
 /// Lanes of a block; threads share a batch at multiples of it.
 pub(super) const BLOCK: usize = CHUNK * CHUNK;
 const WIDTH: usize = 16;
@@ -16,6 +19,8 @@ pub(super) struct Sums<T> {
 }
 
 struct Row<T> {
+    /// Lanes of a chunk that is not full yet: tiles may be shorter than a chunk.
+    part: Vec<T>,
     /// Sums of the chunks of the block in progress.
     chunks: Vec<T>,
     /// Sums of finished blocks.
@@ -30,38 +35,63 @@ impl<T> Default for Sums<T> {
 
 impl<T: Real> Sums<T> {
     /// Forgets everything; so many rows are to come.
-    pub(super) fn start(&mut self, rows: usize) {
-        self.rows.resize_with(rows, || Row { chunks: Vec::new(), blocks: Vec::new() });
+    pub(super) fn start(&mut self, rows: usize) -> Result<(), EvalError> {
+        self.rows.truncate(rows);
+        let missing = rows - self.rows.len();
+        make_room(&mut self.rows, missing, Span::default())?;
+        self.rows.resize_with(rows, || Row { part: Vec::new(), chunks: Vec::new(), blocks: Vec::new() });
         for row in &mut self.rows {
+            row.part.clear();
             row.chunks.clear();
             row.blocks.clear();
         }
+        Ok(())
     }
 
-    /// Adds lanes of a tile that starts at `start` of the share.
-    pub(super) fn add(&mut self, row: usize, start: usize, lanes: &[T]) {
-        debug_assert_eq!(start % CHUNK, 0);
-        lanes.chunks(CHUNK).for_each(|chunk| self.rows[row].add(chunk_sum(chunk)));
+    /// Bytes the sums of so many rows over so many lanes take at most.
+    pub(super) fn bytes(rows: usize, lanes: usize) -> usize {
+        let chunks = lanes.div_ceil(CHUNK);
+        let held = CHUNK.min(lanes) + CHUNK.min(chunks) + chunks.div_ceil(CHUNK);
+        rows.saturating_mul(size_of::<Row<T>>() + 2 * held * size_of::<T>())
+    }
+
+    /// Bytes held between runs.
+    pub(super) fn held(&self) -> usize {
+        self.rows.iter().map(|r| size_of::<Row<T>>() + (r.part.capacity() + r.chunks.capacity() + r.blocks.capacity()) * size_of::<T>()).sum()
+    }
+
+    /// Adds the lanes that come next.
+    pub(super) fn add(&mut self, row: usize, lanes: &[T]) {
+        let row = &mut self.rows[row];
+        let missing = if row.part.is_empty() { 0 } else { (CHUNK - row.part.len()).min(lanes.len()) };
+        let (first, rest) = lanes.split_at(missing);
+        row.part.extend_from_slice(first);
+        if row.part.len() == CHUNK {
+            row.finish_chunk();
+        }
+        let (whole, behind) = rest.as_chunks::<CHUNK>();
+        whole.iter().for_each(|chunk| row.add(full_sum(chunk)));
+        row.part.extend_from_slice(behind);
     }
 
     /// Adds every `stride`-th of these numbers.
-    pub(super) fn add_strided(&mut self, row: usize, start: usize, numbers: &[T], stride: usize) {
+    pub(super) fn add_strided(&mut self, row: usize, numbers: &[T], stride: usize) {
         if stride == 1 {
-            return self.add(row, start, numbers);
+            return self.add(row, numbers);
         }
         let mut chunk = [T::ZERO; CHUNK];
-        for (k, numbers) in numbers.chunks(CHUNK * stride).enumerate() {
+        for numbers in numbers.chunks(CHUNK * stride) {
             let n = numbers.len().div_ceil(stride);
             chunk[..n].iter_mut().zip(numbers.iter().step_by(stride)).for_each(|(c, x)| *c = *x);
-            self.add(row, start + k * CHUNK, &chunk[..n]);
+            self.add(row, &chunk[..n]);
         }
     }
 
     /// Adds the same number for every lane.
-    pub(super) fn add_splat(&mut self, row: usize, start: usize, lanes: usize, x: T) {
+    pub(super) fn add_splat(&mut self, row: usize, lanes: usize, x: T) {
         let chunk = [x; CHUNK];
         for at in (0..lanes).step_by(CHUNK) {
-            self.add(row, start + at, &chunk[..CHUNK.min(lanes - at)]);
+            self.add(row, &chunk[..CHUNK.min(lanes - at)]);
         }
     }
 
@@ -83,11 +113,24 @@ impl<T: Real> Row<T> {
     fn add(&mut self, chunk: T) {
         self.chunks.push(chunk);
         if self.chunks.len() == CHUNK {
-            self.finish_block();
+            self.close_block();
+        }
+    }
+
+    fn finish_chunk(&mut self) {
+        if !self.part.is_empty() {
+            let sum = chunk_sum(&self.part);
+            self.part.clear();
+            self.add(sum);
         }
     }
 
     fn finish_block(&mut self) {
+        self.finish_chunk();
+        self.close_block();
+    }
+
+    fn close_block(&mut self) {
         if !self.chunks.is_empty() {
             self.blocks.push(tree(&self.chunks));
             self.chunks.clear();
@@ -134,6 +177,20 @@ fn tree<T: Real>(numbers: &[T]) -> T {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lanes_may_come_in_pieces_of_any_length() {
+        let lanes: Vec<f64> = (0..5000).map(|i| (i as f64 * 0.7).sin() * 10f64.powi(i % 7)).collect();
+        let total = |piece: usize| {
+            let mut sums = Sums::default();
+            sums.start(1).expect("there is memory");
+            lanes.chunks(piece).for_each(|c| sums.add(0, c));
+            Sums::total(&mut [&mut sums], 0).to_bits()
+        };
+        for piece in [1, 2, 7, 32, 63, 65, 100, 4096] {
+            assert_eq!(total(piece), total(64), "pieces of {piece}");
+        }
+    }
 
     #[test]
     fn a_chunk_is_summed_in_the_order_of_the_tree() {

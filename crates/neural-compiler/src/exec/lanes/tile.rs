@@ -2,16 +2,19 @@
 //! Invariants: an instruction may compute anything in lanes that are not active, but fails, loops and recurses only for active
 //! ones; a lane that failed is active no more.
 
-use super::code::{Prepared, Source, Step};
+use super::code::{Prepared, Source, Step, elementwise};
 use super::memory::{Base, Memory};
 use super::record::{Record, Stored};
 use super::reduce::Sums;
 use super::tensor::{Application, canonical};
 use super::{BatchOptions, Column, Engine, LaneError};
 use crate::exec::EvalError;
+use crate::exec::room::{is_there, no_memory, over_limit};
+use crate::exec::watch::Watch;
 use crate::graph::{Graph, Kind, RegionId};
 use crate::ops::real::Real;
 use crate::ops::row::{Kernel, KernelError, apply_scalar};
+use crate::ops::work;
 use crate::source::Span;
 use crate::tape::{Instruction, Rate, Tape};
 use neural_compiler_math::Arg;
@@ -41,22 +44,24 @@ pub(super) struct TileRun<'a, T> {
     /// Errors of the tile, by lane; empty while there are none.
     failed: Vec<Option<EvalError>>,
     pub(super) depth: usize,
+    pub(super) watch: Watch<'a>,
     /// Rounds are being run again for a walk back: they have been counted.
     pub(super) again: bool,
 }
 
 impl Count {
-    fn start(&mut self) {
-        self.common = 0;
+    /// Forgets all but what all lanes took before.
+    fn start(&mut self, common: u64) {
+        self.common = common;
         self.most = 0;
         self.own.clear();
     }
 }
 
 impl<'a, T: Real> TileRun<'a, T> {
-    pub(super) fn new(engine: &'a Engine, memory: &'a mut Memory<T>, options: &'a BatchOptions, width: usize) -> TileRun<'a, T> {
+    pub(super) fn new(engine: &'a Engine, memory: &'a mut Memory<T>, options: &'a BatchOptions, width: usize, watch: Watch<'a>) -> TileRun<'a, T> {
         let Engine { graph, tape, code, .. } = engine;
-        TileRun { graph, tape, code, engine, memory, options, width, lanes: 0, failed: Vec::new(), depth: 0, again: false }
+        TileRun { graph, tape, code, engine, memory, options, width, lanes: 0, failed: Vec::new(), depth: 0, watch, again: false }
     }
 
     /// Lanes `from .. from + count` of the batch, tile by tile; `outputs` holds just these, `sums` takes what is reduced.
@@ -84,13 +89,16 @@ impl<'a, T: Real> TileRun<'a, T> {
     ) -> Result<Vec<LaneError>, EvalError> {
         let main = self.graph.main;
         self.memory.start(self.width);
-        self.memory.reserve(self.end(main, Base::default()));
+        self.make_room(self.end(main, Base::default()), Span::default())?;
+        self.memory.steps.start(0);
         self.once(inputs)?;
+        let early = self.memory.steps.common;
         let mut errors = Vec::new();
         for start in (0..count).step_by(self.width) {
             self.lanes = self.width.min(count - start);
             self.memory.tile(self.lanes);
-            self.memory.steps.start();
+            self.memory.steps.start(early);
+            self.watch.pass(PER_TILE, Span::default())?;
             self.bring(inputs, from + start);
             self.lend_outputs(outputs, start);
             self.region(main, Base::default(), None)?;
@@ -167,9 +175,9 @@ impl<'a, T: Real> TileRun<'a, T> {
                 let lost = failed.iter().any(Option::is_some);
                 for element in 0..n {
                     match place.rate {
-                        _ if lost => sums.add_splat(row + element, start, self.lanes, T::from_f64(f64::NAN)),
-                        Rate::Uniform => sums.add_splat(row + element, start, self.lanes, self.memory.uniform[place.at as usize + element]),
-                        Rate::Varying => sums.add(row + element, start, self.memory.lanes(place.at as usize + element)),
+                        _ if lost => sums.add_splat(row + element, self.lanes, T::from_f64(f64::NAN)),
+                        Rate::Uniform => sums.add_splat(row + element, self.lanes, self.memory.uniform[place.at as usize + element]),
+                        Rate::Varying => sums.add(row + element, self.memory.lanes(place.at as usize + element)),
                     }
                 }
                 row += n;
@@ -247,38 +255,53 @@ impl<'a, T: Real> TileRun<'a, T> {
     }
 
     /// Counts a round or call; `false` when no active lane may take it.
-    pub(super) fn count(&mut self, mask: Mask<'_>, span: Span) -> bool {
-        if self.again {
+    pub(super) fn count(&mut self, mask: Mask<'_>, span: Span) -> Result<bool, EvalError> {
+        self.watch.pass(1, span)?;
+        Ok(self.count_all(1, mask, span))
+    }
+
+    /// Counts so many rounds or calls, or work that is worth as many.
+    fn count_all(&mut self, more: u64, mask: Mask<'_>, span: Span) -> bool {
+        if self.again || more == 0 {
             return true;
         }
         let limit = self.options.run.limits.steps;
         let steps = &mut self.memory.steps;
         match mask {
-            None => steps.common += 1,
+            None => steps.common = steps.common.saturating_add(more),
             Some(mask) => {
                 steps.own.resize(self.lanes, 0);
-                steps.own.iter_mut().zip(mask).for_each(|(n, &m)| *n += u64::from(m));
-                steps.most += 1;
+                steps.own.iter_mut().zip(mask).for_each(|(n, &m)| *n = n.saturating_add(if m { more } else { 0 }));
+                steps.most = steps.most.saturating_add(more);
             }
         }
-        if steps.common + steps.most <= limit {
+        if steps.common.saturating_add(steps.most) <= limit {
             return true;
         }
         for lane in 0..self.lanes {
             let steps = &self.memory.steps;
-            if self.is_active(mask, lane) && steps.common + steps.own.get(lane).unwrap_or(&0) > limit {
+            if self.is_active(mask, lane) && steps.common.saturating_add(*steps.own.get(lane).unwrap_or(&0)) > limit {
                 self.fail(lane, EvalError::new("limit-steps", span, format!("the run takes more than {limit} loop rounds and calls")));
             }
         }
         self.any_active(mask)
     }
 
-    pub(super) fn check_memory(&mut self, bytes: usize, span: Span) -> Result<(), EvalError> {
+    /// Whether the run stays within its memory with so many bytes more.
+    pub(super) fn check_memory(&self, more: usize, span: Span) -> Result<(), EvalError> {
+        self.check_all(self.memory.bytes(), more, span)
+    }
+
+    fn check_all(&self, frames: usize, more: usize, span: Span) -> Result<(), EvalError> {
         let limit = self.options.run.limits.memory_bytes;
-        if bytes + self.memory.held.bytes() + self.depth * 16 * 1024 > limit {
-            return Err(EvalError::new("limit-memory", span, format!("the run needs more than {limit} bytes")));
-        }
-        Ok(())
+        let bytes = frames.saturating_add(more).saturating_add(self.memory.held.bytes() + self.depth * 16 * 1024);
+        if bytes > limit { Err(over_limit(limit, span)) } else { Ok(()) }
+    }
+
+    /// Makes room for frames up to here, once it is known that they stay within the limit.
+    pub(super) fn make_room(&mut self, end: Base, span: Span) -> Result<(), EvalError> {
+        self.check_all(self.memory.bytes_up_to(end), 0, span)?;
+        self.memory.reserve(end)
     }
 
     pub(super) fn region(&mut self, id: RegionId, base: Base, mask: Mask<'_>) -> Result<(), EvalError> {
@@ -314,6 +337,10 @@ impl<'a, T: Real> TileRun<'a, T> {
                 Arg::Splat(x) => out.fill(canonical(x)),
             }),
             Step::Fill(x, out) => self.memory.lanes_mut(base.varying + out as usize).fill(T::from_f64(x)),
+            Step::Repeat(k) => {
+                let tape = self.tape;
+                return self.repeat(id, &tape.regions[id.0 as usize].code[k as usize], base, mask);
+            }
             Step::Instruction(k) => {
                 let tape = self.tape;
                 return self.instruction(id, &tape.regions[id.0 as usize].code[k as usize], base, mask);
@@ -322,19 +349,38 @@ impl<'a, T: Real> TileRun<'a, T> {
         Ok(())
     }
 
+    /// An elementwise operation on a long value.
+    fn repeat(&mut self, id: RegionId, i: &Instruction, base: Base, mask: Mask<'_>) -> Result<(), EvalError> {
+        let Kind::Op(op, _) = i.kind else { unreachable!("an operation") };
+        let span = self.graph.region(id).node(i.node).span;
+        let steps = work::steps(op, i.arg_shapes.iter().copied(), i.shapes[0]);
+        self.count_all(steps, mask, span);
+        self.watch.pass(steps.saturating_mul(self.lanes as u64), span)?;
+        let (kernel, out) = (&op.row().kernel, i.out[0]);
+        for k in 0..out.len {
+            self.step(id, &elementwise(kernel, out.rate, i, k as usize, out.at + k), base, mask)?;
+        }
+        Ok(())
+    }
+
     fn instruction(&mut self, id: RegionId, i: &Instruction, base: Base, mask: Mask<'_>) -> Result<(), EvalError> {
         let span = self.graph.region(id).node(i.node).span;
         match i.kind {
-            Kind::Op(..) => self.operation(i, base, mask, span),
+            Kind::Op(..) => return self.operation(i, base, mask, span),
             Kind::If(yes, no) => return crate::deep(|| self.choice(id, i, (yes, no), base, mask)),
             Kind::Call(f) => return crate::deep(|| self.call(id, i, f, base, mask, span)),
             Kind::Loop { body, carried, taped } => return crate::deep(|| self.run_loop(id, i, (body, carried as usize, taped), base, mask, span)),
             Kind::Back { body, stored, carried } => return crate::deep(|| self.run_back(id, i, (body, stored as usize, carried as usize), base, mask, span)),
             Kind::Pack => {
+                let numbers = i.args.iter().map(|&a| self.memory.numbers_of(a)).sum::<usize>();
+                let bytes = numbers.saturating_mul(size_of::<T>()).saturating_add(Record::<T>::overhead(i.args.len()));
+                self.check_memory(bytes, span)?;
+                if !is_there(bytes) {
+                    return Err(no_memory(bytes, span));
+                }
                 let values: Vec<Stored<T>> = i.args.iter().map(|&a| self.memory.keep(a, base)).collect();
                 let record = Record::pack(values, &self.memory.held);
                 self.memory.records[base.records + i.out[0].at as usize] = Some(Rc::new(record));
-                self.check_memory(0, span)?;
             }
             Kind::Unpack(k) => {
                 if let Some(record) = self.memory.records[base.records + i.args[0].at as usize].clone()
@@ -349,20 +395,34 @@ impl<'a, T: Real> TileRun<'a, T> {
     }
 
     /// An operation on whole values.
-    fn operation(&mut self, i: &Instruction, base: Base, mask: Mask<'_>, span: Span) {
+    fn operation(&mut self, i: &Instruction, base: Base, mask: Mask<'_>, span: Span) -> Result<(), EvalError> {
         let Kind::Op(op, attr) = i.kind else { unreachable!("an operation") };
         let Kernel::Tensor(kernel) = &op.row().kernel else { unreachable!("elementwise operations are steps") };
         let out = i.out[0];
         let a = Application { op, kernel, attr, args: &i.args, shapes: &i.arg_shapes, out, shape: i.shapes[0] };
+        let steps = work::steps(op, i.arg_shapes.iter().copied(), i.shapes[0]);
+        let work = steps.saturating_mul(if out.rate == Rate::Uniform { 1 } else { self.lanes as u64 });
+        self.watch.pass(work, span)?;
+        if !self.count_all(steps, mask, span) {
+            return Ok(());
+        }
+        let (limit, used) = (self.options.run.limits.memory_bytes, self.memory.bytes() + self.memory.held.bytes() + self.depth * 16 * 1024);
+        let check = |more: usize| if used.saturating_add(more) > limit { Err(over_limit(limit, span)) } else { Ok(()) };
+        a.room(self.memory, check, span)?;
         let mut failures: Vec<(usize, f64)> = Vec::new();
+        let watch = &mut self.watch;
+        // Only long work asks between its parts.
+        let mut look = || if work > LONG_WORK { watch.pass(u64::MAX, span) } else { Ok(()) };
         if out.rate == Rate::Uniform {
-            if let Err(KernelError::IndexOutOfRange) = a.once(self.memory, base) {
+            if let Err(KernelError::IndexOutOfRange) = a.once(self.memory, base, &mut look)? {
                 let index = self.memory.uniform[base.uniform + i.args.last().map_or(0, |p| p.at as usize)].to_f64();
                 failures.extend((0..self.lanes).filter(|&l| self.is_active(mask, l)).map(|l| (l, index)));
             }
         } else {
             let active = (mask.is_some() || !self.failed.is_empty()).then(|| self.select_lanes(mask, |_, _| true));
-            a.over(self.memory, base, self.options.level, active.as_deref(), |lane, index| failures.push((lane, index)));
+            let watch = &mut self.watch;
+            let mut look = || if work > LONG_WORK { watch.pass(u64::MAX, span) } else { Ok(()) };
+            a.over(self.memory, base, self.options.level, active.as_deref(), |lane, index| failures.push((lane, index)), &mut look)?;
             if let Some(active) = active {
                 self.memory.give_mask(active);
             }
@@ -371,8 +431,15 @@ impl<'a, T: Real> TileRun<'a, T> {
         for (lane, index) in failures {
             self.fail(lane, EvalError::new("index-out-of-range", span, format!("the index {} is outside a {of}", crate::number_text(index))));
         }
+        Ok(())
     }
 }
+
+/// What a tile counts as, besides its loops and calls, when it comes to asking whether the run is still wanted.
+const PER_TILE: u64 = 64;
+
+/// Steps from which on an operation asks between its parts.
+const LONG_WORK: u64 = 16 * 1024;
 
 fn first<T: Copy>(arg: Arg<'_, T>) -> T {
     match arg {

@@ -2,11 +2,14 @@
 //! which knows the domain of every operation. Slow and exact: choices are not flattened, so no lane is blamed for a side it did not
 //! take.
 
-use super::{BatchOptions, Column, LaneError};
-use crate::exec::{Tensor, interp};
+use super::{BatchOptions, Column, LaneError, shares};
+use crate::exec::room::make_room;
+use crate::exec::watch::{self, Watch};
+use crate::exec::{EvalError, Tensor, interp, threads};
 use crate::graph::Graph;
 use crate::ops::real::Real;
-use rayon::prelude::*;
+use crate::source::Span;
+use std::ops::Range;
 
 /// Lanes a thread takes at a time.
 const SHARE: usize = 256;
@@ -18,24 +21,38 @@ pub(super) fn run<T: Real>(
     lanes: usize,
     options: &BatchOptions,
     mut store: impl FnMut(usize, Option<Vec<Tensor<T>>>),
-) -> Vec<LaneError> {
-    let one = |lane: usize| {
+) -> Result<Vec<LaneError>, EvalError> {
+    let one = |lane: usize, watch: Watch<'_>| {
         let value = |(column, shape): (&Column<'_, T>, crate::Shape)| {
-            let numbers = (0..shape.len()).map(|k| column.data[lane * column.lane_stride + k * column.element_stride]).collect();
-            Tensor::new(shape, numbers).expect("the shape's own number of numbers")
+            let mut numbers = Vec::new();
+            make_room(&mut numbers, shape.len(), Span::default())?;
+            numbers.extend((0..shape.len()).map(|k| column.data[lane * column.lane_stride + k * column.element_stride]));
+            Ok(Tensor::new(shape, numbers).expect("the shape's own number of numbers"))
         };
-        let values: Vec<Tensor<T>> = inputs.iter().zip(graph.inputs.iter().map(|i| i.shape)).map(value).collect();
-        interp::run(graph, &values, &options.run)
+        let values: Vec<Tensor<T>> = inputs.iter().zip(graph.inputs.iter().map(|i| i.shape)).map(value).collect::<Result<_, EvalError>>()?;
+        interp::run_watched(graph, &values, &options.run, watch)
     };
+    // What the lanes of a round hold until they are stored.
+    let numbers: usize = graph.outputs().iter().chain(graph.inputs.iter().map(|i| &i.shape)).map(|s| s.len()).sum();
+    let together = (options.run.limits.memory_bytes / 4 / (numbers * size_of::<T>()).max(1)).clamp(1, SHARE * options.threads.max(1));
+    let pool = if options.threads > 1 && together > 1 { threads::pool(options.threads) } else { None };
+    let mut watch = Watch::alone();
     let mut errors = Vec::new();
     let mut from = 0;
     while from < lanes {
-        let to = lanes.min(from + SHARE * options.threads.max(1));
-        let found: Vec<_> =
-            if options.threads > 1 { (from..to).into_par_iter().with_min_len(SHARE / 4).map(one).collect() } else { (from..to).map(one).collect() };
+        let to = lanes.min(from + together);
+        let found: Vec<_> = match &pool {
+            Some(pool) => {
+                let part = (to - from).div_ceil(options.threads);
+                let parts = (from..to).step_by(part).map(|first| first..to.min(first + part)).collect();
+                shares::all(pool, parts, |part: Range<usize>, watch| part.map(|lane| one(lane, watch.clone())).collect::<Vec<_>>()).into_iter().flatten().collect()
+            }
+            None => (from..to).map(|lane| one(lane, Watch::alone())).collect(),
+        };
         for (lane, result) in (from..to).zip(found) {
             match result {
                 Ok(values) => store(lane, Some(values)),
+                Err(error) if error.code == watch::INTERRUPTED => return Err(error),
                 Err(error) => {
                     store(lane, None);
                     errors.push(LaneError { lane, error });
@@ -43,6 +60,7 @@ pub(super) fn run<T: Real>(
             }
         }
         from = to;
+        watch.pass(u64::MAX, Span::default())?;
     }
-    errors
+    Ok(errors)
 }

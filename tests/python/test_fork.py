@@ -1,0 +1,93 @@
+"""Programs, modules and fits in other processes, after this one has used them and its threads."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+from pathlib import Path
+
+import neural_compiler as nc
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+import soak
+
+PROGRAM = nc.compile("(* x (sin (* x y)))")
+X = np.linspace(0, 1, 50_000)
+
+
+def value(k: int) -> float:
+    return float(PROGRAM(X, k / 10).sum())
+
+
+def fitted(k: int) -> float:
+    x = np.linspace(0, 1, 50)
+    found = nc.fit("(param a 1) (param b 1) (* a (exp (* b x)))", {"x": x, "y": (2 + k) * np.exp(0.5 * x)}, target="y", starts=4, profile=True)
+    return float(found.params["a"])
+
+
+def item(k: int) -> float:
+    import torch
+
+    module = nc.compile_scheme("(* x (sin x))")
+    return float(module(x=torch.full((20_000,), float(k))).sum())
+
+
+class Items:
+    """A dataset of PyTorch's whose items a program computes."""
+
+    def __len__(self) -> int:
+        return 8
+
+    def __getitem__(self, k: int) -> float:
+        return value(k)
+
+
+@pytest.fixture(autouse=True)
+def _threads() -> None:
+    """Threads are in use here before any other process is made."""
+    before = nc.get_num_threads()
+    nc.set_num_threads(4)
+    value(0)
+    yield
+    nc.set_num_threads(before)
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_pools_of_processes(method: str) -> None:
+    expected = [value(k) for k in range(6)]
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        assert pool.map_async(value, range(6)).get(timeout=300) == expected
+
+
+def test_fits_after_a_fork() -> None:
+    expected = [fitted(k) for k in range(2)]
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        assert pool.map_async(fitted, range(2)).get(timeout=300) == expected
+
+
+def test_modules_after_a_fork() -> None:
+    pytest.importorskip("torch")
+    expected = [item(k) for k in range(4)]
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        assert pool.map_async(item, range(4)).get(timeout=300) == expected
+
+
+def test_workers_of_a_data_loader() -> None:
+    data = pytest.importorskip("torch.utils.data")
+    loader = data.DataLoader(Items(), batch_size=2, num_workers=2, timeout=300)
+    found = [float(x) for batch in loader for x in batch]
+    assert found == [value(k) for k in range(8)]
+
+
+def test_joblib() -> None:
+    joblib = pytest.importorskip("joblib")
+    for backend in ("loky", "multiprocessing", "threading"):
+        assert joblib.Parallel(n_jobs=2, backend=backend)(joblib.delayed(value)(k) for k in range(4)) == [value(k) for k in range(4)]
+
+
+def test_a_hundred_forks() -> None:
+    soak.forks(count=100)
+    assert os.getpid() > 0

@@ -84,8 +84,7 @@ fn fresh<'py, T: Element>(py: Python<'py>, sizes: &[i64]) -> PyResult<Bound<'py,
     unsafe {
         let class = get_type_object(py, NpyTypes::PyArray_Type);
         let descr = numpy::dtype::<T>(py).into_dtype_ptr();
-        let array =
-            PY_ARRAY_API.PyArray_NewFromDescr(py, class, descr, sizes.len() as i32, sizes.as_mut_ptr(), null_mut(), null_mut(), 0, null_mut());
+        let array = PY_ARRAY_API.PyArray_NewFromDescr(py, class, descr, sizes.len() as i32, sizes.as_mut_ptr(), null_mut(), null_mut(), 0, null_mut());
         Ok(Bound::from_owned_ptr_or_err(py, array)?.cast_into_unchecked())
     }
 }

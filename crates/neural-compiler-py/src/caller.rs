@@ -144,7 +144,13 @@ impl Caller {
 
 /// The results of torch operations on plain tensors of one type (those that follow are converted), where the operations for their
 /// sizes are known.
-fn on_torch<'py>(py: Python<'py>, ranks: &[usize], code: &Mutex<Recent<Vec<i64>, Code>>, tensors: &Bound<'py, PyTuple>, follow: &Places) -> PyResult<Option<Py<PyAny>>> {
+fn on_torch<'py>(
+    py: Python<'py>,
+    ranks: &[usize],
+    code: &Mutex<Recent<Vec<i64>, Code>>,
+    tensors: &Bound<'py, PyTuple>,
+    follow: &Places,
+) -> PyResult<Option<Py<PyAny>>> {
     let Some(torch) = Torch::get() else { return Ok(None) };
     let first = (0..ranks.len()).find(|&k| !follow.contains(k)).unwrap_or(0);
     let mut sizes: SmallVec<[i64; 2 * FEW]> = SmallVec::new();

@@ -11,9 +11,9 @@ use crate::exec::watch::Watch;
 use crate::exec::{EvalError, Tensor, product};
 use crate::graph::{Graph, Kind, NodeId, Region, RegionId, Type};
 use crate::limits::Limits;
-use crate::ops::{Op, Row, work};
 use crate::ops::real::Real;
 use crate::ops::row::{Kernel, KernelError, Operand, apply_scalar};
+use crate::ops::{Op, Row, work};
 use crate::shape::Shape;
 use crate::source::Span;
 use std::cell::Cell;
@@ -46,17 +46,8 @@ pub(crate) fn run_watched<T: Real>(graph: &Graph, inputs: &[Tensor<T>], options:
         }
     }
     let codes: Vec<Code> = graph.regions.iter().map(|r| Code::new(graph, r)).collect();
-    let mut machine = Machine {
-        graph,
-        codes: &codes,
-        options: *options,
-        depth: 0,
-        steps: 0,
-        watch,
-        numbers: Vec::new(),
-        records: Vec::new(),
-        held: Rc::default(),
-    };
+    let mut machine =
+        Machine { graph, codes: &codes, options: *options, depth: 0, steps: 0, watch, numbers: Vec::new(), records: Vec::new(), held: Rc::default() };
     let base = Base::default();
     machine.reserve(graph.main, base)?;
     let main = &codes[graph.main.0 as usize];
@@ -251,7 +242,10 @@ impl<T: Real> Machine<'_, T> {
         crate::deep(|| {
             let region = self.graph.region(id);
             let codes = self.codes;
-            for step in &codes[id.0 as usize].steps {
+            let steps = &codes[id.0 as usize].steps;
+            // Some steps take as long as a round that does nothing.
+            self.watch.pass(steps.len() as u64 / 16, Span::default())?;
+            for step in steps {
                 self.step(region, id, step, base)?;
             }
             Ok(())

@@ -1,7 +1,7 @@
 //! Whether a run is still wanted. In: a question the caller's program can ask (Python: was Ctrl-C pressed?); out: its answer, asked for now and
 //! then by the threads that run programs.
 //! Invariants: the question is asked only by the thread that called, never by the engine's own threads, which learn the answer from it; a run that is
-//! not wanted ends with the code `interrupted`.
+//! not wanted ends with the code `run-interrupted`.
 
 use crate::exec::EvalError;
 use crate::source::Span;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 static QUESTION: OnceLock<fn() -> bool> = OnceLock::new();
 
 /// Lets runs be ended: every run of this process asks `question` some ten times a second, on the thread that called it, and ends with the code
-/// `interrupted` when the answer is yes. The first question told stays.
+/// `run-interrupted` when the answer is yes. The first question told stays.
 pub fn end_runs_when(question: fn() -> bool) {
     QUESTION.get_or_init(|| question);
 }
@@ -25,7 +25,7 @@ pub(crate) fn is_unwanted() -> bool {
 /// How often the question is asked at most.
 pub(crate) const PAUSE: Duration = Duration::from_millis(100);
 
-/// Steps between looks at the clock; one takes a microsecond at most, most take far less.
+/// Steps between looks at the clock; what takes longer than a microsecond or so counts as several.
 const STEPS: u64 = 16 * 1024;
 
 /// What a run keeps to know when to ask.
@@ -73,10 +73,12 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// The code of a run that was ended.
-pub(crate) const INTERRUPTED: &str = "interrupted";
-
 /// The error of a run that was ended.
-pub(crate) fn interrupted(span: Span) -> EvalError {
-    EvalError::new(INTERRUPTED, span, "the run was ended from outside")
+fn interrupted(span: Span) -> EvalError {
+    EvalError::new("run-interrupted", span, "the run was ended from outside")
+}
+
+/// Whether an error is that of a run that was ended.
+pub(crate) fn is_interrupted(error: &EvalError) -> bool {
+    error.code == "run-interrupted"
 }

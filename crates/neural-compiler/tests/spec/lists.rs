@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// Codes no program text can cause: `codes_of_the_library_interface` shows them.
-const INTERFACE_CODES: &[&str] = &["nothing-to-compose", "reverse-of-tape"];
+const INTERFACE_CODES: &[&str] = &["nothing-to-compose", "reverse-of-tape", "run-interrupted"];
 
 const TABLE_FROM: &str = "<!-- table: generated from the rows, UPDATE_SPEC=1 rewrites it -->";
 const TABLE_TO: &str = "<!-- end of table -->";

@@ -305,8 +305,9 @@ impl<'a, T: Real> TileRun<'a, T> {
     }
 
     pub(super) fn region(&mut self, id: RegionId, base: Base, mask: Mask<'_>) -> Result<(), EvalError> {
-        let code = self.code;
-        for step in &code.regions[id.0 as usize].steps {
+        let steps = &self.code.regions[id.0 as usize].steps;
+        self.watch.pass((steps.len() * self.lanes / PER_LOOK) as u64, Span::default())?;
+        for step in steps {
             self.step(id, step, base, mask)?;
         }
         Ok(())
@@ -434,6 +435,9 @@ impl<'a, T: Real> TileRun<'a, T> {
         Ok(())
     }
 }
+
+/// Numbers computed that count as one step when it comes to asking.
+const PER_LOOK: usize = 256;
 
 /// What a tile counts as, besides its loops and calls, when it comes to asking whether the run is still wanted.
 const PER_TILE: u64 = 64;

@@ -45,14 +45,17 @@ pub(super) fn run<T: Real>(
             Some(pool) => {
                 let part = (to - from).div_ceil(options.threads);
                 let parts = (from..to).step_by(part).map(|first| first..to.min(first + part)).collect();
-                shares::all(pool, parts, |part: Range<usize>, watch| part.map(|lane| one(lane, watch.clone())).collect::<Vec<_>>()).into_iter().flatten().collect()
+                shares::all(pool, parts, |part: Range<usize>, watch| part.map(|lane| one(lane, watch.clone())).collect::<Vec<_>>())
+                    .into_iter()
+                    .flatten()
+                    .collect()
             }
             None => (from..to).map(|lane| one(lane, Watch::alone())).collect(),
         };
         for (lane, result) in (from..to).zip(found) {
             match result {
                 Ok(values) => store(lane, Some(values)),
-                Err(error) if error.code == watch::INTERRUPTED => return Err(error),
+                Err(error) if watch::is_interrupted(&error) => return Err(error),
                 Err(error) => {
                     store(lane, None);
                     errors.push(LaneError { lane, error });

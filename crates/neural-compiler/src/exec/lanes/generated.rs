@@ -142,7 +142,7 @@ pub(super) fn run<T: Real>(
         return jit.run_watched(memory, inputs, from, count, outputs, limits, watch);
     }
     // Sums do not mind how many lanes come at a time.
-    let piece = (SUMMED_BYTES / (rows * size_of::<T>()).max(1)).clamp(CHUNK, BLOCK).next_multiple_of(CHUNK).min(count);
+    let piece = (SUMMED_BYTES / (rows * size_of::<T>()).max(1)).clamp(CHUNK, BLOCK).next_multiple_of(CHUNK).min(count).max(1);
     if (piece * rows).saturating_mul(size_of::<T>()) > limits.memory_bytes {
         return Ok(false);
     }

@@ -45,12 +45,9 @@ pub(super) fn run<T: Real>(
             Some(pool) => {
                 let part = (to - from).div_ceil(options.threads);
                 let parts = (from..to).step_by(part).map(|first| first..to.min(first + part)).collect();
-                shares::all(pool, parts, |part: Range<usize>, watch| part.map(|lane| one(lane, watch.clone())).collect::<Vec<_>>())
-                    .into_iter()
-                    .flatten()
-                    .collect()
+                shares::all(pool, parts, |part: Range<usize>, watch| in_turn(part, |lane| one(lane, watch.clone()))).into_iter().flatten().collect()
             }
-            None => (from..to).map(|lane| one(lane, Watch::alone())).collect(),
+            None => in_turn(from..to, |lane| one(lane, watch.clone())),
         };
         for (lane, result) in (from..to).zip(found) {
             match result {
@@ -66,4 +63,18 @@ pub(super) fn run<T: Real>(
         watch.pass(u64::MAX, Span::default())?;
     }
     Ok(errors)
+}
+
+/// One lane after another; behind a lane whose run was ended, none.
+fn in_turn<R>(lanes: Range<usize>, one: impl Fn(usize) -> Result<R, EvalError>) -> Vec<Result<R, EvalError>> {
+    let mut found = Vec::with_capacity(lanes.len());
+    for lane in lanes {
+        let result = one(lane);
+        let ended = matches!(&result, Err(error) if watch::is_interrupted(error));
+        found.push(result);
+        if ended {
+            break;
+        }
+    }
+    found
 }

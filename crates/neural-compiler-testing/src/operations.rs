@@ -85,6 +85,10 @@ const CONVENTIONS: &[(&str, usize, &str, &[f64])] = &[
     ("pow", 2, "(pow x 1)", &[0.0]),
     ("pow", 2, "(pow x 0)", &[0.0]),
     ("pow", 2, "(pow x -2)", &[-0.5]),
+    ("pow", 2, "(pow x y)", &[2.0, 0.0]),
+    ("pow", 2, "(pow x y)", &[1.0, 0.0]),
+    ("pow", 2, "(pow x y)", &[2.0, 1.0]),
+    ("pow", 2, "(pow x y)", &[0.5, -1.0]),
 ];
 
 /// A case and what it probes.

@@ -62,30 +62,49 @@ pub fn gradient(graph: &Graph, wrt: &[usize]) -> Result<Graph, Diagnostics> {
 /// Hessian-vector product of a scalar program, reverse over forward. Inputs: the original ones, then a direction `d.NAME` for
 /// each input in `wrt`; results: the value, its derivative in that direction, and the product for each input in `wrt`.
 pub fn hvp(graph: &Graph, wrt: &[usize]) -> Result<Graph, Diagnostics> {
+    product(graph, wrt, wrt)
+}
+
+/// The product along some inputs, for some inputs.
+fn product(graph: &Graph, along: &[usize], wrt: &[usize]) -> Result<Graph, Diagnostics> {
     needs_scalar(graph)?;
-    let along = jvp(graph, wrt);
+    let along = jvp(graph, along);
     let mut b = Builder::new("main");
     let inputs: Vec<NodeId> = along.inputs.iter().map(|i| b.param(Type::Value(i.shape))).collect();
     let one = b.constant(1.0);
     pull_back(&along, wrt, b, inputs, vec![None, Some(one)], along.inputs.clone())
 }
 
+/// A Hessian of a graph of so many nodes, times the number of inputs, has a product for each input.
+const MOST_NODES_APART: usize = 20_000;
+
 /// All second derivatives of a scalar program. Results: the value, the gradient with respect to each input in `wrt`, then the
 /// blocks `H(i, j)` row by row: a scalar for two scalars, the other's shape for one scalar, else a matrix of both sizes.
 pub fn hessian(graph: &Graph, wrt: &[usize]) -> Result<Graph, Diagnostics> {
     let first = gradient(graph, wrt)?;
-    let product = hvp(graph, wrt)?;
     let mut b = Builder::new("main");
     let inputs: Vec<NodeId> = graph.inputs.iter().map(|i| b.param(Type::Value(i.shape))).collect();
     let mut results = copy::inline(&mut b, first.main(), &first.regions, &inputs);
     let shapes: Vec<Shape> = wrt.iter().map(|&i| graph.inputs[i].shape).collect();
-    let copies = repeat::Copies::new(first.regions.clone(), &product, shapes.iter().map(|s| s.len()).sum());
+    let times = shapes.iter().map(|s| s.len()).sum();
+    // One product per input, in which the others stand still by structure: a slope that does not exist in one of them (that of a power
+    // of a negative base in its exponent) must not meet a direction of 0. Where that would make the graph large, one product for all.
+    let nodes: usize = graph.regions.iter().map(|r| r.nodes.len()).sum();
+    let apart = nodes * wrt.len() <= MOST_NODES_APART;
+    let mut regions = first.regions.clone();
+    let mut shared = if apart { None } else { Some(repeat::Copies::new(std::mem::take(&mut regions), &hvp(graph, wrt)?, times)) };
     for i in 0..wrt.len() {
-        let mut blocks = copies.along_each(&mut b, &inputs, &shapes, i);
+        let (copies, directions, which) = match shared.take() {
+            Some(copies) => (copies, &shapes[..], i),
+            None => (repeat::Copies::new(std::mem::take(&mut regions), &product(graph, &wrt[i..=i], wrt)?, times), &shapes[i..=i], 0),
+        };
+        let mut blocks = copies.along_each(&mut b, &inputs, directions, which);
         // The value and its derivative in the direction come before the products.
         results.extend(blocks.drain(2..).enumerate().map(|(j, row)| repeat::block(&mut b, &row, shapes[i], shapes[j])));
+        if apart { regions = copies.regions } else { shared = Some(copies) }
     }
-    Ok(finish(copies.regions, b.finish(results), graph.inputs.clone()))
+    let regions = shared.map_or(regions, |copies| copies.regions);
+    Ok(finish(regions, b.finish(results), graph.inputs.clone()))
 }
 
 /// The Jacobian of a program with any results. Results: the original ones, then for each of them and each input in `wrt` a block

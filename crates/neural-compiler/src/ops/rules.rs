@@ -25,19 +25,33 @@ pub(crate) fn choice_partials(b: &mut Builder, x: &[NodeId], wins: Op) -> Nodes 
     vec![partial(b, 0), partial(b, 1)]
 }
 
+/// `y x^(y-1)` and `x^y log x`, with their limits at `x = 0`, chosen so that their own derivatives are right there too.
 pub(crate) fn pow_partials(b: &mut Builder, x: &[NodeId], y: NodeId) -> Nodes {
     let (zero, one) = (b.constant(0.0), b.constant(1.0));
-    let less = b.sub(x[1], one);
-    let power = b.op(Op::Pow, &[x[0], less]);
-    let plain = b.mul(x[1], power);
-    // 0 * 0^-1 is not a number, but a constant has derivative 0.
-    let constant = b.op(Op::Eq, &[x[1], zero]);
-    let base = b.op(Op::Select, &[constant, zero, plain]);
-    // 0^y log 0 tends to 0 for every y > 0.
     let at_zero = b.op(Op::Eq, &[x[0], zero]);
+    // 0 * 0^-1 is not a number, but a constant has derivative 0. Elsewhere an exponent of 0 must not hide how the slope depends on it.
+    // What a choice leaves aside is computed at 1, so that it is finite and its share of a derivative is 0.
+    let constant = b.op(Op::Eq, &[x[1], zero]);
+    let pole = if b.constant_value(constant).is_some() { constant } else { b.mul(at_zero, constant) };
+    let less = b.sub(x[1], one);
+    let away = b.op(Op::Select, &[pole, one, x[0]]);
+    let power = b.op(Op::Pow, &[away, less]);
+    let plain = b.mul(x[1], power);
+    let base = b.op(Op::Select, &[pole, zero, plain]);
+    // 0^y log 0 tends to 0 for every y > 0, as steeply as -sqrt(x) unless y > 1; for y = 0 it is log 0.
     let safe = b.op(Op::Select, &[at_zero, one, x[0]]);
     let log = b.op(Op::Log, &[safe]);
-    vec![base, b.mul(y, log)]
+    let product = b.mul(y, log);
+    let (flat, positive) = (b.op(Op::Gt, &[x[1], one]), b.op(Op::Gt, &[x[1], zero]));
+    let steep = b.op(Op::Select, &[flat, zero, positive]);
+    let steep = b.mul(at_zero, steep);
+    let origin = b.op(Op::Select, &[steep, x[0], one]);
+    let root = b.op(Op::Sqrt, &[origin]);
+    let falling = b.sub(zero, root);
+    let lowest = b.constant(f64::NEG_INFINITY);
+    let limit = b.op(Op::Select, &[positive, falling, lowest]);
+    let limit = b.op(Op::Select, &[flat, zero, limit]);
+    vec![base, b.op(Op::Select, &[at_zero, limit, product])]
 }
 
 /// For `x - y q` with whole `q`: 1 and `-q`.

@@ -115,7 +115,13 @@ struct Lowering<'a> {
     weights: Vec<Option<usize>>,
     calls: Vec<usize>,
     made: usize,
+    /// Loops around the one being lowered.
+    loops: usize,
 }
+
+/// Loops within loops beyond this are refused: each hands every value it uses through all the loops around it, forwards and back, so
+/// that derivatives of n of them take time in proportion to n^2 or more.
+const MOST_LOOPS: usize = 500;
 
 /// Lowers a program for inputs of these shapes.
 pub(crate) fn lower(anf: &Anf, tails: &Tails, inputs: Vec<GraphInput>, limits: &Limits) -> Result<Graph, Diagnostics> {
@@ -135,7 +141,8 @@ pub(crate) fn lower(anf: &Anf, tails: &Tails, inputs: Vec<GraphInput>, limits: &
             }
         }
     }
-    let mut l = Lowering { anf, tails, limits, regions: vec![None], instances: FxHashMap::default(), weights: vec![None; anf.funs.len()], calls, made: 0 };
+    let mut l =
+        Lowering { anf, tails, limits, regions: vec![None], instances: FxHashMap::default(), weights: vec![None; anf.funs.len()], calls, made: 0, loops: 0 };
     let shapes: Vec<Shape> = inputs.iter().map(|i| i.shape).collect();
     l.weigh(shapes.iter().copied(), Span::default()).map_err(|e| Diagnostics(vec![*e]))?;
     let main = l.function(FunId(0), &shapes, "main").map_err(|e| Diagnostics(vec![*e]))?;
@@ -178,7 +185,10 @@ impl Lowering<'_> {
     fn function(&mut self, f: FunId, shapes: &[Shape], name: &str) -> Lowered<Region> {
         let mut nest = Nest { levels: vec![Level::new(name)] };
         let params: Vec<NodeId> = shapes.iter().map(|&s| nest.top().param(Type::Value(s))).collect();
+        // A region of its own starts a nest of its own.
+        let around = std::mem::take(&mut self.loops);
         let result = self.enter(&mut nest, f, &params)?;
+        self.loops = around;
         let level = nest.levels.pop().expect("the region");
         Ok(level.builder.finish(vec![result]))
     }
@@ -266,6 +276,11 @@ impl Lowering<'_> {
     /// A loop as a node.
     fn run_loop(&mut self, nest: &mut Nest, f: FunId, args: &[NodeId]) -> Lowered<NodeId> {
         let span = self.anf.fun(f).span;
+        self.loops += 1;
+        if self.loops > MOST_LOOPS {
+            let message = format!("loops are nested more than {MOST_LOOPS} deep");
+            return Err(Box::new(Diagnostic::error("limit-nesting", span, message).help("make one loop of several, or a function of the inner ones")));
+        }
         let shapes: Vec<Shape> = args.iter().map(|&a| nest.top().shape(a)).collect();
         let machine = self.machine(f, &shapes)?;
         let entry = machine.members.iter().position(|&m| m == f).expect("a loop contains its entry");
@@ -302,6 +317,7 @@ impl Lowering<'_> {
         let level = body.levels.pop().expect("the body");
         self.charge(level.builder.len(), span)?;
         let region = self.add_region(level.builder.finish(results));
+        self.loops -= 1;
         let kind = Kind::Loop { body: region, carried: machine.carried.len() as u32, taped: false };
         Ok(nest.top().many(kind, &operands, &[Type::Value(machine.result)])[0])
     }

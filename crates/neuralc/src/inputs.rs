@@ -8,6 +8,10 @@ use neural_compiler::diagnostic::did_you_mean;
 use neural_compiler::ops::real::Real;
 use neural_compiler::syntax::ast::{Input, InputKind, StateStart};
 use neural_compiler::{Diagnostic, Shape, Tensor};
+use std::collections::HashMap;
+
+/// So many mistakes of a kind are reported one by one.
+const MOST_ERRORS: usize = 20;
 
 /// A value before it is rounded to the number type of the run.
 pub(crate) type Wide = (Shape, Vec<f64>);
@@ -23,9 +27,12 @@ fn unknown(name: &str, inputs: &[Input]) -> Diagnostic {
 /// What each option says about each input; unknown names and repetitions are mistakes.
 fn place<'a, V>(program: &Compiled, options: impl Iterator<Item = (&'a str, V)>, errors: &mut Vec<Diagnostic>) -> Vec<Option<V>> {
     let inputs = program.program.inputs();
+    let places: HashMap<&str, usize> = inputs.iter().enumerate().map(|(i, input)| (input.name.as_str(), i)).collect();
     let mut placed: Vec<Option<V>> = inputs.iter().map(|_| None).collect();
     for (name, value) in options {
-        match inputs.iter().position(|i| i.name == name) {
+        match places.get(name).copied() {
+            // Advice compares the name with every input: a few mistakes are enough.
+            None if errors.len() >= MOST_ERRORS => {}
             None => errors.push(unknown(name, inputs)),
             Some(i) if placed[i].is_some() => {
                 errors.push(Diagnostic::error("duplicate-input", Default::default(), format!("the input `{name}` is given twice")));
@@ -79,11 +86,14 @@ pub(crate) fn values(program: &Compiled, words: &[String]) -> Result<Vec<Wide>, 
     }
     let inputs = program.program.inputs();
     let mut all = Vec::with_capacity(inputs.len());
+    let mut missing = 0;
     for (i, input) in inputs.iter().enumerate() {
         match given[i].clone().or_else(|| declared(program, &given, input, 0)) {
             Some(value) => all.push(value),
             None if bad[i] => {}
+            None if missing >= MOST_ERRORS => missing += 1,
             None => {
+                missing += 1;
                 let example = match input.shape {
                     None | Some(Shape::Scalar) => "1.0",
                     Some(Shape::Vector(_)) => "[1,2,…]",
@@ -93,6 +103,10 @@ pub(crate) fn values(program: &Compiled, words: &[String]) -> Result<Vec<Wide>, 
                 errors.push(Diagnostic::error("missing-input", input.span, message).help(format!("give it one: {}={example}", input.name)));
             }
         }
+    }
+    if missing > MOST_ERRORS {
+        let message = format!("{} more inputs have no value", missing - MOST_ERRORS);
+        errors.push(Diagnostic::error("missing-input", Default::default(), message));
     }
     if errors.is_empty() { Ok(all) } else { Err(Failure::Wrong(program.source.clone(), errors)) }
 }

@@ -9,6 +9,7 @@ use crate::source::Span;
 use crate::syntax::ast::{Expr, ExprId, Input, InputKind, ModelKind, ParamInfo, StateStart, TimeInfo};
 use crate::syntax::expand::{Bindings, Expander, Meaning, NOWHERE, Undo};
 use crate::syntax::reader::{Datum, DatumId, Symbol};
+use rustc_hash::FxHashMap;
 
 /// `derive` and `next` clauses and the `time` seen so far.
 #[derive(Default)]
@@ -85,7 +86,7 @@ impl Expander<'_> {
             self.error(Diagnostic::error("duplicate-name", span, format!("`{text}` is declared twice")));
             return;
         }
-        if let Some(existing) = self.ast.inputs.iter_mut().find(|i| i.name == text) {
+        if let Some(existing) = self.input_named(&text) {
             if existing.kind == InputKind::Declared && existing.span == Span::default() {
                 existing.kind = kind;
                 existing.shape = existing.shape.or(shape);
@@ -269,13 +270,14 @@ impl Expander<'_> {
         self.ast.kind = kind;
         self.take_time(model.time, kind);
         let mut parts: Vec<Option<ExprId>> = vec![None; model.states.len()];
+        let places: FxHashMap<&str, usize> = model.states.iter().enumerate().map(|(i, (s, _))| (s.as_str(), i)).collect();
         for step in &model.steps {
             let name = self.name(step.state).to_string();
             let value = self.expr(step.value, NOWHERE);
             if step.kind != kind {
                 self.error(Diagnostic::error("bad-declaration", step.span, "a model has `derive` clauses or `next` clauses, not both"));
             }
-            match model.states.iter().position(|(s, _)| *s == name) {
+            match places.get(name.as_str()).copied() {
                 Some(i) if parts[i].is_some() => {
                     self.error(Diagnostic::error("duplicate-name", step.span, format!("`{name}` is derived twice")));
                 }

@@ -3,6 +3,7 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
+use crate::syntax::infix;
 
 /// What a token is.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -234,7 +235,10 @@ impl<'a> Lexer<'a> {
         }
         let kind = match number(text) {
             Some(Ok(x)) => TokenKind::Number(x),
-            Some(Err((code, message))) => return Err(self.error(code, start, message)),
+            Some(Err((code, message))) => {
+                let help = infix::translation(text).map(|t| format!("did you mean {t}?"));
+                return Err(self.error(code, start, message).maybe_help(help));
+            }
             None => TokenKind::Symbol,
         };
         Ok(Token { kind, span: Span::new(start, self.at) })

@@ -1,17 +1,18 @@
 //! Text to AST: `lexer` (tokens), `reader` (the tree of parentheses), `expand` (forms and names), `declare` (model declarations),
-//! `foreign` (names of other languages), `ast` (the result and its printer), `format` (the formatter).
+//! `foreign` (names of other languages), `infix` (arithmetic of other languages), `ast` (the result and its printer), `format` (the formatter).
 
 pub mod ast;
 pub(crate) mod declare;
 pub(crate) mod expand;
 pub(crate) mod foreign;
 pub mod format;
+pub(crate) mod infix;
 pub mod lexer;
 pub mod reader;
 
-/// A name as the language writes it: in |bars| where it would not read back as a name.
+/// A name as the language writes it: in |bars| where it would not read back as a name, or look like arithmetic.
 pub fn printed_name(name: &str) -> String {
     let mut lexer = lexer::Lexer::new(name);
     let plain = matches!(lexer.next_token(), Some(Ok(t)) if t.kind == lexer::TokenKind::Symbol && t.span.text(name) == name && !name.starts_with('|'));
-    if plain { name.to_string() } else { format!("|{name}|") }
+    if plain && infix::instead_of_name(name).is_none() { name.to_string() } else { format!("|{name}|") }
 }

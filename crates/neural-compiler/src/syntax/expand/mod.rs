@@ -9,10 +9,10 @@ use crate::diagnostic::{Diagnostic, Diagnostics, did_you_mean};
 use crate::ops::{self, Surface};
 use crate::source::Span;
 use crate::syntax::ast::{Ast, Expr, ExprId, Fun, FunId, Input, InputKind, ModelKind, Var, VarId};
-use crate::syntax::foreign;
 use crate::syntax::lexer::excerpt;
 use crate::syntax::reader::{Data, Datum, DatumId, Symbol};
-use rustc_hash::FxHashSet;
+use crate::syntax::{foreign, infix};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What a name means where it is used.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -92,6 +92,8 @@ pub(crate) struct Expander<'a> {
     /// Meaning of each symbol here and now.
     scope: Vec<Option<Meaning>>,
     builtins: Vec<Option<Builtin>>,
+    /// Where each input is, by name.
+    input_places: FxHashMap<String, usize>,
     /// Functions being expanded, outermost first.
     owners: Vec<FunId>,
     /// Names given by the caller: when present, other free names are errors.
@@ -116,6 +118,7 @@ pub(crate) fn expand(data: &Data, inputs: Option<&[(String, Option<crate::shape:
         errors: Vec::new(),
         scope: vec![None; data.names.len()],
         builtins: vec![None; data.names.len()],
+        input_places: FxHashMap::default(),
         owners: vec![FunId(0)],
         closed: inputs.is_some(),
     };
@@ -135,9 +138,14 @@ pub(crate) fn expand(data: &Data, inputs: Option<&[(String, Option<crate::shape:
 }
 
 impl<'a> Expander<'a> {
+    /// Whether further mistakes would not be reported, so that advice about them, which compares names, is not worth its time.
+    fn is_full(&self) -> bool {
+        self.errors.len() >= MOST_ERRORS
+    }
+
     pub(crate) fn error(&mut self, d: Diagnostic) -> ExprId {
         let span = d.span;
-        if self.errors.len() < MOST_ERRORS {
+        if !self.is_full() {
             self.errors.push(d);
         }
         self.push(Expr::Number(0.0), span)
@@ -163,6 +171,7 @@ impl<'a> Expander<'a> {
         self.ast.vars.push(Var { name: input.name.clone(), owner: FunId(0) });
         let var = VarId(self.ast.vars.len() as u32 - 1);
         self.ast.funs[0].params.push(var);
+        self.input_places.entry(input.name.clone()).or_insert(self.ast.inputs.len());
         self.ast.inputs.push(input);
         var
     }
@@ -170,6 +179,11 @@ impl<'a> Expander<'a> {
     /// Whether a name means something here.
     pub(crate) fn is_bound(&self, s: Symbol) -> bool {
         self.scope[s.0 as usize].is_some()
+    }
+
+    /// The input of this name.
+    pub(crate) fn input_named(&mut self, name: &str) -> Option<&mut Input> {
+        self.input_places.get(name).map(|&i| &mut self.ast.inputs[i])
     }
 
     /// Whether a name is a function here.
@@ -263,7 +277,17 @@ impl<'a> Expander<'a> {
         if name == "else" {
             return self.error(Diagnostic::error("bad-form", span, "`else` belongs in the last clause of cond"));
         }
+        // A name in |bars| is longer in the text by the two of them, and meant.
+        let barred = (span.end - span.start) as usize > name.len();
+        if let Some(text) = infix::instead_of_name(name).filter(|_| !barred) {
+            let message = format!("`{}` would be a name, and looks like arithmetic", excerpt(name));
+            let help = format!("did you mean {text}? An input of that name is declared: (input {name})");
+            return self.error(Diagnostic::error("infix-arithmetic", span, message).help(help));
+        }
         if self.closed {
+            if self.is_full() {
+                return self.push(Expr::Number(0.0), span);
+            }
             let known: Vec<String> = self.visible_names();
             let help = did_you_mean(name, known.iter().map(String::as_str));
             return self.error(Diagnostic::error("unknown-name", span, format!("`{}` is not an input and not bound here", excerpt(name))).maybe_help(help));
@@ -321,12 +345,17 @@ impl<'a> Expander<'a> {
         match self.builtin(s) {
             Builtin::Op(op) => self.operation(op, args, span, place),
             Builtin::Form(form) => self.form(form, args, d, place),
+            Builtin::Unknown if self.is_full() => {
+                self.args(args, place);
+                self.push(Expr::Number(0.0), span)
+            }
             Builtin::Unknown => {
                 let name = self.name(s);
                 let mut known = self.visible_names();
                 known.extend(ops::surface_names().map(String::from));
                 known.extend(FORMS.iter().map(|(n, _)| n.to_string()));
-                let help = foreign::advice(name).or_else(|| did_you_mean(name, known.iter().map(String::as_str)));
+                let infix = || infix::instead_of_name(name).map(|text| format!("did you mean {text}?"));
+                let help = foreign::advice(name).or_else(infix).or_else(|| did_you_mean(name, known.iter().map(String::as_str)));
                 self.args(args, place);
                 let message = format!("there is no function `{}`", excerpt(name));
                 let help = help.or_else(|| Some("`neuralc ops` lists the operations; define others with (define (name x) …)".into()));

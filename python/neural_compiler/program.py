@@ -188,7 +188,8 @@ class Program:
     def explain_domain(self, ranges: Mapping[str, tuple[float, float]], dtype: Any = np.float64, **shapes: Size) -> tuple[Diagnostic, ...]:
         """What may leave the safe domain (a division by zero, a root of a negative, …) for inputs in these ranges.
 
-        Empty: it is proven that nothing does. Inputs left out may be any finite number; parameters have their value.
+        Empty: it is proven that nothing does. Inputs left out may be any finite number, and an infinite end means no bound;
+        parameters have their value. A finding of severity ``note`` needs inputs without bounds to overflow.
 
         >>> [d.code for d in compile("(sqrt (- x 1))").explain_domain({"x": (0, 10)})]
         ['domain-may-be-left']

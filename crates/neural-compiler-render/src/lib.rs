@@ -93,6 +93,7 @@ pub fn to_text(source: &Source, d: &Diagnostic, colour: bool) -> String {
     let level = match d.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
+        Severity::Note => Level::NOTE,
     };
     let text = source.text.as_str();
     let mut group = Group::with_title(level.primary_title(plain(&d.message)).id(d.code));

@@ -12,6 +12,7 @@ pub mod mutate;
 pub mod operations;
 pub mod oracle;
 pub mod probe;
+pub mod soundness;
 
 pub use case::{Case, CaseInput, Compiled};
 pub use exercise::{Reached, exercise};

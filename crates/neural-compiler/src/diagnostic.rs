@@ -10,14 +10,17 @@ pub enum Severity {
     Error,
     /// The program has a meaning, but perhaps not the one wanted.
     Warning,
+    /// Nothing is wrong; something is good to know.
+    Note,
 }
 
 impl Severity {
-    /// `error` or `warning`.
+    /// `error`, `warning` or `note`.
     pub fn name(self) -> &'static str {
         match self {
             Severity::Error => "error",
             Severity::Warning => "warning",
+            Severity::Note => "note",
         }
     }
 }
@@ -36,7 +39,7 @@ pub struct Label {
 pub struct Diagnostic {
     /// Stable kebab-case code.
     pub code: &'static str,
-    /// Error or warning.
+    /// How bad it is.
     pub severity: Severity,
     /// The main place.
     pub span: Span,
@@ -57,6 +60,11 @@ impl Diagnostic {
     /// A warning at a place.
     pub fn warning(code: &'static str, span: Span, message: impl Into<String>) -> Diagnostic {
         Diagnostic { severity: Severity::Warning, ..Diagnostic::error(code, span, message) }
+    }
+
+    /// A note at a place.
+    pub fn note(code: &'static str, span: Span, message: impl Into<String>) -> Diagnostic {
+        Diagnostic { severity: Severity::Note, ..Diagnostic::error(code, span, message) }
     }
 
     /// With a further place.

@@ -257,7 +257,8 @@ pub(crate) struct BenchArgs {
 #[command(after_help = "\
 With ranges, every operation that can leave its domain for some input inside them is reported (division \
 by zero, square root of a negative number, …); nothing is reported only where safety is proved. Inputs \
-without a range may be anything; parameters stay within their declared bounds.
+without a range may be any finite number, and inf as an end means no bound; parameters stay within their declared bounds. \
+What only an overflow of inputs without bounds leads to is a note, which does not fail the check.
 
 Examples:
   neuralc check model.scm

@@ -35,6 +35,28 @@ fn check_proves_the_safe_domain() {
 }
 
 #[test]
+fn check_tells_overflow_from_danger() {
+    let model = "(param vmax 1 :min 0) (param km 1 :min 0) (/ (* vmax s) (+ km s))";
+    let done = neuralc(&["check", "-e", model, "--range", "s=0.1:10", "--json"]);
+    assert_eq!((done.code, done.codes()), (0, vec![]), "{done:?}");
+    let done = neuralc(&["check", "-e", model, "--range", "s=0.1:inf", "--json"]);
+    assert_eq!((done.code, done.codes()), (0, vec!["may-overflow".to_string()]));
+    assert_eq!(done.json()["diagnostics"][0]["severity"], "note");
+    let done = neuralc(&["check", "-e", model, "--range", "s=0:10", "--json"]);
+    assert_eq!((done.code, done.codes()), (1, vec!["domain-may-be-left".to_string()]));
+}
+
+/// Mistakes without number are counted, and take time in proportion.
+#[test]
+fn many_mistakes_are_reported_in_part() {
+    let names: Vec<String> = (0..30_000).map(|i| format!("x{i}")).collect();
+    let (_folder, program) = file("many-inputs.scm", &format!("(+ {})", names.join(" ")));
+    let done = neuralc(&["eval", &program, "--json"]);
+    assert_eq!(done.code, 1);
+    assert!(done.err.contains("29980 more inputs have no value") || done.out.contains("29980 more inputs have no value"), "{}", done.err);
+}
+
+#[test]
 fn show_prints_every_stage() {
     let show = |stage: &str, format: &str| neuralc(&["show", "-e", "(sin (* 2 x))", "--stage", stage, "--format", format]);
     for stage in ["ast", "anf", "graph", "tape", "grad"] {

@@ -1,58 +1,97 @@
 //! The safe domain, checked before anything runs. In: a graph and a box of inputs; out: a warning for each operation that may
-//! leave its domain for some input of the box, or make a NaN of numbers.
+//! leave its domain for some input of the box, or make a NaN of numbers, and a note where only overflow leads there.
 //!
-//! Sound, not complete: bounds are propagated as intervals (`ops::interval`), branches are entered with what their test says,
-//! loops and recursion are run to a fixed point with widening. Silence is a proof; a warning may be too careful.
+//! Sound, not complete: bounds are propagated as intervals (`ops::interval`, `operation`), quantities are compared with sums they are
+//! part of (`relation`), branches are entered with what their test says (`refine`), loops and recursion are run to a fixed point with
+//! widening. Silence is a proof; a warning may be too careful.
+//!
+//! Further passes tell dangers from overflow at the far end of ranges that have none: one follows only runs in which no operation makes
+//! an infinity of finite numbers, another all runs on inputs of moderate size. What neither finds needs inputs beyond that size, and an
+//! overflow on the way.
 
+mod matrix;
+mod operation;
 mod refine;
+mod relation;
+mod report;
 mod values;
 
 use crate::diagnostic::Diagnostic;
 use crate::graph::{Graph, Kind, NodeId, Region, RegionId, Type};
-use crate::ops::domain::{Bound, Domain, bound};
 use crate::ops::interval::Interval;
 use crate::ops::real::{Dtype, Real};
-use crate::ops::row::{Kernel, Operand, Row};
-use crate::ops::{Op, row::TensorFn};
-use crate::shape::Shape;
+use crate::ops::row::TensorFn;
+use report::Found;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use values::{Abs, bottom, join, same, widen};
 
-/// Work is bounded: beyond so many node visits the analysis gives up and says so.
+/// Work is bounded: beyond so many visits of nodes and their elements the analysis gives up and says so.
 const MOST_VISITS: usize = 20_000_000;
 
-/// Checks a graph for inputs in these ranges (`None`: any finite number), as it would run in `dtype`.
+/// Checks a graph for inputs in these ranges, as it would run in `dtype`. `None` means any finite number; so does an infinite end, on
+/// its side. No finding is a proof that no run on such inputs traps or stops at an index. Notes alone are a proof for all runs in which
+/// no operation overflows, and for all runs in which the inputs without bounds are not larger than `MODERATE`.
 pub fn check(graph: &Graph, ranges: &[Option<(f64, f64)>], dtype: Dtype) -> Vec<Diagnostic> {
     match dtype {
-        Dtype::F32 => Analysis::<f32>::run(graph, ranges),
-        Dtype::F64 => Analysis::<f64>::run(graph, ranges),
+        Dtype::F32 => classified::<f32>(graph, ranges),
+        Dtype::F64 => classified::<f64>(graph, ranges),
     }
 }
 
-/// Types the analysis runs in: they know their interval kernels.
+/// Inputs without bounds are of moderate size up to this, or to twice the bound they have.
+pub const MODERATE: f64 = 1e6;
+
+fn classified<T: Checked>(graph: &Graph, ranges: &[Option<(f64, f64)>]) -> Vec<Diagnostic> {
+    let ends = |i: usize| ranges.get(i).copied().flatten().unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
+    let whole: Vec<(f64, f64)> = (0..graph.inputs.len()).map(ends).collect();
+    let everywhere = match Analysis::<T>::run(graph, &whole, false) {
+        Ok(found) => found,
+        Err(gave_up) => return vec![gave_up],
+    };
+    if everywhere.is_empty() || whole.iter().all(|(lo, hi)| lo.is_finite() && hi.is_finite()) {
+        return everywhere.into_values().collect();
+    }
+    let size = |bound: f64| if bound.is_finite() { MODERATE.max(2.0 * bound.abs()) } else { MODERATE };
+    let moderate = |&(lo, hi): &(f64, f64)| (if lo.is_finite() { lo } else { -size(hi) }, if hi.is_finite() { hi } else { size(lo) });
+    let moderate: Vec<(f64, f64)> = whole.iter().map(moderate).collect();
+    match (Analysis::<T>::run(graph, &whole, true), Analysis::<T>::run(graph, &moderate, false)) {
+        (Ok(without_overflow), Ok(moderate)) => report::classify(everywhere, without_overflow, moderate),
+        (Err(gave_up), _) | (_, Err(gave_up)) => vec![gave_up],
+    }
+}
+
+/// Types the analysis runs in: they know their limits and interval kernels.
 trait Checked: Real {
     fn largest() -> Self;
+    /// The smallest normal number.
+    fn smallest() -> f64;
+    /// The relative error of one rounding.
+    fn rounding() -> f64;
     fn interval_kernel(kernel: &crate::ops::row::TensorKernel) -> TensorFn<Interval<Self>>;
 }
 
-impl Checked for f32 {
-    fn largest() -> f32 {
-        f32::MAX
-    }
-    fn interval_kernel(kernel: &crate::ops::row::TensorKernel) -> TensorFn<Interval<f32>> {
-        kernel.i32
-    }
+macro_rules! checked {
+    ($t:ident, $kernel:ident) => {
+        impl Checked for $t {
+            fn largest() -> $t {
+                $t::MAX
+            }
+            fn smallest() -> f64 {
+                f64::from($t::MIN_POSITIVE)
+            }
+            fn rounding() -> f64 {
+                f64::from($t::EPSILON) / 2.0
+            }
+            fn interval_kernel(kernel: &crate::ops::row::TensorKernel) -> TensorFn<Interval<$t>> {
+                kernel.$kernel
+            }
+        }
+    };
 }
 
-impl Checked for f64 {
-    fn largest() -> f64 {
-        f64::MAX
-    }
-    fn interval_kernel(kernel: &crate::ops::row::TensorKernel) -> TensorFn<Interval<f64>> {
-        kernel.i64
-    }
-}
+checked!(f32, i32);
+checked!(f64, i64);
 
 /// What is known of a function over all its calls.
 #[derive(Clone)]
@@ -66,7 +105,9 @@ struct Analysis<'a, T> {
     summaries: BTreeMap<u32, Summary<T>>,
     changed: bool,
     reporting: bool,
-    found: BTreeMap<(u32, u32, &'static str), Diagnostic>,
+    found: Found,
+    /// Only runs without overflow are followed.
+    finite: bool,
     /// Bounds to try before giving up a bound: the constants of the program.
     thresholds: Vec<T>,
     rounds: usize,
@@ -74,7 +115,8 @@ struct Analysis<'a, T> {
 }
 
 impl<T: Checked> Analysis<'_, T> {
-    fn run(graph: &Graph, ranges: &[Option<(f64, f64)>]) -> Vec<Diagnostic> {
+    /// The findings, or that the program is too large.
+    fn run(graph: &Graph, ranges: &[(f64, f64)], finite: bool) -> Result<Found, Diagnostic> {
         let mut thresholds: Vec<f64> = vec![0.0, 1.0, -1.0];
         for node in graph.regions.iter().flat_map(|r| &r.nodes) {
             if let Kind::Const(bits) = node.kind {
@@ -91,6 +133,7 @@ impl<T: Checked> Analysis<'_, T> {
             changed: false,
             reporting: false,
             found: BTreeMap::new(),
+            finite,
             thresholds: thresholds.into_iter().map(T::from_f64).collect(),
             rounds: 0,
             visits: 0,
@@ -100,11 +143,9 @@ impl<T: Checked> Analysis<'_, T> {
             .iter()
             .enumerate()
             .map(|(i, input)| {
-                let interval = match ranges.get(i).copied().flatten() {
-                    Some((lo, hi)) => Interval::new(T::from_f64(lo), T::from_f64(hi)),
-                    None => Interval::new(-T::largest(), T::largest()),
-                };
-                values::uniform(interval, input.shape)
+                let (lo, hi) = ranges[i];
+                let end = |x: f64, unbounded: T| if x.is_finite() { T::from_f64(x) } else { unbounded };
+                values::uniform(Interval::hull([end(lo, -T::largest()), end(hi, T::largest())]), input.shape)
             })
             .collect();
         loop {
@@ -121,9 +162,9 @@ impl<T: Checked> Analysis<'_, T> {
         }
         if a.visits > MOST_VISITS {
             let span = graph.main().results.first().map_or(Default::default(), |&r| graph.main().node(r).span);
-            return vec![Diagnostic::warning("domain-unknown", span, "the program is too large to prove that it stays in its domain")];
+            return Err(Diagnostic::warning("domain-unknown", span, "the program is too large to prove that it stays in its domain"));
         }
-        a.found.into_values().collect()
+        Ok(a.found)
     }
 
     fn everything(&mut self, inputs: &[Abs<T>]) {
@@ -153,12 +194,8 @@ impl<T: Checked> Analysis<'_, T> {
 
     fn results(&self, region: &Region, env: &[Vec<Abs<T>>], go_on: Option<bool>) -> Option<Vec<Abs<T>>> {
         let results: Vec<Abs<T>> = region.results.iter().map(|r| env[r.0 as usize][0].clone()).collect();
-        if let Some(wanted) = go_on {
-            let flag = results[0][0];
-            let possible = if wanted { !(flag.lo == T::ZERO && flag.hi == T::ZERO && !flag.nan) } else { flag.has_zero() };
-            if flag.is_empty() && !flag.nan || !possible {
-                return None;
-            }
+        if go_on.is_some_and(|wanted| !results[0][0].may_be(wanted)) {
+            return None;
         }
         Some(results)
     }
@@ -183,9 +220,7 @@ impl<T: Checked> Analysis<'_, T> {
                     Kind::Param(p) => vec![params[p as usize].clone()],
                     Kind::Const(bits) => vec![vec![Interval::point(T::from_f64(f64::from_bits(bits)))]],
                     Kind::Op(op, attr) => {
-                        let operands: Vec<&Abs<T>> = args.iter().map(|a| &env[a.0 as usize][0]).collect();
-                        let shapes: Vec<Shape> = args.iter().map(|&a| region.shape(a)).collect();
-                        let mut result = self.operation(region, id, op, attr, &operands, &shapes);
+                        let mut result = self.operation(region, &env, id, op, attr);
                         if let Some(known) = outer.and_then(|o| o.same(region, id)) {
                             result.iter_mut().zip(known).for_each(|(r, k)| *r = r.meet(*k));
                         }
@@ -204,7 +239,11 @@ impl<T: Checked> Analysis<'_, T> {
                         let operands: Vec<Abs<T>> = args.iter().map(|a| env[a.0 as usize][0].clone()).collect();
                         self.call(f, operands)
                     }
-                    Kind::Back { .. } | Kind::Pack | Kind::Unpack(_) => self.give_up(node.kind, node.ty),
+                    Kind::Back { .. } => {
+                        self.report_unknown(node.span);
+                        self.give_up(node.kind, node.ty)
+                    }
+                    Kind::Pack | Kind::Unpack(_) => self.give_up(node.kind, node.ty),
                 }
             };
             env.push(bounds);
@@ -277,8 +316,7 @@ impl<T: Checked> Analysis<'_, T> {
         let test = env[args[0].0 as usize][0][0];
         let mut merged: Option<Vec<Abs<T>>> = None;
         for (branch, truth) in [(yes, true), (no, false)] {
-            let possible = if truth { !(test.lo == T::ZERO && test.hi == T::ZERO && !test.nan) } else { test.has_zero() };
-            if !possible || (test.is_empty() && !test.nan) {
+            if !test.may_be(truth) {
                 continue;
             }
             let mut scope = Scope { region, env, narrowed: FxHashMap::default() };
@@ -297,161 +335,6 @@ impl<T: Checked> Analysis<'_, T> {
             }
         }
         merged.unwrap_or_else(|| self.graph.region(yes).result_types().iter().map(|t| bottom(t.shape())).collect())
-    }
-
-    fn operation(&mut self, region: &Region, id: NodeId, op: Op, attr: u32, args: &[&Abs<T>], shapes: &[Shape]) -> Abs<T> {
-        let row = op.row();
-        let shape = region.shape(id);
-        let mut result = match row.kernel {
-            Kernel::Unary(_) | Kernel::Binary(_) | Kernel::Select => {
-                let mut out = Vec::with_capacity(values::kept(shape));
-                for i in 0..values::kept(shape) {
-                    let point: Vec<Interval<T>> = args.iter().map(|a| if a.len() == 1 { a[0] } else { a[i] }).collect();
-                    let x = bound(row, &point);
-                    // A NaN that may come in excuses nothing that numbers may do.
-                    let numbers: Vec<Interval<T>> = point.iter().map(|p| Interval { nan: false, ..*p }).collect();
-                    if row.domain.may_be_violated(&point) || (x.nan && bound(row, &numbers).nan) {
-                        self.report(region, id, row, &point);
-                    }
-                    out.push(x);
-                }
-                out
-            }
-            Kernel::Tensor(kernel) => self.tensor(region, id, op, attr, args, shapes, &kernel),
-            Kernel::Composite(_) => unreachable!("the verifier admits no composite node"),
-        };
-        // `x * x` is never negative, whatever the sign of `x`.
-        if op == Op::Mul && region.args(id)[0] == region.args(id)[1] {
-            for r in &mut result {
-                let nan = r.nan;
-                *r = r.meet(Interval::new(T::ZERO, T::from_f64(f64::INFINITY))).or_nan(nan);
-            }
-        }
-        result
-    }
-
-    #[allow(clippy::too_many_arguments)]
-    fn tensor(&mut self, region: &Region, id: NodeId, op: Op, attr: u32, args: &[&Abs<T>], shapes: &[Shape], kernel: &crate::ops::row::TensorKernel) -> Abs<T> {
-        let row = op.row();
-        let shape = region.shape(id);
-        let nan = args.iter().any(|a| a.iter().any(|i| i.nan));
-        if row.domain == Domain::Invertible && !values::surely_invertible(args[0], shapes[0]) {
-            self.report(region, id, row, &[]);
-        }
-        match row.bound {
-            Bound::Sums => {
-                let full: Vec<Abs<T>> = args.iter().zip(shapes).map(|(a, &s)| values::full(a, s)).collect();
-                let operands: Vec<Operand<'_, Interval<T>>> = full.iter().zip(shapes).map(|(a, &shape)| Operand { data: a, shape }).collect();
-                let mut out = vec![Interval::point(T::ZERO); shape.len()];
-                // Kernels of sums and products have no error to report.
-                let _ = T::interval_kernel(kernel)(&operands, attr, shape, &mut out);
-                // A trapping run lets a NaN pass through a whole value, so only a value free of NaN makes a new one.
-                let may_be_free = args.iter().all(|a| a.iter().all(|i| !i.is_empty()));
-                if may_be_free && out.iter().any(|x| x.nan) {
-                    let numbers: Vec<Abs<T>> = full.iter().map(|a| a.iter().map(|i| Interval { nan: false, ..*i }).collect()).collect();
-                    let operands: Vec<Operand<'_, Interval<T>>> = numbers.iter().zip(shapes).map(|(a, &shape)| Operand { data: a, shape }).collect();
-                    let mut clean = vec![Interval::point(T::ZERO); shape.len()];
-                    let _ = T::interval_kernel(kernel)(&operands, attr, shape, &mut clean);
-                    if clean.iter().any(|x| x.nan) {
-                        let point: Vec<Interval<T>> = args.iter().map(|a| values::hull(a)).collect();
-                        self.report(region, id, row, &point);
-                    }
-                }
-                values::compress(out)
-            }
-            Bound::Length => {
-                // Between the largest of the least magnitudes and sqrt(n) times the largest magnitude; no squares, which could
-                // overflow or vanish where the kernel's own scaling does not.
-                let full = values::full(args[0], shapes[0]);
-                let larger = |m: T, x: T| if x > m { x } else { m };
-                let least = |i: &Interval<T>| {
-                    if i.lo > T::ZERO {
-                        i.lo
-                    } else if i.hi < T::ZERO {
-                        -i.hi
-                    } else {
-                        T::ZERO
-                    }
-                };
-                let lo = full.iter().map(least).fold(T::ZERO, larger);
-                let most = full.iter().map(|i| larger(i.lo.abs(), i.hi.abs())).fold(T::ZERO, larger);
-                let hi = (most * T::from_f64((full.len() as f64).sqrt()).next_up()).next_up().next_up();
-                let lo = if lo > T::ZERO { larger(lo.next_down().next_down(), T::ZERO) } else { lo };
-                let nonzero = full.iter().any(|i| !i.has_zero());
-                vec![Interval { lo, hi, nan, nonzero }]
-            }
-            Bound::Elements(or_zero) => {
-                let length = match if or_zero { shape } else { shapes[0] } {
-                    Shape::Vector(n) | Shape::Matrix(n, _) => n,
-                    Shape::Scalar => 1,
-                };
-                let index = args[1][0];
-                if !index.is_empty() && (index.lo < T::ZERO || index.hi > T::from_f64(f64::from(length - 1)) || index.nan) {
-                    self.report(region, id, row, &[index]);
-                }
-                let mut hull = values::hull(args[0]);
-                if or_zero {
-                    hull = hull.join(Interval::point(T::ZERO));
-                }
-                values::uniform(Interval { nonzero: false, ..hull }, shape)
-            }
-            Bound::Anything => {
-                let singular = row.domain == Domain::Invertible && !values::surely_invertible(args[0], shapes[0]);
-                // Products of as many elements as there are rows must stay well inside the numbers, else infinities may meet.
-                let rows = match shapes[0] {
-                    Shape::Matrix(n, _) => f64::from(n),
-                    Shape::Scalar | Shape::Vector(_) => 1.0,
-                };
-                let most = args.iter().flat_map(|a| a.iter()).fold(0.0f64, |m, i| m.max(i.lo.abs().to_f64()).max(i.hi.abs().to_f64()));
-                let digits = (rows + 1.0) * most.max(1.0).log10() + rows * rows.log10() + 8.0;
-                let overflow = most.is_nan() || most < 1e-30 || digits > T::largest().to_f64().log10();
-                if overflow && !singular && args.iter().all(|a| a.iter().all(|i| !i.is_empty())) {
-                    self.report(region, id, row, &[]);
-                }
-                values::uniform(Interval::everything().or_nan(nan || singular || overflow), shape)
-            }
-            Bound::Corners(..)
-            | Bound::Exact(..)
-            | Bound::Even(_)
-            | Bound::Range(..)
-            | Bound::Sine
-            | Bound::Cosine
-            | Bound::Tangent
-            | Bound::Product
-            | Bound::Ratio
-            | Bound::Power
-            | Bound::Equal
-            | Bound::Modulo
-            | Bound::Remainder
-            | Bound::Quotient
-            | Bound::Choice => unreachable!("an elementwise bound"),
-        }
-    }
-
-    fn report(&mut self, region: &Region, id: NodeId, row: &'static Row, point: &[Interval<T>]) {
-        if !self.reporting {
-            return;
-        }
-        let span = region.node(id).span;
-        let name = row.name.trim_start_matches('@');
-        let name = if name == "cut-at" || name == "place-at" { "ref" } else { name };
-        let text = |i: &Interval<T>| {
-            if i.lo == i.hi {
-                crate::number_text(i.lo.to_f64())
-            } else {
-                format!("{} … {}", crate::number_text(i.lo.to_f64()), crate::number_text(i.hi.to_f64()))
-            }
-        };
-        let ranges = point.iter().map(text).collect::<Vec<_>>().join(", ");
-        let at = if ranges.is_empty() { String::new() } else { format!(" on {ranges}") };
-        let (why, help) = match row.domain {
-            Domain::All => ("may not be a number".to_string(), None),
-            domain => {
-                (format!("may leave its domain, {}", domain.text()), Some("restrict the inputs with ranges, or guard the operation with `if`".to_string()))
-            }
-        };
-        let message = format!("`{name}`{at} {why}");
-        self.found.entry((span.start, span.end, row.name)).or_insert_with(|| Diagnostic::warning("domain-may-be-left", span, message).maybe_help(help));
     }
 }
 

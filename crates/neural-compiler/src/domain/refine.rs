@@ -11,17 +11,16 @@ impl<T: Checked> Analysis<'_, T> {
     pub(super) fn refine(&mut self, scope: &mut Scope<'_, T>, test: NodeId, truth: bool) -> bool {
         crate::deep(|| {
             let own = scope.scalar(test);
-            let possible = if truth { !(own.lo == T::ZERO && own.hi == T::ZERO) || own.nan } else { own.has_zero() };
-            if !possible {
+            if !own.may_be(truth) {
                 return false;
             }
-            scope.narrow(test, if truth { Interval { nonzero: true, ..own } } else { own.meet(Interval::point(T::ZERO)) });
+            scope.narrow(test, if truth { own.without(T::ZERO) } else { own.meet(Interval::point(T::ZERO)) });
             let region = scope.region;
             let args = region.args(test);
             match region.node(test).kind {
                 Kind::Op(op @ (Op::Lt | Op::Le | Op::Gt | Op::Ge | Op::Eq), _) => self.compare(scope, op, args[0], args[1], truth),
-                // A chain of comparisons holds when every link holds.
-                Kind::Op(Op::Mul, _) if truth => self.refine(scope, args[0], true) && self.refine(scope, args[1], true),
+                // A chain of comparisons holds when every link holds. A product that is NaN is true as well, and says nothing.
+                Kind::Op(Op::Mul, _) if truth && !own.nan => self.refine(scope, args[0], true) && self.refine(scope, args[1], true),
                 Kind::Proj(0) => self.connective(scope, args[0], truth),
                 _ => true,
             }
@@ -35,17 +34,17 @@ impl<T: Checked> Analysis<'_, T> {
         let (x, y) = (scope.scalar(a), scope.scalar(b));
         // A failed order test says nothing when a NaN may have failed it.
         let nan = x.nan || y.nan;
-        let is_zero = |i: Interval<T>| i.lo == T::ZERO && i.hi == T::ZERO;
+        let is_zero = |i: Interval<T>| i.numbers().is_zero();
         if op == Op::Eq {
             if truth {
-                scope.narrow(a, Interval { nan: false, ..x.meet(y) });
-                scope.narrow(b, Interval { nan: false, ..y.meet(x) });
-            } else {
-                if is_zero(y) {
-                    scope.narrow(a, Interval { nonzero: true, ..x });
+                scope.narrow(a, x.meet(y).numbers());
+                scope.narrow(b, y.meet(x).numbers());
+            } else if a != b {
+                if y.lo == y.hi && !y.nan {
+                    scope.narrow(a, x.without(y.lo));
                 }
-                if is_zero(x) {
-                    scope.narrow(b, Interval { nonzero: true, ..y });
+                if x.lo == x.hi && !x.nan {
+                    scope.narrow(b, y.without(x.lo));
                 }
             }
             // `(not t)` is `(= t 0)`.
@@ -75,8 +74,8 @@ impl<T: Checked> Analysis<'_, T> {
         let most = if strict { high.hi.next_down() } else { high.hi };
         let least = if strict { low.lo.next_up() } else { low.lo };
         let infinity = T::from_f64(f64::INFINITY);
-        let low = Interval { nan: false, ..low.meet(Interval::new(-infinity, most)) };
-        let high = Interval { nan: false, ..high.meet(Interval::new(least, infinity)) };
+        let low = low.numbers().within(-infinity, most);
+        let high = high.numbers().within(least, infinity);
         scope.narrow(less, low);
         scope.narrow(more, high);
         !low.is_empty() && !high.is_empty()

@@ -41,7 +41,9 @@ pub(super) fn join<T: Real>(a: &Abs<T>, b: &Abs<T>) -> Abs<T> {
 }
 
 pub(super) fn same<T: Real>(a: &Abs<T>, b: &Abs<T>) -> bool {
-    a.iter().zip(b).all(|(x, y)| (x.is_empty() && y.is_empty() || x.lo == y.lo && x.hi == y.hi && x.nonzero == y.nonzero) && x.nan == y.nan)
+    a.iter()
+        .zip(b)
+        .all(|(x, y)| (x.is_empty() && y.is_empty() || x.lo == y.lo && x.hi == y.hi && x.nonzero == y.nonzero && x.whole == y.whole) && x.nan == y.nan)
 }
 
 /// Moves the bounds that grew to the next threshold beyond, at last to infinity: a fixed point is reached in few steps.
@@ -55,38 +57,4 @@ pub(super) fn widen<T: Real>(old: &Abs<T>, new: &Abs<T>, thresholds: &[T]) -> Ab
         Interval { lo, hi, ..*n }
     };
     old.iter().zip(new).map(|(o, n)| one(o, n)).collect()
-}
-
-/// Whether every matrix in the bounds is invertible: a determinant away from 0 up to 3 by 3, or strict diagonal dominance.
-pub(super) fn surely_invertible<T: Real>(a: &Abs<T>, shape: Shape) -> bool {
-    let Shape::Matrix(n, _) = shape else { return false };
-    let n = n as usize;
-    let a = full(a, shape);
-    if a.iter().any(|i| i.is_empty()) {
-        return true;
-    }
-    if a.iter().any(|i| i.nan) {
-        return false;
-    }
-    let at = |i: usize, j: usize| a[i * n + j];
-    let minor = |i: usize, j: usize, k: usize, l: usize| at(i, k) * at(j, l) - at(i, l) * at(j, k);
-    let det = match n {
-        1 => Some(at(0, 0)),
-        2 => Some(minor(0, 1, 0, 1)),
-        3 => Some(at(0, 0) * minor(1, 2, 1, 2) - at(0, 1) * minor(1, 2, 0, 2) + at(0, 2) * minor(1, 2, 0, 1)),
-        _ => None,
-    };
-    // The elimination rounds differently from this determinant, so stay clear of 0 by a margin.
-    let scale = a.iter().fold(T::ZERO, |m, i| [i.lo.abs(), i.hi.abs()].into_iter().fold(m, |m, x| if x > m { x } else { m })).to_f64();
-    let margin = scale.powi(n as i32) * 1e-5;
-    if det.is_some_and(|d| !d.nan && (d.lo.to_f64() > margin || d.hi.to_f64() < -margin)) {
-        return true;
-    }
-    let magnitude = |i: Interval<T>| i.lo.abs().to_f64().max(i.hi.abs().to_f64());
-    (0..n).all(|i| {
-        let d = at(i, i);
-        let least = if d.has_zero() || (d.lo < T::ZERO && d.hi > T::ZERO) { 0.0 } else { d.lo.abs().to_f64().min(d.hi.abs().to_f64()) };
-        let rest: f64 = (0..n).filter(|&j| j != i).map(|j| magnitude(at(i, j))).sum();
-        least > rest * (1.0 + 1e-5)
-    })
 }

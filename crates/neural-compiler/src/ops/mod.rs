@@ -1,7 +1,9 @@
 //! Operations: `table` (the rows), `row` (what a row says), `kernels` and the math crate (computation), `rules` (derivatives and
-//! lowering), `domain` and `interval` (where they are defined and what they can give), `real` (the number types), `work` (what they cost).
+//! lowering), `domain`, `bound` and `interval` (where they are defined and what they can give), `real` (the number types), `work` (what
+//! they cost).
 
 pub mod block;
+pub mod bound;
 pub mod domain;
 pub mod interval;
 mod kernels;

@@ -2,7 +2,8 @@
 
 use crate::graph::{Builder, NodeId};
 use crate::ops::block::Block;
-use crate::ops::domain::{Bound, Domain};
+use crate::ops::bound::Bound;
+use crate::ops::domain::Domain;
 use crate::ops::interval::Interval;
 use crate::ops::real::Real;
 use crate::shape::Shape;

@@ -81,7 +81,7 @@ fn codes_in_source() -> BTreeSet<String> {
     sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut texts);
     let mut found = BTreeSet::new();
     for text in &texts {
-        for call in ["Diagnostic::error(", "Diagnostic::warning(", "LowerError::new(", "EvalError::new(", "self.error(", "Err(("] {
+        for call in ["Diagnostic::error(", "Diagnostic::warning(", "Diagnostic::note(", "LowerError::new(", "EvalError::new(", "self.error(", "Err(("] {
             for (at, _) in text.match_indices(call) {
                 let rest = text[at + call.len()..].trim_start();
                 if let Some(code) = rest.strip_prefix('"').and_then(|r| r.split('"').next())

@@ -1,10 +1,12 @@
-//! `neuralc check`: finds mistakes. In: a program, ranges of its inputs; out: diagnostics on standard output, exit code 1 if any.
+//! `neuralc check`: finds mistakes. In: a program, ranges of its inputs; out: diagnostics on standard output, exit code 1 if any of them
+//! is more than a note.
 
 use crate::args::CheckArgs;
 use crate::context::{Context, Failure};
 use crate::core::Compiled;
 use crate::{inputs, render};
 use neural_compiler::Diagnostic;
+use neural_compiler::diagnostic::Severity;
 use serde_json::{Value, json};
 
 pub(crate) fn run(context: &mut Context, args: &CheckArgs) -> Result<u8, Failure> {
@@ -25,7 +27,8 @@ pub(crate) fn run(context: &mut Context, args: &CheckArgs) -> Result<u8, Failure
             context.print(&format!("{}\n", render::to_text(&source, d, render::stdout_colour())))?;
         }
     }
-    Ok(if found.is_empty() { Failure::FINE } else { Failure::WRONG })
+    let fine = found.iter().all(|d| d.severity == Severity::Note);
+    Ok(if fine { Failure::FINE } else { Failure::WRONG })
 }
 
 fn findings(context: &Context, source: render::Source, args: &CheckArgs) -> Result<Vec<Diagnostic>, Failure> {

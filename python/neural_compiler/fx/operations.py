@@ -194,6 +194,26 @@ def solve(site: Site, a: Value, b: Value) -> Value:
     return x[..., 0] if vector else x
 
 
+HALF_E = 1.3591409142295225
+
+
+def _far(x: Any) -> tuple[Any, Any, Any]:
+    """Where torch's vector code for `sinh` and `cosh` overflows before the result does; the argument elsewhere; and half the exponential
+    there, as exp(|x| - 1) e / 2. Each side is finite where the other is taken, so are their derivatives."""
+    far = x.abs() > 700.0
+    return far, torch.where(far, 0.0, x), torch.exp(torch.where(far, x.abs(), 1.0) - 1.0) * HALF_E
+
+
+def _sinh(x: Any) -> Any:
+    far, near, half = _far(x)
+    return torch.where(far, torch.sign(x) * half, torch.sinh(near))
+
+
+def _cosh(x: Any) -> Any:
+    far, near, half = _far(x)
+    return torch.where(far, half, torch.cosh(near))
+
+
 OPERATIONS: dict[str, Expression] = {
     "Add": infix(lambda x, y: x + y),
     "Sub": infix(lambda x, y: x - y),
@@ -214,8 +234,8 @@ OPERATIONS: dict[str, Expression] = {
     "Acos": function(torch.acos),
     "Atan": function(torch.atan),
     "Atan2": function(torch.atan2),
-    "Sinh": function(torch.sinh),
-    "Cosh": function(torch.cosh),
+    "Sinh": function(_sinh),
+    "Cosh": function(_cosh),
     "Tanh": function(torch.tanh),
     "Exp": function(torch.exp),
     "Log": function(torch.log),

@@ -1,15 +1,17 @@
-//! The fuzzer: `neural-compiler-fuzz --seconds N | --count N [--seed S] [--jobs J]`, or `neural-compiler-fuzz FILE…` to try
-//! single texts. Looks for panics, broken promises, hangs (one text for more than five seconds of processor time) and runaway memory; each kind is
+//! The fuzzer: `neural-compiler-fuzz --seconds N | --count N [--seed S] [--jobs J] [--kind text|csv|parquet|safetensors]`, or
+//! `neural-compiler-fuzz [--kind …] FILE…` to try single texts. Looks for panics, broken promises, hangs (one text for more than five seconds of processor time) and runaway memory; each kind is
 //! minimised where that is possible and kept in `fuzz/crashes/`. Exits with 1 when it found any.
 
 mod clock;
+mod files;
 mod memory;
 mod options;
+mod seeds;
 
 use clock::Moment;
 use fastrand::Rng;
 use neural_compiler_testing::{exercise, mutate};
-use options::Options;
+use options::{Kind, Options};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -38,8 +40,13 @@ fn verdict(text: &str) -> Result<exercise::Reached, String> {
     match catch_unwind(AssertUnwindSafe(|| exercise::exercise(text))) {
         Ok(Ok(reached)) => Ok(reached),
         Ok(Err(broken)) => Err(format!("broken: {}", broken.lines().next().unwrap_or("").split(|c: char| c.is_ascii_digit() || c == '`').next().unwrap_or(""))),
-        Err(_) => Err(format!("panic at {}", PANICS.lock().expect("no panic holds it").get(&here()).cloned().unwrap_or_default())),
+        Err(_) => Err(format!("panic at {}", panics(&here()))),
     }
+}
+
+/// Where a thread panicked last.
+fn panics(thread: &str) -> String {
+    PANICS.lock().expect("no panic holds it").get(thread).cloned().unwrap_or_default()
 }
 
 /// What a worker is doing.
@@ -49,10 +56,14 @@ struct Work {
 }
 
 fn keep(kind: &str, text: &str) {
+    keep_bytes(kind, "scm", text.as_bytes());
+}
+
+fn keep_bytes(kind: &str, ending: &str, bytes: &[u8]) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crashes");
     let name: String = kind.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(100).collect();
-    let file = folder.join(format!("{name}.scm"));
-    if let Err(e) = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&file, text)) {
+    let file = folder.join(format!("{name}.{ending}"));
+    if let Err(e) = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&file, bytes)) {
         eprintln!("cannot write {}: {e}", file.display());
     }
     println!("{kind}\n  kept as {}", file.display());
@@ -81,7 +92,12 @@ fn main() {
         let place = info.location().map(|l| format!("{}:{}", l.file().rsplit("crates/").next().unwrap_or(l.file()), l.line())).unwrap_or_default();
         PANICS.lock().expect("no panic holds it").insert(here(), place);
     }));
-    let fine = if options.files.is_empty() { fuzz(&options) } else { try_files(&options.files) };
+    let fine = match (options.kind, options.files.is_empty()) {
+        (Kind::Text, true) => fuzz(&options),
+        (Kind::Text, false) => try_files(&options.files),
+        (kind, true) => files::fuzz(kind, &options),
+        (kind, false) => options.files.iter().filter(|file| !files::try_one(kind, file)).count() == 0,
+    };
     std::process::exit(i32::from(!fine));
 }
 

@@ -25,6 +25,8 @@ pub(crate) struct Prepared {
     /// All rows.
     pub(crate) all: Algebraic,
     held_out: Vec<usize>,
+    /// Rows that have no value to explain, in order.
+    without: Vec<usize>,
 }
 
 /// Rows used by the global search; the rest join in the end.
@@ -35,7 +37,12 @@ impl Prepared {
         let bound = bind::algebraic(program, table, options)?;
         let graph = program.specialise(&bound.shapes)?;
         let targets = bind::target_columns(&bound, table, options, graph.outputs()[0])?;
-        let (weights, known) = weights(table, options)?;
+        let without = table.rows_without(&targets)?;
+        if without.len() == table.rows() {
+            return Err(wrong("no-target", format!("the column `{}` has no value at all", targets[0])));
+        }
+        bind::complete(program, &bound, table, &without)?;
+        let (weights, known) = weights(table, options, &without)?;
         let observed = memory::joined(&targets.iter().map(|n| table.column(n).expect("it was checked")).collect::<Vec<_>>());
         let mut read = program.inputs().iter().zip(&bound.columns).enumerate().filter(|(_, (_, c))| !c.is_empty());
         let only = match (read.next(), read.next()) {
@@ -46,28 +53,57 @@ impl Prepared {
         engines.check()?;
         let all = Algebraic::new(engines, layout.clone(), bound.columns, observed, weights, threads::count(options.threads));
         let held_out = split(all.rows(), options)?;
-        Ok(Prepared { graph, targets, known, only, all, held_out })
+        Ok(Prepared { graph, targets, known, only, all, held_out, without })
     }
 
     /// The rows to fit, and those held out if there are any; for some of the numbers, the others being held where they are.
     pub(crate) fn problems(&self, layout: &Arc<Layout>) -> (Algebraic, Option<Algebraic>) {
         let all = self.all.with(layout);
-        if self.held_out.is_empty() {
+        if self.held_out.is_empty() && self.without.is_empty() {
             return (all, None);
         }
-        let kept: Vec<usize> = (0..all.rows()).filter(|i| self.held_out.binary_search(i).is_err()).collect();
-        (all.sample(&kept), Some(all.sample(&self.held_out)))
+        let there = |i: &usize| self.without.binary_search(i).is_err();
+        let kept: Vec<usize> = (0..all.rows()).filter(|i| self.held_out.binary_search(i).is_err() && there(i)).collect();
+        let held_out: Vec<usize> = self.held_out.iter().copied().filter(there).collect();
+        let rest = (!held_out.is_empty()).then(|| all.sample(&held_out));
+        (all.part(&kept), rest)
+    }
+
+    /// Says how many rows have nothing to explain.
+    pub(crate) fn tell(&self, fit: &mut Fit) {
+        if !self.without.is_empty() {
+            let names = self.targets.iter().map(|t| format!("`{t}`")).collect::<Vec<_>>().join(", ");
+            fit.warnings.push(format!("{} of {} rows have no value of {names} and were left out", self.without.len(), self.all.rows()));
+        }
     }
 
     /// Data and predictions of all rows; those held out are not compared.
     pub(crate) fn compared(&self, theta: &[f64], spent: f64) -> Result<Compared, Diagnostics> {
-        let predicted = self.all.predict(theta).map_err(|e| wrong("no-prediction", e.0))?;
+        let predicted = self.predicted(theta)?;
         let mut observed = self.all.target().to_vec();
         for part in observed.chunks_mut(self.all.rows()) {
             self.held_out.iter().for_each(|&i| part[i] = f64::NAN);
         }
         let axis = self.only.as_ref().map(|(name, place)| Axis { name: name.clone(), values: self.all.columns()[*place].clone(), trajectory: vec![] });
         Ok(Compared { targets: self.targets.clone(), observed, predicted, known: self.known, axis, spent })
+    }
+
+    /// Predictions for all rows; NaN for rows that have nothing to explain and lack an input besides.
+    fn predicted(&self, theta: &[f64]) -> Result<Vec<f64>, Diagnostics> {
+        let failed = |e: crate::least::Unusable| wrong("no-prediction", e.0);
+        let rows = self.all.rows();
+        let lacks = |row: &usize| self.all.columns().iter().flat_map(|c| c.chunks(rows)).any(|part| !part[*row].is_finite());
+        let lacking: Vec<usize> = self.without.iter().copied().filter(lacks).collect();
+        if lacking.is_empty() {
+            return self.all.predict(theta).map_err(failed);
+        }
+        let kept: Vec<usize> = (0..rows).filter(|i| lacking.binary_search(i).is_err()).collect();
+        let some = self.all.part(&kept).predict(theta).map_err(failed)?;
+        let mut predicted = vec![f64::NAN; self.all.target().len()];
+        for (part, found) in predicted.chunks_mut(rows).zip(some.chunks(kept.len())) {
+            kept.iter().zip(found).for_each(|(&row, x)| part[row] = *x);
+        }
+        Ok(predicted)
     }
 
     /// How well the rows held out are explained.
@@ -97,6 +133,7 @@ impl Posed {
         let compared = prepared.compared(&found.best.theta, layout.len() as f64)?;
         let mut fit = summarise(layout, Ended::of(found), compared, uncertainty);
         fit.holdout = prepared.on_held_out(&fit.predicted);
+        prepared.tell(&mut fit);
         if options.profile {
             let ends = profile::intervals(whole, &found.best, &layout.bounds, loss, &fit.uncertainty);
             fit.parameters.iter_mut().zip(ends).for_each(|(p, e)| p.profile = e);

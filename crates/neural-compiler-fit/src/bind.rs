@@ -7,6 +7,7 @@ use crate::options::Options;
 use crate::table::Table;
 use neural_compiler::syntax::ast::InputKind;
 use neural_compiler::{Diagnostic, Diagnostics, Program, Shape};
+use std::collections::HashSet;
 
 /// An algebraic model's columns.
 pub(crate) struct Bound {
@@ -18,12 +19,12 @@ pub(crate) struct Bound {
     pub(crate) targets: Vec<String>,
 }
 
-/// The inputs of an algebraic model, and its target if the user named one.
+/// The inputs of an algebraic model, and its target if the user named one. What stands in the columns is not looked at.
 pub(crate) fn algebraic(program: &Program, table: &Table, options: &Options<'_>) -> Result<Bound, Diagnostics> {
     let mut errors = Vec::new();
     let mut shapes = Vec::new();
     let mut columns = Vec::new();
-    let mut used: Vec<String> = [&options.sigma_column, &options.weights_column, &options.group].into_iter().flatten().cloned().collect();
+    let mut used: HashSet<String> = [&options.sigma_column, &options.weights_column, &options.group].into_iter().flatten().cloned().collect();
     for (input, pinned) in program.inputs().iter().zip(program.input_shapes()) {
         let known = pinned.known().or_else(|| table.vector_length(&input.name).map(Shape::Vector));
         // Scalars that only the data can tell from vectors.
@@ -39,10 +40,8 @@ pub(crate) fn algebraic(program: &Program, table: &Table, options: &Options<'_>)
             InputKind::Param(_) | InputKind::Weight { .. } => columns.push(Vec::new()),
             InputKind::Free | InputKind::Declared | InputKind::State(_) => {
                 let names = element_names(&input.name, shape);
-                for name in &names {
-                    if let Err(e) = table.finite(name) {
-                        errors.push(Diagnostic { span: if e.code == "missing-column" { input.span } else { e.span }, ..e });
-                    }
+                for name in names.iter().filter(|n| table.column(n).is_none()) {
+                    errors.push(Diagnostic { span: input.span, ..table.missing(name) });
                 }
                 columns.push(memory::joined(&names.iter().map(|n| table.column(n).unwrap_or(&[])).collect::<Vec<_>>()));
                 used.extend(names);
@@ -54,9 +53,17 @@ pub(crate) fn algebraic(program: &Program, table: &Table, options: &Options<'_>)
     }
     let targets = match &options.target {
         Some(name) => vec![name.clone()],
-        None => table.names().iter().filter(|n| !used.contains(n)).cloned().collect(),
+        None => table.names().iter().filter(|n| !used.contains(*n)).cloned().collect(),
     };
     Ok(Bound { shapes, columns, targets })
+}
+
+/// Every value the inputs need that is not there, in rows that are not left out.
+pub(crate) fn complete(program: &Program, bound: &Bound, table: &Table, without: &[usize]) -> Result<(), Diagnostics> {
+    let read = program.inputs().iter().zip(&bound.shapes).zip(&bound.columns).filter(|(_, columns)| !columns.is_empty());
+    let names = read.flat_map(|((input, &shape), _)| element_names(&input.name, shape));
+    let errors: Vec<Diagnostic> = names.filter_map(|n| table.finite_except(&n, without).err()).collect();
+    if errors.is_empty() { Ok(()) } else { Err(Diagnostics(errors)) }
 }
 
 /// The columns of the target: as many as a prediction has numbers.
@@ -64,7 +71,7 @@ pub(crate) fn target_columns(bound: &Bound, table: &Table, options: &Options<'_>
     let error = |message: String, help: &str| Diagnostics::from(Diagnostic::error("no-target", Default::default(), message).help(help));
     if let Some(name) = &options.target {
         let names = if outputs == Shape::Scalar { vec![name.clone()] } else { element_names(name, outputs) };
-        return names.iter().try_for_each(|n| table.finite(n)).map(|()| names).map_err(Into::into);
+        return there(names, table);
     }
     let left = &bound.targets;
     let names = match (outputs, &left[..]) {
@@ -88,5 +95,13 @@ pub(crate) fn target_columns(bound: &Bound, table: &Table, options: &Options<'_>
             }
         }
     };
-    names.iter().try_for_each(|n| table.finite(n)).map(|()| names).map_err(Into::into)
+    there(names, table)
+}
+
+/// The names, if the table has all these columns.
+fn there(names: Vec<String>, table: &Table) -> Result<Vec<String>, Diagnostics> {
+    match names.iter().find(|n| table.column(n).is_none()) {
+        Some(missing) => Err(table.missing(missing).into()),
+        None => Ok(names),
+    }
 }

@@ -38,8 +38,8 @@ fn some_rows(table: &Table) -> Result<(), Diagnostics> {
     if table.rows() == 0 { Err(wrong("no-rows", "the data have no rows")) } else { Ok(()) }
 }
 
-/// The weight of each row, and whether it is one over a known standard deviation.
-pub(crate) fn weights(table: &Table, options: &Options<'_>) -> Result<(Vec<f64>, bool), Diagnostics> {
+/// The weight of each row, and whether it is one over a known standard deviation; `without`: rows that need none.
+pub(crate) fn weights(table: &Table, options: &Options<'_>, without: &[usize]) -> Result<(Vec<f64>, bool), Diagnostics> {
     if let Some(sigma) = options.sigma {
         if !(sigma > 0.0 && sigma.is_finite()) {
             return Err(wrong("bad-sigma", format!("a standard deviation is a positive number, {sigma} is not")));
@@ -52,7 +52,7 @@ pub(crate) fn weights(table: &Table, options: &Options<'_>) -> Result<(Vec<f64>,
         (None, Some(name)) => (name, false),
         (None, None) => return Ok((Vec::new(), false)),
     };
-    table.finite(name)?;
+    table.finite_except(name, without)?;
     let column = table.column(name).expect("it was checked");
     let what = if known { "a standard deviation" } else { "a weight" };
     if let Some(i) = column.iter().position(|&x| x < 0.0 || (known && x == 0.0)) {

@@ -5,7 +5,7 @@ use crate::fit::wrong;
 use crate::layout::{Layout, element_names};
 use crate::options::Options;
 use crate::table::Table;
-use crate::{bind, dynamic_fit};
+use crate::{bind, dynamic_fit, threads};
 use neural_compiler::syntax::ast::ModelKind;
 use neural_compiler::{Diagnostic, Diagnostics, Program, Shape};
 use std::sync::Arc;
@@ -29,11 +29,12 @@ pub fn predict(program: &Program, table: &Table, options: &Options<'_>) -> Resul
 fn algebraic(program: &Program, table: &Table, options: &Options<'_>) -> Result<Vec<(String, Vec<f64>)>, Diagnostics> {
     let layout = Arc::new(Layout::new(program, &options.values)?);
     let bound = bind::algebraic(program, table, options)?;
+    bind::complete(program, &bound, table, &[])?;
     let graph = program.specialise(&bound.shapes)?;
     let shape: Shape = graph.outputs()[0];
     let engines = Arc::new(Engines::new(&graph, &layout));
     let start = layout.start.clone();
-    let model = Algebraic::new(engines, layout, bound.columns, vec![0.0; shape.len() * table.rows()], vec![], crate::threads::count(0));
+    let model = Algebraic::new(engines, layout, bound.columns, vec![0.0; shape.len() * table.rows()], vec![], threads::count(0));
     let values = model.predict(&start).map_err(|e| wrong("no-prediction", e.0))?;
     Ok(element_names("prediction", shape).into_iter().zip(values.chunks(table.rows()).map(<[f64]>::to_vec)).collect())
 }

@@ -43,7 +43,7 @@ impl Ready {
         let data = Arc::new(trajectories::read(program, &field, &layout, table, &pace, options.group.as_deref(), fitting)?);
         let step = pace.step.or(options.step);
         let solver = solver(&field, &layout, &data, step, (program.kind() == ModelKind::Map, fitting), options)?;
-        let (weights, known) = weights(table, options)?;
+        let (weights, known) = weights(table, options, &[])?;
         let held_out = split(table.rows(), options)?;
         let mut axis = Axis { name: pace.column.unwrap_or_else(|| "step".into()), values: data.row_times.clone(), trajectory: vec![0; table.rows()] };
         data.all.iter().for_each(|t| t.rows.iter().for_each(|&row| axis.trajectory[row] = t.group));

@@ -5,12 +5,16 @@ use crate::least::all_finite;
 use crate::memory;
 use neural_compiler::diagnostic::did_you_mean;
 use neural_compiler::{Diagnostic, Shape};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// Named columns of equal length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     names: Vec<String>,
     columns: Vec<Vec<f64>>,
+    /// Where the column of a name is: tables have many.
+    places: HashMap<String, usize>,
 }
 
 fn error(code: &'static str, message: String) -> Diagnostic {
@@ -27,16 +31,18 @@ impl Table {
     /// A table of these columns; they must be equally long and have different names.
     pub fn new(columns: impl IntoIterator<Item = (String, Vec<f64>)>) -> Result<Table, Diagnostic> {
         let (names, columns): (Vec<String>, Vec<Vec<f64>>) = columns.into_iter().unzip();
+        let mut places = HashMap::with_capacity(names.len());
         for (i, name) in names.iter().enumerate() {
-            if names[..i].contains(name) {
-                return Err(error("duplicate-column", format!("there are two columns `{name}`")));
+            match places.entry(name.clone()) {
+                Entry::Occupied(_) => return Err(error("duplicate-column", format!("there are two columns `{name}`"))),
+                Entry::Vacant(place) => drop(place.insert(i)),
             }
             if columns[i].len() != columns[0].len() {
                 let message = format!("the column `{name}` has {} rows, `{}` has {}", columns[i].len(), names[0], columns[0].len());
                 return Err(error("uneven-columns", message));
             }
         }
-        Ok(Table { names, columns })
+        Ok(Table { names, columns, places })
     }
 
     /// A table of copies of these columns.
@@ -56,7 +62,7 @@ impl Table {
 
     /// A column by name.
     pub fn column(&self, name: &str) -> Option<&[f64]> {
-        self.names.iter().position(|n| n == name).map(|i| self.columns[i].as_slice())
+        self.places.get(name).map(|&i| self.columns[i].as_slice())
     }
 
     /// Whether there is a column of this name, or columns for the numbers of a vector or matrix of this name.
@@ -90,11 +96,17 @@ impl Table {
 
     /// The first number of a column that is none.
     pub fn finite(&self, name: &str) -> Result<(), Diagnostic> {
+        self.finite_except(name, &[])
+    }
+
+    /// The first number of a column that is none, in rows that are not to be left out; `without`: those that are, in order.
+    pub fn finite_except(&self, name: &str, without: &[usize]) -> Result<(), Diagnostic> {
         let Some(column) = self.column(name) else { return Err(self.missing(name)) };
         if all_finite(column) {
             return Ok(());
         }
-        match column.iter().position(|x| !x.is_finite()) {
+        let first = (0..column.len()).find(|i| !column[*i].is_finite() && without.binary_search(i).is_err());
+        match first {
             None => Ok(()),
             Some(i) => {
                 let what = if column[i].is_nan() { "the value is missing or not a number" } else { "the value is infinite" };
@@ -103,9 +115,27 @@ impl Table {
         }
     }
 
+    /// The rows in which one of these columns has no value, in order; a value that is infinite is a mistake.
+    pub fn rows_without(&self, names: &[String]) -> Result<Vec<usize>, Diagnostic> {
+        let mut rows = Vec::new();
+        for name in names {
+            let Some(column) = self.column(name) else { return Err(self.missing(name)) };
+            if all_finite(column) {
+                continue;
+            }
+            if let Some(i) = column.iter().position(|x| x.is_infinite()) {
+                return Err(error("bad-value", format!("row {}, column `{name}`: the value is infinite", i + 1)).help("remove the row, or fill the value in"));
+            }
+            rows.extend((0..column.len()).filter(|&i| column[i].is_nan()));
+        }
+        rows.sort_unstable();
+        rows.dedup();
+        Ok(rows)
+    }
+
     /// Some of the rows.
     pub fn select(&self, rows: &[usize]) -> Table {
         let columns = self.columns.iter().map(|c| rows.iter().map(|&i| c[i]).collect()).collect();
-        Table { names: self.names.clone(), columns }
+        Table { names: self.names.clone(), columns, places: self.places.clone() }
     }
 }

@@ -2,7 +2,7 @@
 
 mod common;
 use common::{compile, table};
-use neural_compiler_fit::plot::{self, Drawing};
+use neural_compiler_fit::plot::{self, Drawing, Look};
 use neural_compiler_fit::{Options, Table, fit};
 
 #[test]
@@ -12,7 +12,7 @@ fn missing_cells_move_no_dot() {
     let model = "(param k 1 :min 0) (state x 1) (state y 1) (derive x (- (* k x))) (derive y (- (* k y)))";
     let (program, table) = (compile(model), table(vec![("t", t.clone()), ("x", decay(3)), ("y", decay(99))]));
     let fit = fit(&program, &table, &Options::default()).unwrap();
-    let drawing = Drawing::new(&program, &table, &Options::default(), &fit);
+    let drawing = Drawing::new(&program, &table, &Options::default(), &fit, Look::default());
     let svg = drawing.svg();
     // Above and below for each of both, and the two states over each other where both were seen.
     assert_eq!(svg.matches("<circle").count(), 2 * (11 + 12) + 11);
@@ -30,7 +30,7 @@ fn missing_cells_move_no_dot() {
 fn drawn(model: &str, table: &Table, options: &Options<'_>) -> (Vec<plot::Line>, String) {
     let program = compile(model);
     let fit = fit(&program, table, options).unwrap();
-    let drawing = Drawing::new(&program, table, options, &fit);
+    let drawing = Drawing::new(&program, table, options, &fit, Look::default());
     (drawing.lines.clone(), drawing.svg())
 }
 
@@ -77,4 +77,57 @@ fn a_formula_is_drawn_over_its_input_or_over_its_predictions() {
     let both = table(vec![("u", x), ("v", other), ("y", y)]);
     let (lines, svg) = drawn("(param a 1) (* a (* u (- v 1)))", &both, &Options::default());
     assert!(lines.is_empty() && svg.contains("data (dots) over predictions"));
+}
+
+#[test]
+fn a_peak_is_sampled_where_it_bends() {
+    // A line of width 1e-4 in a range of 1, of which the data show the foot and the top.
+    let x: Vec<f64> = (0..11).map(|i| 0.1 * f64::from(i)).chain([0.35 - 1e-4, 0.35, 0.35 + 1e-4]).collect();
+    let peak = |x: f64| 1.0 / (1.0 + ((x - 0.35) / 1e-4).powi(2));
+    let y: Vec<f64> = x.iter().map(|&x| 3.0 * peak(x)).collect();
+    let (lines, _) = drawn("(param a 1) (/ a (+ 1 (square (/ (- x 0.35) 1e-4))))", &table(vec![("x", x), ("y", y)]), &Options::default());
+    let line = &lines[0];
+    assert!(line.along.len() < 6000, "{}", line.along.len());
+    // Nowhere is the drawn line off by what can be seen.
+    let drawn = |x: f64| {
+        let k = line.along.partition_point(|a| *a <= x).clamp(1, line.along.len() - 1);
+        let (a, b) = (line.along[k - 1], line.along[k]);
+        let share = (x - a) / (b - a);
+        line.targets[0][k - 1] * (1.0 - share) + line.targets[0][k] * share
+    };
+    let off = (0..200_001).map(|i| f64::from(i) / 200_000.0).map(|x| (drawn(x) - 3.0 * peak(x)).abs()).fold(0.0, f64::max);
+    assert!(off < 0.02, "{off}");
+}
+
+#[test]
+fn error_bars_groups_and_powers_of_ten() {
+    let t: Vec<f64> = (0..12).map(|i| 0.5 * f64::from(i % 6)).collect();
+    let g: Vec<f64> = (0..12).map(|i| f64::from(i / 6)).collect();
+    let x: Vec<f64> = t.iter().zip(&g).map(|(t, g): (&f64, &f64)| (1.0 + g) * (-0.9 * t).exp()).collect();
+    let s: Vec<f64> = x.iter().map(|x| 0.1 * x).collect();
+    let data = table(vec![("t", t), ("g", g), ("x", x), ("s", s)]);
+    let options = Options { group: Some("g".into()), sigma_column: Some("s".into()), ..Options::default() };
+    let program = compile("(param k 1 :min 0) (state x x) (derive x (- (* k x)))");
+    let fit = fit(&program, &data, &options).unwrap();
+    let picture = |look: Look| Drawing::new(&program, &data, &options, &fit, look);
+    let plain = picture(Look { groups: vec!["ann".into(), "bob".into()], ..Look::default() }).svg();
+    // Dots of both groups above and below (the first of each group starts its state and is compared with nothing), their names, bars.
+    let (first, second) = ("#1f6fb4", "#d1495b");
+    for colour in [first, second] {
+        assert_eq!(plain.matches(&format!("r=\"2\" fill=\"{colour}\"")).count(), 2 * 5 + 1, "{colour}");
+        assert_eq!(plain.matches(&format!("stroke=\"{colour}\" stroke-width=\"1.5\"")).count(), if colour == second { 2 } else { 1 }, "{colour}");
+    }
+    assert!(plain.contains(">ann</text>") && plain.contains(">bob</text>"));
+    assert_eq!(plain.matches("stroke-width=\"1\"").count(), 2 * 10);
+    // By powers of ten an exponential is straight.
+    let log = picture(Look { log_y: true, ..Look::default() }).svg();
+    let line = log.split("<polyline").find(|p| p.contains(&format!("stroke=\"{first}\" stroke-width=\"1.5\""))).unwrap();
+    let points: Vec<(f64, f64)> =
+        line.split('"').nth(1).unwrap().split(' ').map(|p| p.split_once(',').map(|(x, y)| (x.parse().unwrap(), y.parse().unwrap())).unwrap()).collect();
+    let (a, b) = (points[0], points[points.len() - 1]);
+    for (x, y) in &points {
+        assert!((a.1 + (b.1 - a.1) * (x - a.0) / (b.0 - a.0) - y).abs() < 0.03, "{x} {y}");
+    }
+    let pdf = picture(Look { log_x: true, ..Look::default() }).pdf();
+    assert!(pdf.starts_with(b"%PDF-1.") && pdf.ends_with(b"%%EOF") && String::from_utf8_lossy(&pdf).contains("(residuals) Tj"));
 }

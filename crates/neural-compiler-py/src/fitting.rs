@@ -6,7 +6,7 @@ use crate::errors::fit_error;
 use crate::fit_options::options;
 use crate::python::PyCore;
 use neural_compiler::Diagnostics;
-use neural_compiler_fit::plot::{self, Drawing, Line};
+use neural_compiler_fit::plot::{self, Drawing, Line, Look};
 use neural_compiler_fit::{Axis, Check, Fit, Options, Table, fit, fit_at_once, predict, save};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
@@ -65,10 +65,14 @@ pub(crate) fn fit_model<'py>(
         let (send, receive) = channel();
         let receive = Mutex::new(receive);
         let (table, how) = (&table, &how);
-        scope.spawn(move || {
+        let running = std::thread::Builder::new().spawn_scoped(scope, move || {
             // Nobody listens any more only when this thread is being unwound.
             let _ = send.send(fit(program, table, how));
         });
+        if running.is_err() {
+            // No thread to be had: the fit runs here, and cannot be interrupted.
+            return Some(py.detach(|| fit(program, table, how)));
+        }
         loop {
             let ended = match py.detach(|| held(&receive).recv_timeout(LOOK)) {
                 Ok(outcome) => Some(Some(outcome)),
@@ -187,7 +191,7 @@ pub(crate) fn fit_lines<'py>(
     let how = self::options(options)?;
     let table = table(columns).map_err(|e| blame(py, core, &e))?;
     let (axis, predicted) = (axis_of(axis), predicted.as_array().to_vec());
-    let found = py.detach(|| plot::lines(&core.0.program, &table, &how, &axis, &targets, &predicted));
+    let found = py.detach(|| plot::lines(&core.0.program, &table, &how, &axis, &targets, &predicted, &Look::default()));
     let array = |numbers| PyArray1::from_vec(py, numbers);
     Ok(found.into_iter().map(|line| (array(line.along), line.targets.into_iter().map(array).collect())).collect())
 }
@@ -203,6 +207,14 @@ pub(crate) fn fit_svg(
 ) -> String {
     let vec = |numbers: &PyReadonlyArray1<'_, f64>| numbers.as_array().to_vec();
     let axis = axis.map(axis_of);
-    let lines = lines.iter().map(|(along, targets)| Line { along: vec(along), targets: targets.iter().map(vec).collect() }).collect();
-    Drawing { targets: &targets, observed: &vec(&observed), predicted: &vec(&predicted), axis: axis.as_ref(), lines }.svg()
+    let group = axis.as_ref().map(|a| a.trajectory.clone()).unwrap_or_default();
+    let line = |(k, (along, lines)): (usize, &(PyReadonlyArray1<'_, f64>, Vec<PyReadonlyArray1<'_, f64>>))| Line {
+        along: vec(along),
+        targets: lines.iter().map(vec).collect(),
+        row: group.iter().position(|g| *g == k),
+    };
+    let lines = lines.iter().enumerate().map(line).collect();
+    let (observed, predicted) = (vec(&observed), vec(&predicted));
+    let (sigma, look) = Default::default();
+    Drawing { targets: &targets, observed: &observed, predicted: &predicted, axis: axis.as_ref(), lines, sigma, group, look }.svg()
 }

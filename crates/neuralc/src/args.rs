@@ -1,6 +1,8 @@
 //! The command line as types. In: what clap parses; out: one struct per command. Help texts live here, with their examples.
 
 use crate::commands::fit_args::{FitArgs, PredictArgs};
+use crate::table::dates::DateArgs;
+use crate::table::dialect::TableArgs;
 use crate::value;
 use clap::builder::PossibleValue;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -177,7 +179,9 @@ The first row of a CSV file names its columns. A column named like an input feed
 v, and m[0,0], m[0,1], … a matrix m. Inputs without a column are set with --set; parameters and states without one start \
 at their declared values. The output has all columns of the table, then `value` (for a vector value[0], value[1], …) and with \
 --grad `d/dNAME` for every input that has columns. Text columns that feed no input are handed on. Memory does not grow with \
-the table, and the output appears when it is complete, or not at all.
+the table; an output file appears when it is complete, or not at all, and what goes to standard output or into a pipe comes as soon \
+as its row has been read. What separates cells, the decimal sign, comments and packing are recognised and said; what could be read in two \
+ways is an error that names the option to use.
 
 Examples:
   neuralc eval model.scm --data in.csv --out out.parquet --grad
@@ -186,10 +190,10 @@ Examples:
 pub(crate) struct EvalArgs {
     #[command(flatten)]
     pub(crate) source: SourceArgs,
-    /// The table: a .csv or .parquet file, `-` for CSV on standard input
+    /// The table: a .csv (.tsv, .txt, .dat, also with .gz) or .parquet file, `-` for text on standard input
     #[arg(long, value_name = "TABLE")]
     pub(crate) data: String,
-    /// Where the results go: a .csv or .parquet file, `-` for CSV on standard output
+    /// Where the results go: a .csv or .parquet file, a pipe or device, `-` for CSV on standard output
     #[arg(long, value_name = "TABLE")]
     pub(crate) out: String,
     /// The value of an input that is no column, the same for all rows
@@ -204,9 +208,13 @@ pub(crate) struct EvalArgs {
     /// Most threads to compute with (default: all)
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<std::num::NonZeroUsize>,
-    /// Leave the results of rows that fail empty instead of stopping at the first
+    /// Leave the results of rows that fail, or that hold something else than numbers, empty instead of stopping at the first
     #[arg(long)]
     pub(crate) keep_going: bool,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
+    #[command(flatten)]
+    pub(crate) dates: DateArgs,
 }
 
 /// `neuralc bench`
@@ -229,6 +237,8 @@ pub(crate) struct BenchArgs {
     /// Values for the inputs: a .csv or .parquet file, `-` for CSV on standard input
     #[arg(long, value_name = "TABLE")]
     pub(crate) data: Option<String>,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
     /// The value of an input that is the same for all lanes
     #[arg(long = "set", value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pub(crate) sets: Vec<String>,

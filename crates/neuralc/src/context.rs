@@ -2,6 +2,7 @@
 //! In: results and failures; out: text on the standard streams and the exit code.
 
 use crate::render::{self, Source};
+use crate::stdout::Stdout;
 use neural_compiler::{Diagnostic, Diagnostics, EvalError, Limits};
 use serde_json::{Value, json};
 use std::io::{self, BufWriter, ErrorKind, Read, Write};
@@ -34,6 +35,34 @@ impl Failure {
     /// What went wrong while a program ran.
     pub(crate) fn run(source: &Source, error: EvalError) -> Failure {
         Failure::Wrong(source.clone(), vec![advise(Diagnostic::error(error.code, error.span, error.message))])
+    }
+
+    /// What is wrong, in the words of its first diagnostic.
+    pub(crate) fn message(&self) -> Option<String> {
+        match self {
+            Failure::Wrong(_, all) => all.first().map(|d| d.message.clone()),
+            Failure::Usage(message) => Some(message.clone()),
+            Failure::Output(_) => None,
+        }
+    }
+
+    /// What is wrong, for programs.
+    pub(crate) fn json(&self) -> Vec<Value> {
+        match self {
+            Failure::Wrong(source, all) => all.iter().map(|d| render::to_json(source, d)).collect(),
+            Failure::Usage(message) => vec![json!({"message": message})],
+            Failure::Output(e) => vec![json!({"message": format!("cannot write the output: {}", reason(e))})],
+        }
+    }
+
+    /// The same with advice, where it has none.
+    pub(crate) fn with_help(mut self, help: &str) -> Failure {
+        if let Failure::Wrong(_, all) = &mut self {
+            for d in all.iter_mut().filter(|d| d.help.is_none()) {
+                d.help = Some(help.into());
+            }
+        }
+        self
     }
 
     /// Something wrong that has no place in a program.
@@ -73,12 +102,12 @@ pub(crate) struct Context {
     pub(crate) json: bool,
     /// Bounds on compiling and running.
     pub(crate) limits: Limits,
-    out: BufWriter<io::Stdout>,
+    out: BufWriter<Stdout>,
 }
 
 impl Context {
     pub(crate) fn new(json: bool, limits: Limits) -> Context {
-        Context { json, limits, out: BufWriter::new(io::stdout()) }
+        Context { json, limits, out: BufWriter::new(Stdout) }
     }
 
     /// Writes text as it is.
@@ -131,7 +160,7 @@ impl Context {
         match failure {
             Failure::Wrong(source, diagnostics) => {
                 if self.json {
-                    let all: Vec<Value> = diagnostics.iter().map(|d| render::to_json(&source, d)).collect();
+                    let all = Failure::Wrong(source, diagnostics).json();
                     let written = self.print_json(&json!({"diagnostics": all})).and_then(|()| self.flush());
                     if let Err(Failure::Output(e)) = written {
                         return output_failed(&e);
@@ -154,7 +183,7 @@ impl Context {
 }
 
 /// A reader that went away (`| head`) has had enough and is no error.
-fn output_failed(e: &io::Error) -> u8 {
+pub(crate) fn output_failed(e: &io::Error) -> u8 {
     if e.kind() == ErrorKind::BrokenPipe {
         return Failure::FINE;
     }

@@ -163,9 +163,6 @@ impl<'a> Names<'a> {
 
     fn missing(&self, column: &str, input: &Input) -> Diagnostic {
         let help = did_you_mean(column, self.all.iter().map(|c| c.as_str())).unwrap_or_else(|| {
-            if self.all.iter().all(|c| value::number(c).is_ok()) {
-                return "the first row of the table must hold the names of its columns".into();
-            }
             let shown: Vec<String> = self.all.iter().take(12).map(|c| format!("`{c}`")).collect();
             let more = if self.all.len() > shown.len() { ", …" } else { "" };
             format!("its columns are {}{more}; for a value that is no column: --set {}=VALUE", shown.join(", "), input.name)

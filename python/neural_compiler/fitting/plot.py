@@ -25,14 +25,24 @@ def figure(result: FitResult) -> Figure:
         part = slice(k * per, (k + 1) * per)
         upper, lower = axes[0][k], axes[1][k]
         label, x = result._axis[:2] if result._axis is not None else ("prediction", result.predicted[part])
-        upper.plot(x, result.observed[part], ".", label="data")
+        for number, rows in enumerate(_groups(result, per)):
+            colour = f"C{number}" if number or len(lines) > 1 else "C0"
+            upper.plot(x[rows], result.observed[part][rows], ".", color=colour, label=None if number else "data")
+            lower.plot(x[rows], result.residuals[part][rows], ".", color=colour)
         for number, (along, targets) in enumerate(lines):
-            upper.plot(along, targets[k], "-", color="C1", label=None if number else "model")
+            upper.plot(along, targets[k], "-", color=f"C{number}" if len(lines) > 1 else "C1", label=None if number else "model")
         if result._axis is None:
             upper.axline((x[0], x[0]), slope=1, color="C1", label="model")
         upper.set_ylabel(name)
         upper.legend()
-        lower.plot(x, result.residuals[part], ".")
         lower.axhline(0, linewidth=0.8)
         lower.set(ylabel="residual", xlabel=label)
     return made
+
+
+def _groups(result: FitResult, rows: int) -> list[Any]:
+    """The rows of each trajectory."""
+    trajectory = None if result._axis is None else result._axis[2]
+    if trajectory is None or len(trajectory) != rows:
+        return [slice(None)]
+    return [trajectory == k for k in range(int(trajectory.max(initial=0)) + 1)]

@@ -94,6 +94,11 @@ impl Algebraic {
         Algebraic { data: Arc::new(data), threads: 1, pool: Arc::default(), ..self.view() }
     }
 
+    /// The same model on most of the rows, on as many threads.
+    pub fn part(&self, rows: &[usize]) -> Algebraic {
+        Algebraic { threads: self.threads, ..self.sample(rows) }
+    }
+
     /// The same model on the same rows.
     fn view(&self) -> Algebraic {
         let Algebraic { engines, layout, data, threads, generate, pool } = self;

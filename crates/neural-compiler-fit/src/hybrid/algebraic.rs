@@ -42,5 +42,6 @@ pub(crate) fn fit(program: &Program, prepared: &Prepared, layout: &Arc<Layout>, 
     let compared = prepared.compared(&ended.theta, spent)?;
     let mut fit = summarise(layout, ended, compared, uncertainty);
     fit.holdout = prepared.on_held_out(&fit.predicted);
+    prepared.tell(&mut fit);
     Ok(fit)
 }

@@ -1,84 +1,60 @@
-//! A panel: a frame with round numbers along both axes, and points put in their places. In: ranges and numbers; out: shapes.
+//! A panel: a frame with round numbers along both axes, and points put in their places. In: axes and numbers; out: shapes.
 
+use super::scale::Scale;
 use super::shapes::{Colour, Picture, Place};
 
-/// A panel: where it is, and the ranges of numbers it shows.
+/// A panel: where it is, and the numbers it shows.
 pub(super) struct Panel {
     pub(super) place: Place,
-    pub(super) x: (f64, f64),
-    pub(super) y: (f64, f64),
-}
-
-/// A range of numbers with room at both ends.
-pub(super) fn range<'a>(numbers: impl IntoIterator<Item = &'a f64>) -> (f64, f64) {
-    let (low, high) = numbers.into_iter().filter(|x| x.is_finite()).fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(*x), b.max(*x)));
-    let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
-    let room = if high > low { 0.05 * (high - low) } else { high.abs().max(1.0) * 0.5 };
-    (low - room, high + room)
+    pub(super) x: Scale,
+    pub(super) y: Scale,
 }
 
 impl Panel {
     fn at(&self, x: f64, y: f64) -> (f64, f64) {
         let Place { left, top, width, height } = self.place;
-        (left + width * (x - self.x.0) / (self.x.1 - self.x.0), top + height * (self.y.1 - y) / (self.y.1 - self.y.0))
+        (left + width * self.x.at(x), top + height * (1.0 - self.y.at(y)))
     }
 
-    fn points(&self, x: &[f64], y: &[f64]) -> Vec<(f64, f64)> {
-        x.iter().zip(y).filter(|(x, y)| x.is_finite() && y.is_finite()).map(|(x, y)| self.at(*x, *y)).collect()
+    fn points<'a>(&self, x: impl IntoIterator<Item = &'a f64>, y: impl IntoIterator<Item = &'a f64>) -> Vec<(f64, f64)> {
+        x.into_iter().zip(y).filter(|(x, y)| self.x.shows(**x) && self.y.shows(**y)).map(|(x, y)| self.at(*x, *y)).collect()
     }
 
     /// Frame, title, and round numbers along both axes.
     pub(super) fn frame(&self, picture: &mut Picture, title: &str, below: &str) {
         let Place { left, top, width, height } = self.place;
-        let (ups, acrosses) = (ticks(self.y, height / 45.0), ticks(self.x, width / 75.0));
+        let (ups, acrosses) = (self.y.ticks(height / 45.0), self.x.ticks(width / 75.0));
+        let (x_ends, y_ends) = (self.x.ends(), self.y.ends());
         for &y in &ups.at {
-            picture.line(vec![self.at(self.x.0, y), self.at(self.x.1, y)], Colour::Grid);
-            picture.text(left - 5.0, self.at(self.x.0, y).1 + 4.0, 1.0, &ups.words(y));
+            picture.line(vec![self.at(x_ends.0, y), self.at(x_ends.1, y)], Colour::Grid);
+            picture.text(left - 5.0, self.at(x_ends.0, y).1 + 4.0, 1.0, &ups.words(y));
         }
         for &x in &acrosses.at {
-            picture.line(vec![self.at(x, self.y.0), self.at(x, self.y.1)], Colour::Grid);
-            picture.text(self.at(x, self.y.0).0, top + height + 14.0, 0.5, &acrosses.words(x));
+            picture.line(vec![self.at(x, y_ends.0), self.at(x, y_ends.1)], Colour::Grid);
+            picture.text(self.at(x, y_ends.0).0, top + height + 14.0, 0.5, &acrosses.words(x));
         }
         picture.frame(self.place);
         picture.text(left, top - 7.0, 0.0, title);
         picture.text(left + width / 2.0, top + height + 29.0, 0.5, below);
     }
 
-    pub(super) fn dots(&self, picture: &mut Picture, x: &[f64], y: &[f64]) {
-        picture.dots(self.points(x, y), Colour::Data);
-    }
-
-    pub(super) fn line(&self, picture: &mut Picture, x: &[f64], y: &[f64]) {
-        picture.line(self.points(x, y), Colour::Model);
-    }
-}
-
-/// Round numbers within a range, and how many digits they need.
-struct Ticks {
-    at: Vec<f64>,
-    step: f64,
-}
-
-/// About as many as asked for: multiples of 1, 2 or 5 times a power of ten.
-fn ticks((low, high): (f64, f64), wanted: f64) -> Ticks {
-    let rough = (high - low) / wanted.max(1.0);
-    let power = 10f64.powf(rough.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0].map(|m| m * power).into_iter().find(|s| *s >= rough).unwrap_or(rough);
-    let first = (low / step).ceil();
-    let count = ((high / step).floor() - first).max(0.0) as usize;
-    // The place of 0 is 0, not a rounding error beside it.
-    Ticks { at: (0..=count.min(20)).map(|k| (first + k as f64) * step).collect(), step }
-}
-
-impl Ticks {
-    /// A number with as many decimals as the step has; large and small ones with a power of ten.
-    fn words(&self, x: f64) -> String {
-        let size = self.at.iter().fold(0.0, |m: f64, t| m.max(t.abs()));
-        if !(1e-2..1e5).contains(&size) {
-            let digits = (size.log10().floor() - self.step.log10().floor()).clamp(0.0, 15.0) as usize;
-            return if x == 0.0 { "0".into() } else { format!("{x:.digits$e}") };
+    pub(super) fn dots<'a>(&self, picture: &mut Picture, x: impl IntoIterator<Item = &'a f64>, y: impl IntoIterator<Item = &'a f64>, colour: Colour) {
+        let points = self.points(x, y);
+        if !points.is_empty() {
+            picture.dots(points, colour);
         }
-        let decimals = (-self.step.log10().floor()).clamp(0.0, 15.0) as usize;
-        format!("{x:.decimals$}")
+    }
+
+    pub(super) fn line(&self, picture: &mut Picture, x: &[f64], y: &[f64], colour: Colour) {
+        picture.line(self.points(x, y), colour);
+    }
+
+    /// A bar from `low` to `high`, as far as the panel goes.
+    pub(super) fn bar(&self, picture: &mut Picture, x: f64, (low, high): (f64, f64), colour: Colour) {
+        let end = self.y.ends();
+        let (low, high) = (low.max(end.0), high.min(end.1));
+        if self.x.shows(x) && low <= high && self.y.shows(high) {
+            picture.line(vec![self.at(x, low), self.at(x, high)], colour);
+        }
     }
 }

@@ -14,6 +14,10 @@ pub(super) struct Place {
 pub(super) enum Colour {
     Data,
     Model,
+    /// Data and model of a group.
+    Group(usize),
+    /// Error bars of a group, or of all data.
+    Bar(Option<usize>),
     /// Lines at round numbers.
     Grid,
 }
@@ -24,15 +28,34 @@ impl Colour {
         match self {
             Colour::Data => [0x1f, 0x6f, 0xb4],
             Colour::Model => [0xd1, 0x49, 0x5b],
+            Colour::Group(k) => GROUPS[k % GROUPS.len()],
+            // Paler than what they belong to.
+            Colour::Bar(group) => group.map_or(Colour::Data, Colour::Group).rgb().map(|x| x / 2 + 0x7f),
             Colour::Grid => [0xe8; 3],
         }
     }
 
     /// How wide a line is.
     pub(super) fn width(self) -> f64 {
-        if self == Colour::Grid { 0.8 } else { 1.5 }
+        match self {
+            Colour::Grid => 0.8,
+            Colour::Bar(_) => 1.0,
+            Colour::Data | Colour::Model | Colour::Group(_) => 1.5,
+        }
     }
 }
+
+/// Colours of groups, told apart by people who see few colours too; then from the beginning.
+const GROUPS: [[u8; 3]; 8] = [
+    [0x1f, 0x6f, 0xb4],
+    [0xd1, 0x49, 0x5b],
+    [0x2a, 0x9d, 0x5c],
+    [0xe0, 0x8a, 0x1e],
+    [0x8e, 0x5e, 0xa2],
+    [0x17, 0xa2, 0xb8],
+    [0x8c, 0x56, 0x4b],
+    [0x4d, 0x4d, 0x4d],
+];
 
 /// The grey of frames.
 pub(super) const FRAME: [u8; 3] = [0x99; 3];

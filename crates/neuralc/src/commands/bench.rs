@@ -84,7 +84,7 @@ impl Values {
 
 /// The rows of a table, all of them.
 fn from_table(program: &Compiled, args: &BenchArgs, path: &str) -> Result<Vec<Values>, Failure> {
-    let mut reader = Reader::open(path)?;
+    let mut reader = Reader::open(path, &args.table)?;
     let names = reader.columns().to_vec();
     let feeds = feeds::feeds(program, &names, feeds::sets(program, &args.sets)?)?;
     let most = table::rows_for(names.len());
@@ -97,7 +97,9 @@ fn from_table(program: &Compiled, args: &BenchArgs, path: &str) -> Result<Vec<Va
     while let Some(chunk) = if rows < largest { reader.next(most)? } else { None } {
         for &column in &used {
             let out = &mut buffer[..chunk.rows()];
-            chunk.numbers(column, out).map_err(|e| e.failure(rows as u64, &names[column]))?;
+            if let Some(e) = chunk.numbers(column, out, 1).first() {
+                return Err(e.failure(&chunk.place(rows as u64, e.row), &names[column]));
+            }
             lists[column].extend_from_slice(out);
         }
         rows += chunk.rows();

@@ -2,16 +2,18 @@
 //! the value, and on request the gradient, of every row.
 //!
 //! Memory is constant by construction: one chunk of rows is read, evaluated by the batch engine and written before the next is
-//! read; buffers are made once, for the largest chunk, and the size of a chunk follows from the number of columns alone.
+//! read; buffers are made once, for the largest chunk. A chunk ends where the next row would have to be waited for, and what goes into a
+//! stream is handed on after every chunk.
 //! Invariants: every row's result equals that of `neuralc run` to the bit; the first mistake in the order of the chunks is the one
-//! reported; the output exists only when all of it does.
+//! reported; a file is written only when all of it is there.
 
 use crate::args::EvalArgs;
 use crate::context::{Context, Failure};
 use crate::core::Compiled;
 use crate::feeds::{Feed, feeds, sets};
 use crate::render;
-use crate::table::{self, Format, Reader, Results, Size, Target, Writer};
+use crate::table::dates::{Clock, DateArgs};
+use crate::table::{self, CellError, Chunk, Format, Reader, Results, Size, Target, Writer};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use neural_compiler::exec::interp::RunOptions;
 use neural_compiler::exec::lanes::{BatchOptions, Column, Engine, LaneError, Workspace};
@@ -19,6 +21,7 @@ use neural_compiler::graph::Graph;
 use neural_compiler::ops::real::{Dtype, Real};
 use neural_compiler::{Diagnostic, EvalError, Shape};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::io::Write;
 
 /// Failed rows that are reported one by one; of the others only the number.
@@ -31,17 +34,19 @@ pub(crate) fn run(context: &mut Context, args: &EvalArgs) -> Result<u8, Failure>
     if args.out == "-" && context.json {
         return Err(Failure::Usage("--json and `--out -` both need standard output".into()));
     }
-    let formats = (Format::of(&args.data)?, Format::of(&args.out)?);
+    let format = Format::write(&args.out)?;
     let source = context.source(args.source.file.as_deref(), args.source.expression.as_deref())?;
     let program = Compiled::new(context, source)?;
     let sets = sets(&program, &args.sets)?;
-    let reader = Reader::open(&args.data)?;
-    let feeds = feeds(&program, reader.columns(), sets)?;
-    let summary = match args.dtype.0 {
-        Dtype::F32 => evaluate::<f32>(context, args, &program, &feeds, reader, formats.1)?,
-        Dtype::F64 => evaluate::<f64>(context, args, &program, &feeds, reader, formats.1)?,
-    };
-    summary.print(context, args, &program)?;
+    let reader = Reader::open(&args.data, &args.table)?;
+    let notes = reader.notes();
+    let outcome = feeds(&program, reader.columns(), sets).and_then(|feeds| match args.dtype.0 {
+        Dtype::F32 => evaluate::<f32>(context, args, &program, &feeds, reader, format),
+        Dtype::F64 => evaluate::<f64>(context, args, &program, &feeds, reader, format),
+    });
+    table::say(context, &args.data, &notes);
+    let table = notes.borrow().json();
+    outcome?.print(context, args, &program, table)?;
     Ok(Failure::FINE)
 }
 
@@ -60,7 +65,28 @@ struct Summary {
     names: Vec<String>,
     failed: u64,
     /// The first of the failed rows.
-    first: Vec<(u64, EvalError)>,
+    first: Vec<(u64, Diagnostic)>,
+}
+
+/// A column as numbers, or as times where it holds dates and the options say what these are.
+fn numbers<T: Real>(chunk: Chunk<'_>, column: usize, out: &mut [T], most: usize, dates: &DateArgs) -> Vec<CellError> {
+    let wrong = chunk.numbers(column, out, most);
+    let (Some(first), Some(clock)) = (wrong.first(), Clock::said(dates)) else { return wrong };
+    match chunk.dates(column) {
+        Ok(stamps) => {
+            let mut missing = Vec::new();
+            for (row, (out, stamp)) in out.iter_mut().zip(stamps).enumerate() {
+                match stamp {
+                    Some(stamp) => *out = T::from_f64(clock.number(stamp.nanoseconds)),
+                    None => missing.push(CellError::missing(row, "")),
+                }
+            }
+            missing
+        }
+        // It begins with dates, so that is what it should hold.
+        Err(e) if e.row > first.row => vec![e],
+        Err(_) => wrong,
+    }
 }
 
 fn evaluate<T: Real>(context: &Context, args: &EvalArgs, program: &Compiled, feeds: &[Feed], mut reader: Reader, format: Format) -> Result<Summary, Failure> {
@@ -83,7 +109,8 @@ fn evaluate<T: Real>(context: &Context, args: &EvalArgs, program: &Compiled, fee
     }
     let titles = std::iter::once("value".to_string()).chain(wrt.iter().map(|&i| format!("d/d{}", graph.inputs[i].name)));
     let names: Vec<String> = titles.zip(&outputs).flat_map(|(title, &shape)| result_names(&title, shape)).collect();
-    if let Some(name) = names.iter().find(|n| reader.columns().contains(n)) {
+    let taken: std::collections::HashSet<&str> = reader.columns().iter().map(String::as_str).collect();
+    if let Some(name) = names.iter().find(|n| taken.contains(n.as_str())) {
         let message = format!("the table has a column `{name}` already, which is what a result is called");
         return Err(Failure::plain("duplicate-column", message, Some("rename the column".into())));
     }
@@ -111,69 +138,109 @@ fn evaluate<T: Real>(context: &Context, args: &EvalArgs, program: &Compiled, fee
     let mut results: Vec<Vec<T>> = outputs.iter().map(|s| vec![T::ZERO; s.len() * most]).collect();
 
     let target = Target::open(&args.out)?;
-    let mut writer = Writer::new::<T>(format, &target, &reader, &numeric, &names)?;
+    let mut writer = Writer::new::<T>(format, &target, &reader, &numeric, &names).map_err(|e| target.blame(e))?;
     let columns = reader.columns().to_vec();
     let bar = progress(&reader);
     let mut summary = Summary { rows: 0, names, failed: 0, first: Vec::new() };
     while let Some(chunk) = reader.next(most)? {
         let rows = chunk.rows();
-        let mut wrong = None;
+        // Of each row the leftmost cell that is no number.
+        let mut wrong: BTreeMap<usize, (usize, CellError)> = BTreeMap::new();
+        let most_wrong = if args.keep_going { usize::MAX } else { 1 };
         for (feed, buffer) in feeds.iter().zip(&mut buffers) {
             let Feed::Columns { columns, .. } = feed else { continue };
             for (&column, out) in columns.iter().zip(buffer.chunks_mut(most)) {
-                if let Err(e) = chunk.numbers(column, &mut out[..rows]) {
-                    // The topmost, of one row the leftmost.
-                    wrong = wrong.into_iter().chain([(e.row, column, e)]).min_by_key(|w| (w.0, w.1));
+                for e in numbers(chunk, column, &mut out[..rows], most_wrong, &args.dates) {
+                    match wrong.get(&e.row) {
+                        Some(known) if known.0 <= column => {}
+                        _ => drop(wrong.insert(e.row, (column, e))),
+                    }
                 }
             }
         }
-        if let Some((_, column, e)) = wrong {
-            return Err(e.failure(summary.rows, &columns[column]));
+        if let (Some((row, (column, e))), false) = (wrong.first_key_value(), args.keep_going) {
+            return Err(e.failure(&chunk.place(summary.rows, *row), &columns[*column]));
         }
+        if !wrong.is_empty() {
+            // The engine computes something for these rows too: what it computes for another.
+            let good = (0..rows).find(|row| !wrong.contains_key(row));
+            for (buffer, _) in buffers.iter_mut().zip(feeds).filter(|(_, f)| matches!(f, Feed::Columns { .. })) {
+                for out in buffer.chunks_mut(most) {
+                    wrong.keys().for_each(|&row| out[row] = good.map_or(T::ZERO, |good| out[good]));
+                }
+            }
+        }
+        let computed = if wrong.len() == rows { 0 } else { rows };
         let inputs: Vec<Column<'_, T>> = buffers
             .iter()
             .zip(&uniform)
             .map(|(data, &shared)| if shared { Column::shared(data) } else { Column { data, lane_stride: 1, element_stride: most } })
             .collect();
         let mut slices: Vec<&mut [T]> = results.iter_mut().zip(&outputs).map(|(r, s)| &mut r[..rows * s.len()]).collect();
-        let errors = engine.run(&mut workspace, &inputs, rows, &mut slices, &options).map_err(|e| Failure::run(&program.source, e))?;
-        let failed = summary.failures(errors, args.keep_going).map_err(|e| Failure::run(&program.source, e))?;
+        let errors = match computed {
+            0 => Vec::new(),
+            _ => engine.run(&mut workspace, &inputs, rows, &mut slices, &options).map_err(|e| Failure::run(&program.source, e))?,
+        };
+        let failed = summary.failures(chunk, errors, &wrong, &columns, args.keep_going).map_err(|e| Failure::run(&program.source, e))?;
         let blocks = slices.into_iter().zip(&outputs).map(|(s, shape)| (&*s, shape.len())).collect();
-        writer.write(chunk, summary.rows, &Results { blocks, failed })?;
+        let written = writer.write(chunk, summary.rows, &Results { blocks, failed });
+        written.and_then(|()| if target.streams() { writer.flush() } else { Ok(()) }).map_err(|e| target.blame(e))?;
         summary.rows += rows as u64;
         bar.set_position(reader.position());
     }
-    writer.finish()?;
+    writer.finish().map_err(|e| target.blame(e))?;
     target.finish()?;
     Ok(summary)
 }
 
 impl Summary {
     /// Takes note of the rows of a chunk that failed; gives their places in it. `Err`: the first, when that is the end.
-    fn failures(&mut self, errors: Vec<LaneError>, keep_going: bool) -> Result<Vec<usize>, EvalError> {
-        let before = self.rows;
-        let named = |e: &LaneError| {
-            let row = before + e.lane as u64 + 1;
-            (row, EvalError::new(e.error.code, e.error.span, format!("row {row}: {}", e.error.message)))
-        };
-        if let (Some(first), false) = (errors.first(), keep_going) {
-            return Err(named(first).1);
+    fn failures(
+        &mut self,
+        chunk: Chunk<'_>,
+        errors: Vec<LaneError>,
+        wrong: &BTreeMap<usize, (usize, CellError)>,
+        columns: &[String],
+        keep_going: bool,
+    ) -> Result<Vec<usize>, EvalError> {
+        let mut failed: BTreeMap<usize, Option<&LaneError>> = wrong.keys().map(|&row| (row, None)).collect();
+        for e in &errors {
+            failed.entry(e.lane).or_insert(Some(e));
         }
-        self.failed += errors.len() as u64;
-        self.first.extend(errors.iter().take(ROWS_SHOWN - self.first.len()).map(named));
-        Ok(errors.into_iter().map(|e| e.lane).collect())
+        let named = |e: &LaneError| EvalError::new(e.error.code, e.error.span, format!("{}: {}", chunk.place(self.rows, e.lane), e.error.message));
+        if let (Some(first), false) = (errors.first(), keep_going) {
+            return Err(named(first));
+        }
+        self.failed += failed.len() as u64;
+        for (&row, lane) in failed.iter().take(ROWS_SHOWN - self.first.len()) {
+            let diagnostic = match (lane, wrong.get(&row)) {
+                (Some(e), _) => {
+                    let e = named(e);
+                    Diagnostic::warning(e.code, e.span, e.message)
+                }
+                (None, found) => {
+                    let (column, e) = found.expect("a row fails in the engine or in a cell");
+                    let message = format!("{}, column `{}`: {}", chunk.place(self.rows, row), columns[*column], e.message);
+                    Diagnostic::warning(e.code, Default::default(), message).maybe_help(e.help.clone())
+                }
+            };
+            self.first.push((self.rows + row as u64 + 1, diagnostic));
+        }
+        Ok(failed.into_keys().collect())
     }
 
-    fn print(self, context: &mut Context, args: &EvalArgs, program: &Compiled) -> Result<(), Failure> {
+    fn print(self, context: &mut Context, args: &EvalArgs, program: &Compiled, table: Value) -> Result<(), Failure> {
         if context.json {
-            let first: Vec<Value> = self.first.iter().map(|(row, e)| json!({"row": row, "code": e.code, "message": e.message})).collect();
-            return context.print_json(&json!({"rows": self.rows, "columns": self.names, "failed": {"count": self.failed, "first": first}}));
+            let first: Vec<Value> = self.first.iter().map(|(row, d)| json!({"row": row, "code": d.code, "message": d.message})).collect();
+            let failed = json!({"count": self.failed, "first": first});
+            return context.print_json(&json!({"rows": self.rows, "columns": self.names, "failed": failed, "table": table}));
         }
         if self.failed > 0 {
             let mut err = std::io::stderr();
-            for (_, e) in self.first {
-                let d = Diagnostic::warning(e.code, e.span, e.message);
-                let _ = writeln!(err, "{}", render::to_text(&program.source, &d, render::stderr_colour()));
+            for (_, d) in self.first {
+                let nowhere = d.span == Default::default();
+                let source = if nowhere { render::Source::new("", "") } else { program.source.clone() };
+                let _ = writeln!(err, "{}", render::to_text(&source, &d, render::stderr_colour()));
             }
             let _ = writeln!(err, "{} of {} rows failed; their results are empty", self.failed, self.rows);
         }

@@ -2,16 +2,15 @@
 //! fitted values in place.
 //! Invariants: Ctrl-C ends the search and keeps the best so far, a second one ends the process; files appear whole or not at all.
 
-use crate::commands::fit_args::{FitArgs, Method, Training};
-use crate::commands::fit_table::Whole;
+use crate::commands::fit_args::{FitArgs, Log, Method, Training};
+use crate::commands::fit_table::{Wanted, Whole};
 use crate::commands::fit_text;
 use crate::context::{Context, Failure};
 use crate::core::Compiled;
-use crate::table::Target;
+use crate::table::{self, Reader, write_whole};
 use indicatif::{ProgressBar, ProgressStyle};
-use neural_compiler::Diagnostics;
 use neural_compiler_fit::dynamics::steps::Scheme;
-use neural_compiler_fit::plot::Drawing;
+use neural_compiler_fit::plot::{Drawing, Look};
 use neural_compiler_fit::{Fit, Loss, Options, fit, save, weights};
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
@@ -22,8 +21,8 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
     if args.data == "-" && args.source.file.as_deref() == Some("-") {
         return Err(Failure::Usage("the model and the table cannot both come from standard input".into()));
     }
-    if let Some(path) = args.plot.as_ref().filter(|p| !p.ends_with(".svg") && !p.ends_with(".png")) {
-        return Err(Failure::Usage(format!("plots are drawn as .svg or .png, `{path}` is neither")));
+    if let Some(path) = args.plot.as_ref().filter(|p| ![".svg", ".png", ".pdf"].iter().any(|e| p.ends_with(e))) {
+        return Err(Failure::Usage(format!("plots are drawn as .svg, .png or .pdf, `{path}` is none of these")));
     }
     if args.step.is_some_and(|h| !(h > 0.0 && h.is_finite())) {
         return Err(Failure::Usage("a step is a positive number".into()));
@@ -36,7 +35,16 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
     }
     let source = context.source(args.source.file.as_deref(), args.source.expression.as_deref())?;
     let model = Compiled::new(context, source)?;
-    let whole = Whole::read(&args.data, args.group.as_deref())?;
+    let reader = Reader::open(&args.data, &args.table)?;
+    let notes = reader.notes();
+    let named = [&args.time, &args.target, &args.sigma, &args.weights].into_iter().flatten().map(String::as_str).collect();
+    let wanted = Wanted { model: &model, named, group: args.group.as_deref(), dates: &args.dates, fitting: true };
+    let whole = Whole::read(reader, &wanted);
+    table::say(context, &args.data, &notes);
+    let mut whole = whole?;
+    if let Some(failure) = whole.spoilt(&wanted, args.target.as_deref()) {
+        return Err(failure);
+    }
     let cancel = interrupts();
     let bar = Bar::new();
     let tell = |done: usize, of: usize, cost: f64| bar.tell(done, of, cost);
@@ -45,36 +53,57 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
     bar.clear();
     let fitted = match outcome {
         Ok(fitted) => fitted,
-        Err(e) => return Err(blame(whole, &model, e)),
+        Err(e) => return Err(whole.blame(&model, e, args.target.as_deref())),
     };
-    if let Some(path) = &args.save {
-        let weights = weights::to_bytes(&model.program, &fitted.values).map_err(|d| Failure::plain(d.code, d.message, d.help))?;
-        if let Some(bytes) = weights {
-            write(&beside(path), &bytes)?;
-        }
-        write(path, save::fitted(&model.source.text, &fitted).as_bytes())?;
-    }
-    if let Some(path) = &args.plot {
-        let drawing = Drawing::new(&model.program, &whole.table, &options, &fitted);
-        let bytes = if path.ends_with(".png") { drawing.png() } else { drawing.svg().into_bytes() };
-        write(path, &bytes)?;
-    }
-    report(context, args, &fitted)
-}
-
-fn report(context: &mut Context, args: &FitArgs, fitted: &Fit) -> Result<u8, Failure> {
+    // The report first: a file that cannot be written must not cost what was computed.
     if context.json {
-        context.print_json(&fit_text::to_json(fitted))?;
-    } else {
-        context.print(&fit_text::to_text(fitted))?;
+        let failures = files(args, &model, &whole, &options, &fitted);
+        let mut report = fit_text::to_json(&fitted);
+        report["table"] = notes.borrow().json();
+        report["table"]["dates"] = whole.clock.map_or(serde_json::Value::Null, |c| c.json());
+        if !failures.is_empty() {
+            report["diagnostics"] = failures.iter().flat_map(Failure::json).collect();
+        }
+        context.print_json(&report)?;
+        return Ok(if failures.is_empty() { Failure::FINE } else { Failure::WRONG });
+    }
+    context.print(&fit_text::to_text(&fitted))?;
+    context.flush()?;
+    let failures = files(args, &model, &whole, &options, &fitted);
+    if failures.is_empty() {
         let weights = args.save.as_ref().filter(|_| fitted.weights > 0).map(|p| beside(p));
         for (what, path) in [("the fitted model", &args.save), ("its weights", &weights), ("the plot", &args.plot)] {
             if let Some(path) = path {
                 context.print(&format!("{what}: {path}\n"))?;
             }
         }
+        return Ok(Failure::FINE);
     }
-    Ok(Failure::FINE)
+    Ok(failures.into_iter().map(|f| context.report(f)).max().unwrap_or(Failure::WRONG).max(Failure::WRONG))
+}
+
+/// Writes what was asked for; gives what could not be written.
+fn files(args: &FitArgs, model: &Compiled, whole: &Whole, options: &Options<'_>, fitted: &Fit) -> Vec<Failure> {
+    let saved = args.save.as_ref().map(|path| {
+        let weights = weights::to_bytes(&model.program, &fitted.values).map_err(|d| Failure::plain(d.code, d.message, d.help))?;
+        if let Some(bytes) = weights {
+            write_whole(&beside(path), &bytes)?;
+        }
+        let text = save::fitted(&model.source.text, fitted);
+        write_whole(path, whole.clock.map_or(text.clone(), |clock| clock.remember(&text)).as_bytes())
+    });
+    let drawn = args.plot.as_ref().map(|path| {
+        let (log_x, log_y) = args.log.map_or((false, false), Log::axes);
+        let look = Look { log_x, log_y, groups: whole.groups.clone() };
+        let drawing = Drawing::new(&model.program, &whole.table, options, fitted, look);
+        let bytes = match path.rsplit('.').next() {
+            Some("png") => drawing.png(),
+            Some("pdf") => drawing.pdf(),
+            _ => drawing.svg().into_bytes(),
+        };
+        write_whole(path, &bytes)
+    });
+    [saved, drawn].into_iter().flatten().filter_map(Result::err).collect()
 }
 
 /// The options of the library.
@@ -123,27 +152,6 @@ pub(crate) fn scheme(method: Method) -> Option<Scheme> {
         Method::Dopri5 => Some(Scheme::Dopri5),
         Method::Rosenbrock => Some(Scheme::Rodas4),
     }
-}
-
-/// What is wrong, with the reason why a column that is there could not be read.
-pub(crate) fn blame(whole: Whole, model: &Compiled, mut errors: Diagnostics) -> Failure {
-    if let (Some(error), Some(others)) = (errors.0.iter_mut().find(|d| d.code == "no-target"), whole.no_numbers()) {
-        error.help = Some(format!("{}; {others}", error.help.as_deref().unwrap_or("name it with --target")));
-    }
-    let missing: Vec<String> = errors.0.iter().filter(|d| d.code == "missing-column").filter_map(|d| d.message.split('`').nth(1).map(String::from)).collect();
-    let located = errors.0.iter().any(|d| d.span != Default::default());
-    let failure = if located { Failure::program(&model.source, errors) } else { Failure::Wrong(crate::render::Source::new("", ""), errors.0) };
-    whole.explain(&missing, failure)
-}
-
-/// Writes a file, whole or not at all.
-pub(crate) fn write(path: &str, bytes: &[u8]) -> Result<(), Failure> {
-    let target = Target::open(path)?;
-    let mut sink = target.sink()?;
-    sink.write_all(bytes)?;
-    sink.flush()?;
-    drop(sink);
-    target.finish()
 }
 
 /// Set by the first Ctrl-C; the second ends the process.

@@ -1,6 +1,8 @@
 //! The command lines of `neuralc fit` and `neuralc predict` as types.
 
 use crate::args::SourceArgs;
+use crate::table::dates::DateArgs;
+use crate::table::dialect::TableArgs;
 use clap::{Args, ValueEnum};
 use neural_compiler_fit::Loss;
 
@@ -22,13 +24,18 @@ Examples:
   neuralc fit decay.scm --data measured.csv --target y
   neuralc fit -e '(param a 1) (param k 1) (* a (exp (- (* k t))))' --data measured.csv --sigma 0.1 --json
   neuralc fit lynx-hare.scm --data lynx-hare.csv --time year --plot fit.svg --save fitted.scm
+  neuralc fit decay.scm --data german.csv --separator ';' --decimal , --plot fit.pdf --log y
   neuralc predict fitted.scm --data new.csv --out predicted.csv")]
 pub(crate) struct FitArgs {
     #[command(flatten)]
     pub(crate) source: SourceArgs,
-    /// The table: a .csv or .parquet file, `-` for CSV on standard input
+    /// The table: a .csv (.tsv, .txt, .dat, also with .gz) or .parquet file, `-` for text on standard input
     #[arg(long, value_name = "TABLE")]
     pub(crate) data: String,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
+    #[command(flatten)]
+    pub(crate) dates: DateArgs,
     /// The column to explain (default: the only one that feeds nothing, or `y`)
     #[arg(long, value_name = "COLUMN")]
     pub(crate) target: Option<String>,
@@ -86,9 +93,13 @@ pub(crate) struct FitArgs {
     /// Also 95 % intervals by profile likelihood
     #[arg(long)]
     pub(crate) profile: bool,
-    /// Draw data, fit and residuals, for two states also the one over the other, into a .svg or .png file
+    /// Draw data, fit and residuals, for two states also the one over the other, into a .svg, .png or .pdf file; with bars for --sigma, a
+    /// colour for each --group
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<String>,
+    /// Axes of the plot that go by powers of ten
+    #[arg(long, value_enum, requires = "plot")]
+    pub(crate) log: Option<Log>,
     /// Write the model with the fitted values in place; weights of nets go into a .safetensors file of the same name beside it
     #[arg(long, value_name = "FILE")]
     pub(crate) save: Option<String>,
@@ -106,14 +117,19 @@ the table, then `prediction` (or for a model with states STATE.predicted for eve
 
 Examples:
   neuralc predict fitted.scm --data new.csv --out predicted.csv
-  neuralc predict fitted.scm --data new.parquet --out -")]
+  neuralc predict fitted.scm --data new.parquet --out -
+  zcat new.csv.gz | neuralc predict fitted.scm --data - > predicted.csv")]
 pub(crate) struct PredictArgs {
     #[command(flatten)]
     pub(crate) source: SourceArgs,
-    /// The table: a .csv or .parquet file
+    /// The table: a .csv (.tsv, .txt, .dat, also with .gz) or .parquet file, `-` for text on standard input
     #[arg(long, value_name = "TABLE")]
     pub(crate) data: String,
-    /// Where the results go: a .csv or .parquet file, `-` for CSV on standard output
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
+    #[command(flatten)]
+    pub(crate) dates: DateArgs,
+    /// Where the results go: a .csv or .parquet file, a pipe or device, `-` for CSV on standard output
     #[arg(long, value_name = "TABLE", default_value = "-")]
     pub(crate) out: String,
     /// The column of times, for models with states (default: `t`)
@@ -150,6 +166,21 @@ pub(crate) enum Method {
     Dopri5,
     /// Rosenbrock, implicit, for stiff problems
     Rosenbrock,
+}
+
+/// Axes that go by powers of ten.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub(crate) enum Log {
+    X,
+    Y,
+    Xy,
+}
+
+impl Log {
+    /// Whether the one across does, and the one upwards.
+    pub(crate) fn axes(self) -> (bool, bool) {
+        (self != Log::Y, self != Log::X)
+    }
 }
 
 /// How nets are trained.

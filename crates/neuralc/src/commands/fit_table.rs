@@ -1,63 +1,247 @@
-//! A whole table in memory, for fitting. In: a path and the columns that matter; out: their numbers.
-//! Invariants: a column nobody needs may hold anything; an empty cell reads as a missing value (NaN), which the fit refuses or
-//! takes for "not observed", as it says itself; texts of the column of groups become numbers in the order of appearance.
+//! A whole table in memory, for fitting. In: a table and what of it matters; out: its numbers, and where its rows are in the file.
+//! Invariants: a column nobody needs may hold anything; a missing cell reads as NaN, which the fit refuses or takes for "not observed", as
+//! it says itself; texts of the column of groups become numbers in the order of appearance; dates become times only where the model asks
+//! for the column by name.
 
 use crate::context::Failure;
-use crate::table::{Reader, rows_for};
+use crate::core::Compiled;
+use crate::render::Source;
+use crate::table::dates::{self, Clock, DateArgs, Stamp};
+use crate::table::dialect::count;
+use crate::table::{Chunk, Missing, Reader, rows_for};
+use neural_compiler::{Diagnostic, Diagnostics};
 use neural_compiler_fit::Table;
 use std::collections::HashMap;
+
+/// What of a table matters.
+pub(crate) struct Wanted<'a> {
+    pub(crate) model: &'a Compiled,
+    /// Columns the options name: time, target, standard deviations, weights.
+    pub(crate) named: Vec<&'a str>,
+    /// The column whose texts are names.
+    pub(crate) group: Option<&'a str>,
+    pub(crate) dates: &'a DateArgs,
+    /// Whether dates may say themselves which of them is time 0.
+    pub(crate) fitting: bool,
+}
+
+impl Wanted<'_> {
+    fn asks_for(&self, column: &str) -> bool {
+        self.named.contains(&column) || ["t", "time"].contains(&column) || self.model.program.inputs().iter().any(|i| i.name == column)
+    }
+}
 
 /// A table, and why columns that are not in it could not be read.
 pub(crate) struct Whole {
     pub(crate) table: Table,
-    unreadable: HashMap<String, Failure>,
+    /// The names of the groups, in the order of their numbers.
+    pub(crate) groups: Vec<String>,
+    /// What the dates of the table count.
+    pub(crate) clock: Option<Clock>,
+    unreadable: HashMap<String, Unreadable>,
+    /// From this row on, lines are so much further down than rows.
+    lines: Vec<(usize, u64)>,
+}
+
+struct Unreadable {
+    failure: Failure,
+    /// Its first value is a number: the column is one of numbers, but for a cell.
+    nearly: bool,
+}
+
+/// A column being read.
+enum Column {
+    Numbers(Vec<f64>, Missing),
+    Dates(Vec<Option<Stamp>>),
+    Bad(Unreadable),
+}
+
+impl Column {
+    fn read(&mut self, chunk: Chunk<'_>, i: usize, before: u64, name: &str) {
+        let bad = |e: crate::table::CellError, nearly| Column::Bad(Unreadable { failure: e.failure(&chunk.place(before, e.row), name), nearly });
+        let next = match self {
+            Column::Bad(_) => None,
+            Column::Numbers(numbers, missing) => {
+                let from = numbers.len();
+                numbers.resize(from + chunk.rows(), f64::NAN);
+                match chunk.numbers_or_missing(i, &mut numbers[from..]) {
+                    Ok(found) => {
+                        missing.count += found.count;
+                        missing.text = missing.text.take().or(found.text);
+                        None
+                    }
+                    Err(e) => {
+                        let some = numbers[..from + e.row].iter().any(|x| !x.is_nan());
+                        match chunk.dates(i) {
+                            Ok(stamps) if !some => {
+                                let mut all = vec![None; from];
+                                all.extend(stamps);
+                                Some(Column::Dates(all))
+                            }
+                            // A date that is none, behind some that are.
+                            Err(d) if !some && d.row > e.row => Some(bad(d, false)),
+                            _ => Some(bad(e, some)),
+                        }
+                    }
+                }
+            }
+            Column::Dates(all) => match chunk.dates(i) {
+                Ok(stamps) => {
+                    all.extend(stamps);
+                    None
+                }
+                Err(e) => Some(bad(e, false)),
+            },
+        };
+        if let Some(next) = next {
+            *self = next;
+        }
+    }
 }
 
 impl Whole {
-    /// Reads a table; `group` is the column whose texts are names.
-    pub(crate) fn read(path: &str, group: Option<&str>) -> Result<Whole, Failure> {
-        let mut reader = Reader::open(path)?;
+    /// Reads a table.
+    pub(crate) fn read(mut reader: Reader, wanted: &Wanted<'_>) -> Result<Whole, Failure> {
         let names = reader.columns().to_vec();
-        let mut columns: Vec<Vec<f64>> = vec![Vec::new(); names.len()];
-        let mut unreadable: HashMap<String, Failure> = HashMap::new();
-        let mut groups: HashMap<String, f64> = HashMap::new();
+        let notes = reader.notes();
+        let mut columns: Vec<Column> = names.iter().map(|_| Column::Numbers(Vec::new(), Missing::default())).collect();
+        let (mut groups, mut codes): (Vec<String>, HashMap<String, f64>) = Default::default();
+        let mut lines: Vec<(usize, u64)> = Vec::new();
         let most = rows_for(names.len());
         let mut before = 0;
         while let Some(chunk) = reader.next(most)? {
-            let rows = chunk.rows();
-            for (i, name) in names.iter().enumerate() {
-                if unreadable.contains_key(name) {
-                    continue;
-                }
-                if group == Some(name) {
-                    for text in chunk.texts(i)? {
-                        let next = groups.len() as f64;
-                        columns[i].push(*groups.entry(text).or_insert(next));
-                    }
-                    continue;
-                }
-                let from = columns[i].len();
-                columns[i].resize(from + rows, f64::NAN);
-                if let Err(e) = chunk.numbers_or_missing(i, &mut columns[i][from..]) {
-                    unreadable.insert(name.clone(), e.failure(before, name));
+            for row in 0..chunk.rows() {
+                let shift = chunk.line(row).map_or(0, |line| line - (before + row as u64 + 1));
+                if lines.last().map_or(0, |l| l.1) != shift {
+                    lines.push((before as usize + row, shift));
                 }
             }
-            before += rows as u64;
+            for (i, name) in names.iter().enumerate() {
+                match &mut columns[i] {
+                    Column::Numbers(numbers, _) if wanted.group == Some(name) => {
+                        for text in chunk.texts(i)? {
+                            numbers.push(*codes.entry(text.clone()).or_insert_with(|| {
+                                groups.push(text);
+                                (groups.len() - 1) as f64
+                            }));
+                        }
+                    }
+                    column => column.read(chunk, i, before, name),
+                }
+            }
+            before += chunk.rows() as u64;
         }
-        let good = names.into_iter().zip(columns).filter(|(n, _)| !unreadable.contains_key(n));
+        let mut unreadable = HashMap::new();
+        let mut good: Vec<(String, Vec<f64>)> = Vec::new();
+        let mut dated: Vec<(String, Vec<Option<Stamp>>)> = Vec::new();
+        for (name, column) in names.into_iter().zip(columns).filter(|(name, _)| !name.is_empty()) {
+            match column {
+                Column::Bad(why) => drop(unreadable.insert(name, why)),
+                Column::Numbers(numbers, missing) => {
+                    if let Some(text) = &missing.text {
+                        let cells = count(missing.count, "missing value", "missing values");
+                        notes.borrow_mut().columns.push(format!("{cells} in `{name}` (such as `{text}`)"));
+                    }
+                    good.push((name, numbers));
+                }
+                Column::Dates(stamps) if wanted.asks_for(&name) => {
+                    good.push((name.clone(), Vec::new()));
+                    dated.push((name, stamps));
+                }
+                Column::Dates(_) => {
+                    let message = format!("the column `{name}` holds dates, and nothing asks for it by name");
+                    drop(unreadable.insert(name, Unreadable { failure: Failure::plain("not-a-number", message, None), nearly: false }));
+                }
+            }
+        }
+        let clock = clock(&dated, wanted)?;
+        for (name, stamps) in dated {
+            let Some(clock) = clock else { continue };
+            let times = stamps.iter().map(|s| s.map_or(f64::NAN, |s| clock.number(s.nanoseconds))).collect();
+            let zoned = stamps.iter().flatten().any(|s| s.zoned);
+            let zone = if zoned { "" } else { " (no zone is given)" };
+            notes.borrow_mut().columns.push(format!("the dates in `{name}` are read as {}{zone}", clock.words()));
+            if let Some(place) = good.iter_mut().find(|g| g.0 == name) {
+                place.1 = times;
+            }
+        }
         let table = Table::new(good).map_err(|d| Failure::plain(d.code, d.message, d.help))?;
-        Ok(Whole { table, unreadable })
+        Ok(Whole { table, groups, clock, unreadable, lines })
     }
 
-    /// Which columns are there but cannot be read, in words.
-    pub(crate) fn no_numbers(&self) -> Option<String> {
-        let mut names: Vec<String> = self.unreadable.keys().map(|n| format!("`{n}`")).collect();
-        names.sort();
-        (!names.is_empty()).then(|| format!("not every cell of {} is a number", names.join(", ")))
+    /// The row as the fit counts it, with its line in the file.
+    fn located(&self, message: &str) -> String {
+        let Some((number, rest)) = message.strip_prefix("row ").and_then(|m| m.split_once(|c: char| !c.is_ascii_digit()).map(|(n, _)| (n, &m[n.len()..])))
+        else {
+            return message.to_string();
+        };
+        match (number.parse::<usize>(), self.lines.is_empty()) {
+            (Ok(row), false) => {
+                let shift = self.lines.iter().take_while(|l| l.0 < row).last().map_or(0, |l| l.1);
+                format!("row {row} (line {}){rest}", row as u64 + shift)
+            }
+            _ => message.to_string(),
+        }
     }
 
-    /// A failure of a fit; when it misses a column that is there but cannot be read, the reason for that instead.
-    pub(crate) fn explain(mut self, missing: &[String], failure: Failure) -> Failure {
-        missing.iter().find_map(|name| self.unreadable.remove(name)).unwrap_or(failure)
+    /// What went wrong with a fit or a prediction: mistakes in the model with their place in it, and instead of a column that is missed
+    /// though it is there, the reason why it could not be read.
+    pub(crate) fn blame(mut self, model: &Compiled, mut errors: Diagnostics, target: Option<&str>) -> Failure {
+        let missing: Vec<String> =
+            errors.0.iter().filter(|d| d.code == "missing-column").filter_map(|d| d.message.split('`').nth(1).map(String::from)).collect();
+        if let Some(why) = missing.iter().find_map(|name| self.unreadable.remove(name)) {
+            return why.failure;
+        }
+        if errors.0.iter().any(|d| d.code == "no-target") && target.is_none() {
+            let mut candidates: Vec<String> = self.unreadable.keys().cloned().collect();
+            candidates.sort_by_key(|name| (!self.unreadable[name].nearly, name.clone()));
+            // The column that would have been chosen, were it not for a cell.
+            let nearly = candidates.iter().filter(|name| self.unreadable[*name].nearly).count();
+            if let Some(name) = candidates.first().filter(|_| candidates.len() == 1 || nearly == 1) {
+                return self.unreadable.remove(name).map_or_else(|| Failure::Wrong(Source::new("", ""), vec![]), |why| why.failure);
+            }
+            let reasons: Vec<String> = candidates.iter().take(3).filter_map(|name| self.unreadable[name].failure.message()).collect();
+            if let (Some(error), false) = (errors.0.iter_mut().find(|d| d.code == "no-target"), reasons.is_empty()) {
+                error.help = Some(format!("{}; {}", error.help.as_deref().unwrap_or("name it with --target"), reasons.join("; ")));
+            }
+        }
+        let located = errors.0.iter().any(|d| d.span != Default::default());
+        let named = errors.0.into_iter().map(|d| Diagnostic { message: self.located(&d.message), ..d }).collect();
+        if located { Failure::program(&model.source, Diagnostics(named)) } else { Failure::Wrong(Source::new("", ""), named) }
     }
+
+    /// A column of numbers but for a cell, which could have been the one to explain: none may be chosen in its place.
+    pub(crate) fn spoilt(&mut self, wanted: &Wanted<'_>, target: Option<&str>) -> Option<Failure> {
+        if target.is_some() {
+            return None;
+        }
+        let mut nearly: Vec<String> = self.unreadable.iter().filter(|(_, u)| u.nearly).map(|(n, _)| n.clone()).collect();
+        nearly.sort();
+        let name = nearly.into_iter().find(|n| !wanted.asks_for(n) && wanted.group != Some(n))?;
+        let why = self.unreadable.remove(&name)?.failure;
+        Some(why.with_help("mend the cell, or name the column to explain with --target"))
+    }
+}
+
+/// What the dates of a table count; nothing where there are none.
+fn clock(dated: &[(String, Vec<Option<Stamp>>)], wanted: &Wanted<'_>) -> Result<Option<Clock>, Failure> {
+    for (name, stamps) in dated {
+        let mixed = stamps.iter().flatten().map(|s| s.zoned).collect::<std::collections::HashSet<_>>().len() > 1;
+        if mixed {
+            let message = format!("some dates of the column `{name}` have a zone, others have none");
+            return Err(Failure::plain("mixed-zones", message, Some("give all of them a zone, such as Z or +01:00".into())));
+        }
+    }
+    // The times say what the others are counted from.
+    let Some(leading) =
+        dated.iter().find(|d| wanted.named.contains(&d.0.as_str())).or(dated.iter().find(|d| ["t", "time"].contains(&d.0.as_str()))).or(dated.first())
+    else {
+        return Ok(None);
+    };
+    let text = &wanted.model.source.text;
+    if !wanted.fitting && Clock::remembered(text).is_none() && Clock::said(wanted.dates).is_none() {
+        return Err(dates::no_origin(&leading.0));
+    }
+    let all: Vec<i128> = leading.1.iter().flatten().map(|s| s.nanoseconds).collect();
+    Ok(Some(Clock::of(wanted.dates, text, &all, leading.1.iter().flatten().any(|s| s.zoned))))
 }

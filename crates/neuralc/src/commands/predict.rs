@@ -1,26 +1,44 @@
 //! `neuralc predict`: a saved model on new data. In: a model at its declared values, a table; out: the table with predictions.
 
-use crate::commands::fit::{beside, blame, scheme};
+use crate::commands::fit::{beside, scheme};
 use crate::commands::fit_args::PredictArgs;
-use crate::commands::fit_table::Whole;
+use crate::commands::fit_table::{Wanted, Whole};
 use crate::context::{Context, Failure};
 use crate::core::Compiled;
-use crate::table::{Format, Reader, Results, Target, Writer, rows_for};
+use crate::table::{self, Again, Format, Results, Target, Writer, rows_for};
 use neural_compiler_fit::{Options, Values, predict, weights};
 use serde_json::json;
 
 pub(crate) fn run(context: &mut Context, args: &PredictArgs) -> Result<u8, Failure> {
-    if args.data == "-" {
-        return Err(Failure::Usage("`neuralc predict` reads its table twice, so it cannot come from standard input".into()));
+    if args.data == "-" && args.source.file.as_deref() == Some("-") {
+        return Err(Failure::Usage("the model and the table cannot both come from standard input".into()));
     }
     if args.out == "-" && context.json {
         return Err(Failure::Usage("--json and `--out -` both need standard output".into()));
     }
-    let format = Format::of(&args.out)?;
+    let format = Format::write(&args.out)?;
     let source = context.source(args.source.file.as_deref(), args.source.expression.as_deref())?;
     let model = Compiled::new(context, source)?;
-    let whole = Whole::read(&args.data, args.group.as_deref())?;
-    let values = saved_weights(args, &model)?;
+    let mut data = Again::new(&args.data, &args.table)?;
+    let reader = data.read()?;
+    let notes = reader.notes();
+    let named = [&args.time].into_iter().flatten().map(String::as_str).collect();
+    let wanted = Wanted { model: &model, named, group: args.group.as_deref(), dates: &args.dates, fitting: false };
+    let outcome = Whole::read(reader, &wanted).and_then(|whole| predicted(args, &model, whole));
+    table::say(context, &args.data, &notes);
+    let columns = outcome?;
+    let names: Vec<String> = columns.iter().map(|c| c.0.clone()).collect();
+    let rows = write(args, &mut data, format, &columns, &names)?;
+    if context.json {
+        context.print_json(&json!({"rows": rows, "columns": names, "table": notes.borrow().json()}))?;
+    } else if args.out != "-" {
+        context.print(&format!("{}: {rows} rows, {}\n", args.out, names.join(" ")))?;
+    }
+    Ok(Failure::FINE)
+}
+
+fn predicted(args: &PredictArgs, model: &Compiled, whole: Whole) -> Result<Vec<(String, Vec<f64>)>, Failure> {
+    let values = saved_weights(args, model)?;
     let options = Options {
         values,
         time: args.time.clone(),
@@ -32,18 +50,7 @@ pub(crate) fn run(context: &mut Context, args: &PredictArgs) -> Result<u8, Failu
         absolute_tolerance: args.atol,
         ..Options::default()
     };
-    let columns = match predict(&model.program, &whole.table, &options) {
-        Ok(columns) => columns,
-        Err(e) => return Err(blame(whole, &model, e)),
-    };
-    let names: Vec<String> = columns.iter().map(|c| c.0.clone()).collect();
-    let rows = write(args, format, &columns, &names)?;
-    if context.json {
-        context.print_json(&json!({"rows": rows, "columns": names}))?;
-    } else if args.out != "-" {
-        context.print(&format!("{}: {rows} rows, {}\n", args.out, names.join(" ")))?;
-    }
-    Ok(Failure::FINE)
+    predict(&model.program, &whole.table, &options).map_err(|e| whole.blame(model, e, None))
 }
 
 /// The weights of the model's nets, from the file beside it.
@@ -63,24 +70,24 @@ fn saved_weights(args: &PredictArgs, model: &Compiled) -> Result<Values, Failure
 }
 
 /// The table again, a chunk at a time, with the new columns.
-fn write(args: &PredictArgs, format: Format, columns: &[(String, Vec<f64>)], names: &[String]) -> Result<usize, Failure> {
-    let mut reader = Reader::open(&args.data)?;
+fn write(args: &PredictArgs, data: &mut Again, format: Format, columns: &[(String, Vec<f64>)], names: &[String]) -> Result<usize, Failure> {
+    let mut reader = data.read()?;
     if let Some(taken) = names.iter().find(|n| reader.columns().contains(n)) {
         return Err(Failure::plain("duplicate-column", format!("`{}` has a column `{taken}` already", args.data), Some("rename it".into())));
     }
     let most = rows_for(reader.columns().len() + columns.len());
     let numeric = vec![false; reader.columns().len()];
     let target = Target::open(&args.out)?;
-    let mut writer = Writer::new::<f64>(format, &target, &reader, &numeric, names)?;
+    let mut writer = Writer::new::<f64>(format, &target, &reader, &numeric, names).map_err(|e| target.blame(e))?;
     let mut done = 0;
     while let Some(chunk) = reader.next(most)? {
         let rows = chunk.rows();
         let blocks = columns.iter().map(|(_, values)| (&values[done..done + rows], 1)).collect();
         let failed = Vec::new();
-        writer.write(chunk, done as u64, &Results { blocks, failed })?;
+        writer.write(chunk, done as u64, &Results { blocks, failed }).map_err(|e| target.blame(e))?;
         done += rows;
     }
-    writer.finish()?;
+    writer.finish().map_err(|e| target.blame(e))?;
     target.finish()?;
     Ok(done)
 }

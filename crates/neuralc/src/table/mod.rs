@@ -1,19 +1,32 @@
-//! Tables, a chunk of rows at a time. In: a CSV or Parquet file (or standard input); out: chunks whose columns can be read as
-//! numbers; and the way back, chunks with new columns into a file of either kind (or standard output).
+//! Tables, a chunk of rows at a time. In: a text table or Parquet file (or standard input); out: chunks whose columns can be read as
+//! numbers; and the way back, chunks with new columns into a file of either kind (or a stream).
 //! Invariants: at most one chunk is in memory, so memory depends on the width of the table and not on its length; columns of
-//! the table are handed on as they are; a number is written so that it reads back to the same bits.
+//! the table are handed on as they are; a number is written so that it reads back to the same bits; what was not as usual about a table
+//! is noted, to be said.
 
+mod cell;
 mod csv;
+pub(crate) mod dates;
+pub(crate) mod dialect;
+mod lines;
 mod parquet;
+mod parquet_sizes;
+mod source;
 mod target;
 
-pub(crate) use target::Target;
+pub(crate) use cell::CellError;
+pub(crate) use target::{Target, write_whole};
 
-use crate::context::{Failure, reason};
-use arrow_array::RecordBatch;
+use crate::context::{Context, Failure, reason};
+use dates::Stamp;
+use dialect::{Notes, TableArgs};
 use neural_compiler::ops::real::Real;
+use std::cell::RefCell;
 use std::collections::HashSet;
+use std::fs::File;
+use std::io::{Seek, Write};
 use std::path::Path;
+use std::rc::Rc;
 
 /// Most rows of a chunk.
 pub(crate) const MOST_ROWS: usize = 65_536;
@@ -28,29 +41,103 @@ pub(crate) fn rows_for(columns: usize) -> usize {
 /// What a file holds.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Format {
-    /// Text with commas.
+    /// Text with commas, or something else, between its cells.
     Csv,
     /// Apache Parquet.
     Parquet,
 }
 
+/// Endings of text tables that are read.
+const TEXT: [&str; 5] = ["csv", "tsv", "tab", "txt", "dat"];
+
 impl Format {
-    /// The format a path's ending says; the standard streams are CSV.
-    pub(crate) fn of(path: &str) -> Result<Format, Failure> {
-        let ending = Path::new(path).extension().map(|e| e.to_string_lossy().to_lowercase());
+    fn ending(path: &Path) -> Option<String> {
+        path.extension().map(|e| e.to_string_lossy().to_lowercase())
+    }
+
+    /// Pipes and devices need no ending: they are CSV.
+    fn is_stream(path: &Path) -> bool {
+        path.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir())
+    }
+
+    /// The format of a table to be read; the standard streams are CSV.
+    pub(crate) fn read(path: &str) -> Result<Format, Failure> {
+        let (file, mut ending) = (Path::new(path), Format::ending(Path::new(path)));
+        if ending.as_deref() == Some("gz") {
+            ending = file.file_stem().and_then(|s| Format::ending(Path::new(s)));
+        }
         match ending.as_deref() {
-            _ if path == "-" => Ok(Format::Csv),
-            Some("csv") => Ok(Format::Csv),
             Some("parquet") => Ok(Format::Parquet),
+            Some(text) if TEXT.contains(&text) => Ok(Format::Csv),
+            _ if path == "-" || Format::is_stream(file) => Ok(Format::Csv),
+            _ => Err(Failure::Usage(format!("`{path}` is neither .csv (.tsv, .txt, .dat, also with .gz) nor .parquet (nor `-`)"))),
+        }
+    }
+
+    /// The format of a table to be written.
+    pub(crate) fn write(path: &str) -> Result<Format, Failure> {
+        let file = Path::new(path);
+        match Format::ending(file).as_deref() {
+            Some("parquet") => Ok(Format::Parquet),
+            Some("csv") => Ok(Format::Csv),
+            _ if path == "-" || Format::is_stream(file) => Ok(Format::Csv),
             _ => Err(Failure::Usage(format!("`{path}` is neither .csv nor .parquet (nor `-`)"))),
         }
     }
 }
 
+/// A table that can be read more than once: standard input and pipes are kept in a file without a name.
+pub(crate) struct Again {
+    path: String,
+    args: TableArgs,
+    kept: Option<File>,
+}
+
+impl Again {
+    pub(crate) fn new(path: &str, args: &TableArgs) -> Result<Again, Failure> {
+        let format = Format::read(path)?;
+        let mut kept = None;
+        if format == Format::Csv && (path == "-" || Format::is_stream(Path::new(path))) {
+            let keep = || -> std::io::Result<File> {
+                let mut file = tempfile::tempfile()?;
+                if path == "-" {
+                    std::io::copy(&mut std::io::stdin().lock(), &mut file)?
+                } else {
+                    std::io::copy(&mut File::open(path)?, &mut file)?
+                };
+                file.flush()?;
+                Ok(file)
+            };
+            kept = Some(keep().map_err(|e| cannot_read(if path == "-" { "<stdin>" } else { path }, reason(&e)))?);
+        }
+        Ok(Again { path: path.into(), args: args.clone(), kept })
+    }
+
+    /// From the beginning.
+    pub(crate) fn read(&mut self) -> Result<Reader, Failure> {
+        let kept = match &mut self.kept {
+            None => None,
+            Some(file) => {
+                let again = |file: &mut File| -> std::io::Result<File> {
+                    file.rewind()?;
+                    file.try_clone()
+                };
+                Some(again(file).map_err(|e| cannot_read(&self.path, reason(&e)))?)
+            }
+        };
+        Reader::with(&self.path, kept, &self.args)
+    }
+}
+
 /// A table being read.
-pub(crate) enum Reader {
-    Csv(csv::Reader),
-    Parquet(parquet::Reader),
+pub(crate) struct Reader {
+    kind: Kind,
+    notes: Rc<RefCell<Notes>>,
+}
+
+enum Kind {
+    Csv(Box<csv::Reader>),
+    Parquet(Box<parquet::Reader>),
 }
 
 /// How much there is to read.
@@ -62,49 +149,112 @@ pub(crate) enum Size {
 
 impl Reader {
     /// Opens a table and reads the names of its columns.
-    pub(crate) fn open(path: &str) -> Result<Reader, Failure> {
-        let reader = match Format::of(path)? {
-            Format::Csv => Reader::Csv(csv::Reader::open(path)?),
-            Format::Parquet => Reader::Parquet(parquet::Reader::open(path)?),
+    pub(crate) fn open(path: &str, args: &TableArgs) -> Result<Reader, Failure> {
+        Reader::with(path, None, args)
+    }
+
+    fn with(path: &str, kept: Option<File>, args: &TableArgs) -> Result<Reader, Failure> {
+        args.check()?;
+        let notes = Rc::new(RefCell::new(Notes::default()));
+        let kind = match Format::read(path)? {
+            Format::Csv => Kind::Csv(Box::new(csv::Reader::open(path, kept, args, notes.clone())?)),
+            Format::Parquet => Kind::Parquet(Box::new(parquet::Reader::open(path, args)?)),
         };
+        let reader = Reader { kind, notes };
         let mut seen = HashSet::new();
-        let twice = reader.columns().iter().find(|&name| !seen.insert(element(name).map_or(name.clone(), |e| e.to_string())));
+        // Columns without a name cannot be used, so they need no names of their own.
+        let named = reader.columns().iter().filter(|n| !n.is_empty());
+        let twice = named.into_iter().find(|&name| !seen.insert(element(name).map_or(name.clone(), |e| e.to_string())));
         match twice {
-            Some(name) => Err(Failure::plain("duplicate-column", format!("`{path}` has two columns `{name}`"), None)),
+            Some(name) => Err(Failure::plain("duplicate-column", format!("`{path}` has two columns `{name}`"), Some("rename one of them".into()))),
             None => Ok(reader),
         }
     }
 
     /// The names of the columns.
     pub(crate) fn columns(&self) -> &[String] {
-        match self {
-            Reader::Csv(r) => r.columns(),
-            Reader::Parquet(r) => r.columns(),
+        match &self.kind {
+            Kind::Csv(r) => r.columns(),
+            Kind::Parquet(r) => r.columns(),
         }
+    }
+
+    /// What is to be said about the table.
+    pub(crate) fn notes(&self) -> Rc<RefCell<Notes>> {
+        self.notes.clone()
     }
 
     /// How much there is to read.
     pub(crate) fn size(&self) -> Size {
-        match self {
-            Reader::Csv(r) => r.size().map_or(Size::Unknown, Size::Bytes),
-            Reader::Parquet(r) => Size::Rows(r.rows()),
+        match &self.kind {
+            Kind::Csv(r) => r.size().map_or(Size::Unknown, Size::Bytes),
+            Kind::Parquet(r) => Size::Rows(r.rows()),
         }
     }
 
     /// How much was read, in the units of the size.
     pub(crate) fn position(&self) -> u64 {
-        match self {
-            Reader::Csv(r) => r.position(),
-            Reader::Parquet(r) => r.position(),
+        match &self.kind {
+            Kind::Csv(r) => r.position(),
+            Kind::Parquet(r) => r.position(),
         }
     }
 
     /// The next rows, at most so many (the same number with every call).
     pub(crate) fn next(&mut self, rows: usize) -> Result<Option<Chunk<'_>>, Failure> {
-        match self {
-            Reader::Csv(r) => Ok(r.next(rows)?.map(Chunk::Text)),
-            Reader::Parquet(r) => Ok(r.next(rows)?.map(Chunk::Arrays)),
+        match &mut self.kind {
+            Kind::Csv(r) => Ok(r.next(rows)?.map(Chunk::Text)),
+            Kind::Parquet(r) => Ok(r.next(rows)?.map(Chunk::Arrays)),
         }
+    }
+}
+
+/// Says what was not as usual about a table, in one line.
+pub(crate) fn say(context: &Context, path: &str, notes: &RefCell<Notes>) {
+    if context.json {
+        return;
+    }
+    if let Some(line) = notes.borrow().line(if path == "-" { "<stdin>" } else { path }) {
+        let _ = writeln!(std::io::stderr(), "{line}");
+    }
+}
+
+/// Reads a table in every way there is, and writes it to nowhere; gives the number of its rows.
+pub(crate) fn try_all(path: &str) -> Result<u64, Failure> {
+    let mut reader = Reader::open(path, &TableArgs::default())?;
+    let columns = reader.columns().len();
+    let most = rows_for(columns);
+    let (mut csv, mut numbers) = (csv::Writer::new(Box::new(std::io::sink()), reader.columns(), &[])?, vec![0.0; most]);
+    let mut rows = 0;
+    while let Some(chunk) = reader.next(most)? {
+        for column in 0..columns {
+            let out = &mut numbers[..chunk.rows()];
+            let _ = (chunk.numbers(column, out, 5), chunk.numbers_or_missing(column, out), chunk.dates(column), chunk.texts(column));
+        }
+        csv.write::<f64>(chunk, &Results { blocks: Vec::new(), failed: Vec::new() })?;
+        rows += chunk.rows() as u64;
+    }
+    csv.finish()?;
+    Ok(rows)
+}
+
+/// Values that are not there.
+#[derive(Default)]
+pub(crate) struct Missing {
+    /// How many.
+    pub(crate) count: u64,
+    /// A text that stands for one.
+    pub(crate) text: Option<String>,
+}
+
+impl Missing {
+    /// Takes note of one; gives what it is as a number.
+    fn note(&mut self, text: &str) -> f64 {
+        self.count += 1;
+        if !text.is_empty() && self.text.is_none() {
+            self.text = Some(text.into());
+        }
+        f64::NAN
     }
 }
 
@@ -112,45 +262,47 @@ impl Reader {
 #[derive(Clone, Copy)]
 pub(crate) enum Chunk<'a> {
     Text(&'a csv::Rows),
-    Arrays(&'a RecordBatch),
-}
-
-/// Why a cell is of no use.
-pub(crate) struct CellError {
-    /// Its row in the chunk, from 0.
-    pub(crate) row: usize,
-    code: &'static str,
-    message: String,
-}
-
-impl CellError {
-    fn empty(row: usize) -> CellError {
-        CellError { row, code: "empty-cell", message: "the cell is empty, a number is needed".into() }
-    }
-
-    fn wrong(row: usize, message: String) -> CellError {
-        CellError { row, code: "not-a-number", message }
-    }
-
-    /// The error for the user; `before`: rows of the table before the chunk.
-    pub(crate) fn failure(&self, before: u64, column: &str) -> Failure {
-        Failure::plain(self.code, format!("row {}, column `{column}`: {}", before + self.row as u64 + 1, self.message), None)
-    }
+    Arrays(&'a parquet::Arrays),
 }
 
 impl Chunk<'_> {
     pub(crate) fn rows(&self) -> usize {
         match self {
             Chunk::Text(rows) => rows.len(),
-            Chunk::Arrays(batch) => batch.num_rows(),
+            Chunk::Arrays(arrays) => arrays.batch.num_rows(),
         }
     }
 
-    /// A column as numbers; empty cells are NaN.
-    pub(crate) fn numbers_or_missing(&self, column: usize, out: &mut [f64]) -> Result<(), CellError> {
+    /// A row in words; `before`: rows of the table before the chunk.
+    pub(crate) fn place(&self, before: u64, row: usize) -> String {
+        let number = before + row as u64 + 1;
+        match self {
+            Chunk::Text(rows) => csv::place(number, rows.line(row)),
+            Chunk::Arrays(_) => format!("row {number}"),
+        }
+    }
+
+    /// The line of a row in a text.
+    pub(crate) fn line(&self, row: usize) -> Option<u64> {
+        match self {
+            Chunk::Text(rows) => Some(rows.line(row)),
+            Chunk::Arrays(_) => None,
+        }
+    }
+
+    /// A column as numbers; missing ones are NaN, and counted.
+    pub(crate) fn numbers_or_missing(&self, column: usize, out: &mut [f64]) -> Result<Missing, CellError> {
         match self {
             Chunk::Text(rows) => rows.numbers_or_missing(column, out),
-            Chunk::Arrays(batch) => parquet::numbers_or_missing(batch.column(column), out),
+            Chunk::Arrays(arrays) => parquet::numbers_or_missing(arrays.batch.column(column), out, &arrays.numbers),
+        }
+    }
+
+    /// A column as dates; `None` where there is none.
+    pub(crate) fn dates(&self, column: usize) -> Result<Vec<Option<Stamp>>, CellError> {
+        match self {
+            Chunk::Text(rows) => rows.dates(column),
+            Chunk::Arrays(arrays) => parquet::dates(arrays.batch.column(column)),
         }
     }
 
@@ -158,15 +310,16 @@ impl Chunk<'_> {
     pub(crate) fn texts(&self, column: usize) -> Result<Vec<String>, Failure> {
         match self {
             Chunk::Text(rows) => Ok((0..rows.len()).map(|i| String::from_utf8_lossy(rows.cell(i, column)).trim().to_string()).collect()),
-            Chunk::Arrays(batch) => parquet::names(batch.column(column)),
+            Chunk::Arrays(arrays) => parquet::names(arrays.batch.column(column)),
         }
     }
 
-    /// A column as numbers, each rounded once to `T` from the f64 it says.
-    pub(crate) fn numbers<T: Real>(&self, column: usize, out: &mut [T]) -> Result<(), CellError> {
+    /// A column as numbers, each rounded once to `T` from the f64 it says; cells that are none, at most so many, and nothing is written
+    /// for those.
+    pub(crate) fn numbers<T: Real>(&self, column: usize, out: &mut [T], most: usize) -> Vec<CellError> {
         match self {
-            Chunk::Text(rows) => rows.numbers(column, out),
-            Chunk::Arrays(batch) => parquet::numbers(batch.column(column), out),
+            Chunk::Text(rows) => rows.numbers(column, out, most),
+            Chunk::Arrays(arrays) => parquet::numbers(arrays.batch.column(column), out, &arrays.numbers, most),
         }
     }
 }
@@ -193,9 +346,9 @@ impl Writer {
         match format {
             Format::Csv => Ok(Writer::Csv(Box::new(csv::Writer::new(sink, reader.columns(), names)?))),
             Format::Parquet => {
-                let fields = match reader {
-                    Reader::Csv(r) => parquet::fields_for_text(r.columns(), numeric),
-                    Reader::Parquet(r) => r.fields(),
+                let fields = match &reader.kind {
+                    Kind::Csv(r) => parquet::fields_for_text(r.columns(), numeric),
+                    Kind::Parquet(r) => r.fields(),
                 };
                 Ok(Writer::Parquet(Box::new(parquet::Writer::new::<T>(sink, fields, numeric, names)?)))
             }
@@ -207,6 +360,14 @@ impl Writer {
         match self {
             Writer::Csv(w) => w.write(chunk, results),
             Writer::Parquet(w) => w.write(chunk, before, results),
+        }
+    }
+
+    /// Hands on what was written so far to whoever waits for it.
+    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+        match self {
+            Writer::Csv(w) => w.flush(),
+            Writer::Parquet(_) => Ok(()),
         }
     }
 
@@ -251,8 +412,8 @@ fn cannot_read(path: &str, why: impl std::fmt::Display) -> Failure {
     Failure::plain("cannot-read", format!("cannot read `{path}`: {why}"), None)
 }
 
-fn open_file(path: &str) -> Result<std::fs::File, Failure> {
-    let file = std::fs::File::open(path).map_err(|e| cannot_read(path, reason(&e)))?;
+fn open_file(path: &str) -> Result<File, Failure> {
+    let file = File::open(path).map_err(|e| cannot_read(path, reason(&e)))?;
     match file.metadata() {
         Ok(m) if m.is_dir() => Err(cannot_read(path, "it is a directory")),
         Ok(m) if m.is_file() && m.len() == 0 => Err(empty(path)),

@@ -1,15 +1,21 @@
 //! Tables as Apache Parquet. In: a file; out: record batches; and back, a row group every so many rows.
 //! Invariants: one batch is read at a time and at most one row group waits to be written; columns that are handed on keep their
-//! type and their missing values. (The footer lists the row groups: some hundred bytes for each column of each.)
+//! type and their missing values; a damaged file is an error, whatever the library below makes of it. (The footer lists the row groups:
+//! some hundred bytes for each column of each.)
 
-use super::{CellError, Chunk, MOST_ROWS, Results, cannot_read, open_file};
-use crate::context::Failure;
+use super::cell::{self, Said};
+use super::dates::{self, Stamp};
+use super::dialect::{Numbers, TableArgs};
+use super::parquet_sizes::{self, Wrong};
+use super::{CellError, Chunk, MOST_ROWS, Missing, Results, cannot_read, open_file};
+use crate::context::{Failure, reason};
+use crate::quiet::quietly;
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float32Type, Float64Type};
+use arrow_array::types::{Float32Type, Float64Type, Int64Type};
 use arrow_array::{Array, ArrayRef, Float32Array, Float64Array, RecordBatch, RecordBatchOptions};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
-use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
 use neural_compiler::ops::real::{Dtype, Real};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
@@ -25,6 +31,12 @@ use std::sync::Arc;
 const GROUP_ROWS: usize = 2 * MOST_ROWS;
 const GROUP_BYTES: usize = 1 << 26;
 
+/// Some rows, and how numbers in their texts are written.
+pub(crate) struct Arrays {
+    pub(crate) batch: RecordBatch,
+    pub(crate) numbers: Numbers,
+}
+
 /// A Parquet file being read.
 pub(crate) struct Reader {
     path: String,
@@ -32,14 +44,39 @@ pub(crate) struct Reader {
     fields: Vec<FieldRef>,
     rows: u64,
     position: u64,
+    numbers: Numbers,
     builder: Option<ParquetRecordBatchReaderBuilder<File>>,
     reader: Option<ParquetRecordBatchReader>,
-    batch: Option<RecordBatch>,
+    batch: Option<Arrays>,
+}
+
+fn damaged(path: &str, why: impl std::fmt::Display) -> Failure {
+    cannot_read(path, format!("the file is damaged: {why}"))
+}
+
+/// What the library says, or panics with.
+fn library<T, E: std::fmt::Display>(path: &str, work: impl FnOnce() -> Result<T, E>) -> Result<T, Failure> {
+    match quietly(work) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(e)) => Err(cannot_read(path, e)),
+        Err(panic) => Err(damaged(path, panic)),
+    }
+}
+
+fn sizes(path: &str, checked: Result<(), Wrong>) -> Result<(), Failure> {
+    checked.map_err(|wrong| match wrong {
+        Wrong::Absurd(what) => damaged(path, what),
+        Wrong::Io(e) => cannot_read(path, reason(&e)),
+    })
 }
 
 impl Reader {
-    pub(super) fn open(path: &str) -> Result<Reader, Failure> {
-        let builder = ParquetRecordBatchReaderBuilder::try_new(open_file(path)?).map_err(|e| cannot_read(path, e))?;
+    pub(super) fn open(path: &str, args: &TableArgs) -> Result<Reader, Failure> {
+        let mut file = open_file(path)?;
+        sizes(path, parquet_sizes::footer(&mut file))?;
+        let mut again = file.try_clone().map_err(|e| cannot_read(path, reason(&e)))?;
+        let builder = library(path, || ParquetRecordBatchReaderBuilder::try_new(file))?;
+        sizes(path, parquet_sizes::pages(&mut again, builder.metadata()))?;
         let fields: Vec<FieldRef> = builder.schema().fields().iter().cloned().collect();
         Ok(Reader {
             path: path.into(),
@@ -47,6 +84,7 @@ impl Reader {
             fields,
             rows: builder.metadata().file_metadata().num_rows().try_into().unwrap_or(0),
             position: 0,
+            numbers: Numbers::new(args),
             builder: Some(builder),
             reader: None,
             batch: None,
@@ -69,17 +107,17 @@ impl Reader {
         self.position
     }
 
-    pub(super) fn next(&mut self, rows: usize) -> Result<Option<&RecordBatch>, Failure> {
+    pub(super) fn next(&mut self, rows: usize) -> Result<Option<&Arrays>, Failure> {
         self.batch = None;
         if let Some(builder) = self.builder.take() {
-            self.reader = Some(builder.with_batch_size(rows).build().map_err(|e| cannot_read(&self.path, e))?);
+            self.reader = Some(library(&self.path, || builder.with_batch_size(rows).build())?);
         }
-        let Some(next) = self.reader.as_mut().and_then(|r| r.next()) else {
-            return Ok(None);
-        };
-        let batch = next.map_err(|e| cannot_read(&self.path, e))?;
+        let Some(mut reader) = self.reader.take() else { return Ok(None) };
+        let Some(batch) = library(&self.path, || reader.next().transpose())? else { return Ok(None) };
+        // A reader that panicked is not asked again.
+        self.reader = Some(reader);
         self.position += batch.num_rows() as u64;
-        Ok(Some(self.batch.insert(batch)))
+        Ok(Some(self.batch.insert(Arrays { batch, numbers: self.numbers.clone() })))
     }
 }
 
@@ -91,56 +129,134 @@ fn numeric(ty: &DataType) -> bool {
     }
 }
 
-/// A column as numbers; missing values are NaN.
-pub(super) fn numbers_or_missing(column: &ArrayRef, out: &mut [f64]) -> Result<(), CellError> {
-    if column.null_count() == 0 {
-        return numbers(column, out);
-    }
-    // Row by row: the rare case of missing values need not be fast.
-    for (row, out) in out.iter_mut().enumerate() {
-        if column.is_null(row) {
-            *out = f64::NAN;
-        } else {
-            numbers(&column.slice(row, 1), std::slice::from_mut(out)).map_err(|e| CellError { row, ..e })?;
+/// A column as numbers; missing values are NaN, and counted.
+pub(super) fn numbers_or_missing(column: &ArrayRef, out: &mut [f64], written: &Numbers) -> Result<Missing, CellError> {
+    let mut missing = Missing::default();
+    if let Some(texts) = texts_of(column)? {
+        for (row, out) in out.iter_mut().enumerate() {
+            *out = match cell::read(row, texts[row].as_bytes(), written)? {
+                Said::Number(x) => x,
+                Said::Missing(text) => missing.note(text),
+            };
         }
+        return Ok(missing);
     }
-    Ok(())
+    for (out, x) in out.iter_mut().zip(wide(column)?.iter()) {
+        *out = x.unwrap_or_else(|| missing.note(""));
+    }
+    Ok(missing)
 }
 
 /// A column as texts; a missing value is an empty one.
 pub(super) fn names(column: &ArrayRef) -> Result<Vec<String>, Failure> {
-    let text = arrow_cast::cast(column, &DataType::LargeUtf8).map_err(|e| Failure::plain("not-text", e.to_string(), None))?;
+    let failed = |e: String| Failure::plain("not-text", e, None);
+    let text = quietly(|| arrow_cast::cast(column, &DataType::LargeUtf8)).map_err(failed)?.map_err(|e| failed(e.to_string()))?;
     Ok(text.as_string::<i64>().iter().map(|t| t.unwrap_or("").to_string()).collect())
 }
 
-/// A column as numbers; text is read as in CSV.
-pub(super) fn numbers<T: Real>(column: &ArrayRef, out: &mut [T]) -> Result<(), CellError> {
+/// The texts of a column of texts; `None`: it is of another kind.
+fn texts_of(column: &ArrayRef) -> Result<Option<Vec<String>>, CellError> {
+    let text = |ty: &DataType| matches!(ty, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
+    let is_text = match column.data_type() {
+        DataType::Dictionary(_, values) => text(values),
+        other => text(other),
+    };
+    let found = is_text.then(|| names(column)).transpose();
+    found.map_err(|_| CellError::wrong(0, "the texts of the column cannot be read"))
+}
+
+fn cast(column: &ArrayRef, to: &DataType) -> Result<ArrayRef, CellError> {
+    quietly(|| arrow_cast::cast(column, to)).map_err(|e| CellError::wrong(0, e))?.map_err(|e| CellError::wrong(0, e.to_string()))
+}
+
+/// A column of numbers as f64.
+fn wide(column: &ArrayRef) -> Result<Float64Array, CellError> {
     let ty = column.data_type();
-    if matches!(ty, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) {
-        let text = arrow_cast::cast(column, &DataType::LargeUtf8).map_err(|e| CellError::wrong(0, e.to_string()))?;
-        for (row, (out, cell)) in out.iter_mut().zip(text.as_string::<i64>()).enumerate() {
-            *out = T::from_f64(super::csv::number(row, cell.unwrap_or("").as_bytes())?);
-        }
-        return Ok(());
-    }
     if !numeric(ty) {
-        return Err(CellError::wrong(0, format!("the column holds values of type {ty}, not numbers")));
+        let mut error = CellError::wrong(0, format!("the column holds values of type {ty}, not numbers"));
+        if is_date(ty) {
+            error.help = Some("dates are read as times: --time-unit days --time-origin 2000-01-01".into());
+        }
+        return Err(error);
     }
-    let wide = arrow_cast::cast(column, &DataType::Float64).map_err(|e| CellError::wrong(0, e.to_string()))?;
-    let wide = wide.as_primitive::<Float64Type>();
-    if let Some(row) = (wide.null_count() > 0).then(|| (0..wide.len()).find(|&i| wide.is_null(i))).flatten() {
-        return Err(CellError::empty(row));
+    Ok(cast(column, &DataType::Float64)?.as_primitive::<Float64Type>().clone())
+}
+
+/// A column as numbers; text is read as in CSV.
+pub(super) fn numbers<T: Real>(column: &ArrayRef, out: &mut [T], written: &Numbers, most: usize) -> Vec<CellError> {
+    let mut wrong = Vec::new();
+    let texts = match texts_of(column) {
+        Ok(texts) => texts,
+        Err(e) => return vec![e],
+    };
+    let wide = match &texts {
+        Some(_) => None,
+        None => match wide(column) {
+            Ok(wide) => Some(wide),
+            Err(e) => return vec![e],
+        },
+    };
+    for (row, out) in out.iter_mut().enumerate() {
+        let said = match (&texts, &wide) {
+            (Some(texts), _) => cell::read(row, texts[row].as_bytes(), written),
+            (None, Some(wide)) if wide.is_valid(row) => Ok(Said::Number(wide.value(row))),
+            _ => Ok(Said::Missing("")),
+        };
+        match said {
+            Ok(Said::Number(x)) => *out = T::from_f64(x),
+            Ok(Said::Missing(text)) => wrong.push(CellError::missing(row, text)),
+            Err(e) => wrong.push(e),
+        }
+        if wrong.len() >= most {
+            break;
+        }
     }
-    for (out, &x) in out.iter_mut().zip(wide.values()) {
-        *out = T::from_f64(x);
+    wrong
+}
+
+fn is_date(ty: &DataType) -> bool {
+    matches!(ty, DataType::Date32 | DataType::Date64 | DataType::Timestamp(..))
+}
+
+/// A column as dates; `None` where there is none.
+pub(super) fn dates(column: &ArrayRef) -> Result<Vec<Option<Stamp>>, CellError> {
+    if let Some(texts) = texts_of(column)? {
+        let one = |(row, text): (usize, &String)| match dates::parse(text) {
+            Some(stamp) => Ok(Some(stamp)),
+            None if text.trim().is_empty() => Ok(None),
+            None => Err(CellError::wrong(row, format!("`{}` is not a date", text.chars().take(40).collect::<String>()))),
+        };
+        return texts.iter().enumerate().map(one).collect();
     }
-    Ok(())
+    let (nanoseconds, zoned) = match column.data_type() {
+        DataType::Date32 => (86_400_000_000_000, false),
+        DataType::Date64 | DataType::Timestamp(TimeUnit::Millisecond, None) => (1_000_000, false),
+        DataType::Timestamp(unit, zone) => {
+            let size = match unit {
+                TimeUnit::Second => 1_000_000_000,
+                TimeUnit::Millisecond => 1_000_000,
+                TimeUnit::Microsecond => 1_000,
+                TimeUnit::Nanosecond => 1,
+            };
+            (size, zone.is_some())
+        }
+        ty => return Err(CellError::wrong(0, format!("the column holds values of type {ty}, not dates"))),
+    };
+    // Whatever the unit and the zone, the count behind it is an integer.
+    let counts = match column.data_type() {
+        DataType::Date32 => cast(&cast(column, &DataType::Int32)?, &DataType::Int64)?,
+        _ => cast(column, &DataType::Int64)?,
+    };
+    let counts = counts.as_primitive::<Int64Type>();
+    Ok(counts.iter().map(|c| c.map(|c| Stamp { nanoseconds: i128::from(c) * nanoseconds, zoned })).collect())
 }
 
 /// A column as text for CSV.
 pub(super) enum Texts<'a> {
     F64(&'a Float64Array),
     F32(&'a Float32Array),
+    /// Points in time with a zone, as instants.
+    Instants(Vec<Option<Stamp>>),
     Other(ArrayFormatter<'a>),
 }
 
@@ -151,6 +267,11 @@ impl Texts<'_> {
             Texts::F64(a) if a.is_valid(row) => out.push_str(ryu::Buffer::new().format(a.value(row))),
             Texts::F32(a) if a.is_valid(row) => out.push_str(ryu::Buffer::new().format(a.value(row))),
             Texts::F64(_) | Texts::F32(_) => {}
+            Texts::Instants(stamps) => {
+                if let Some(stamp) = stamps[row] {
+                    out.push_str(&dates::text(stamp));
+                }
+            }
             Texts::Other(a) => {
                 write!(out, "{}", a.value(row)).map_err(|_| io::Error::other("a value cannot be written as text"))?;
             }
@@ -168,6 +289,8 @@ pub(super) fn texts(batch: &RecordBatch) -> Result<Vec<Texts<'_>>, Failure> {
         .map(|column| match column.data_type() {
             DataType::Float64 => Ok(Texts::F64(column.as_primitive::<Float64Type>())),
             DataType::Float32 => Ok(Texts::F32(column.as_primitive::<Float32Type>())),
+            // The names of zones need a database, the instants do not.
+            DataType::Timestamp(_, Some(_)) => Ok(Texts::Instants(dates(column).map_err(|e| io::Error::other(e.message))?)),
             _ => Ok(Texts::Other(ArrayFormatter::try_new(column.as_ref(), &options).map_err(io::Error::other)?)),
         })
         .collect()
@@ -209,10 +332,10 @@ impl Writer {
     pub(super) fn write<T: Real>(&mut self, chunk: Chunk<'_>, before: u64, results: &Results<'_, T>) -> Result<(), Failure> {
         let mut columns: Vec<ArrayRef> = Vec::with_capacity(self.schema.fields().len());
         match chunk {
-            Chunk::Arrays(batch) => columns.extend(batch.columns().iter().cloned()),
+            Chunk::Arrays(arrays) => columns.extend(arrays.batch.columns().iter().cloned()),
             Chunk::Text(_) => {
                 for (column, &number) in self.numeric.iter().enumerate() {
-                    columns.push(self.array(chunk, column, number, before)?);
+                    columns.push(self.array(chunk, column, number, before, &results.failed)?);
                 }
             }
         }
@@ -232,13 +355,18 @@ impl Writer {
     }
 
     /// A column of text as an array.
-    fn array(&self, chunk: Chunk<'_>, column: usize, number: bool, before: u64) -> Result<ArrayRef, Failure> {
+    fn array(&self, chunk: Chunk<'_>, column: usize, number: bool, before: u64, failed: &[usize]) -> Result<ArrayRef, Failure> {
         let name = self.schema.field(column).name();
         let Chunk::Text(rows) = chunk else { unreachable!("arrays are handed on") };
         if number {
             let mut numbers = vec![0.0; chunk.rows()];
-            chunk.numbers(column, &mut numbers).map_err(|e| e.failure(before, name))?;
-            return Ok(Arc::new(Float64Array::from(numbers)));
+            let wrong = chunk.numbers(column, &mut numbers, usize::MAX);
+            if let Some(e) = wrong.iter().find(|e| failed.binary_search(&e.row).is_err()) {
+                return Err(e.failure(&chunk.place(before, e.row), name));
+            }
+            let mut without = wrong.iter().map(|e| e.row).peekable();
+            let known = numbers.into_iter().enumerate().map(|(row, x)| without.next_if_eq(&row).is_none().then_some(x));
+            return Ok(Arc::new(known.collect::<Float64Array>()));
         }
         let mut texts = StringBuilder::new();
         for row in 0..chunk.rows() {
@@ -246,7 +374,7 @@ impl Writer {
                 Ok("") => texts.append_null(),
                 Ok(text) => texts.append_value(text),
                 Err(_) => {
-                    let message = format!("row {}, column `{name}`: the cell is not UTF-8 text", before + row as u64 + 1);
+                    let message = format!("{}, column `{name}`: the cell is not UTF-8 text", chunk.place(before, row));
                     return Err(Failure::plain("not-utf8", message, None));
                 }
             }

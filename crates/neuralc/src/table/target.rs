@@ -1,106 +1,253 @@
-//! Where a table goes. In: a path or `-`; out: a sink, and at the end the file in its place in one step.
-//! Invariant: until `finish` the path holds what it held before, and whatever ends the run early (an error, a panic, an
-//! interrupt) leaves nothing else behind. What went to standard output cannot be taken back.
+//! Where output goes. In: a path or `-`; out: a sink, and at the end the file in its place in one step.
+//!
+//! What the path names decides: a pipe or a device is written into as it comes; a link is followed; a file nobody may write is refused; a
+//! file with another owner or several names is written over at the end, since a new file in its place would be another file; anything else
+//! is replaced by a complete file.
+//! Invariant: until `finish` a file holds what it held before, and whatever ends the run early (an error, a panic, a signal that can be
+//! caught) leaves nothing else behind. What went into a stream cannot be taken back.
 
 use crate::context::{Failure, reason};
-use std::io::{self, BufWriter, Write};
+use crate::stdout::Stdout;
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, Once};
 use tempfile::NamedTempFile;
 
-/// The file an interrupt has to remove.
+/// The file a signal has to remove.
 static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
+/// Links after which a path is taken for a ring.
+const MOST_LINKS: usize = 40;
 
 fn unfinished() -> MutexGuard<'static, Option<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// Where a table goes.
-pub(crate) enum Target {
+/// Where output goes.
+pub(crate) struct Target {
+    /// As the user says it.
+    shown: String,
+    kind: Kind,
+}
+
+enum Kind {
     Standard,
-    File { path: PathBuf, temporary: NamedTempFile },
+    /// A pipe or a device.
+    Stream(File),
+    /// A new file, or one that is replaced.
+    File {
+        path: PathBuf,
+        temporary: NamedTempFile,
+    },
+    /// A file that stays the same file.
+    Over {
+        file: File,
+        temporary: NamedTempFile,
+    },
 }
 
 impl Target {
     /// Prepares to write to a path, `-` for standard output.
     pub(crate) fn open(out: &str) -> Result<Target, Failure> {
-        if out == "-" {
-            return Ok(Target::Standard);
-        }
-        Target::file(Path::new(out)).map_err(|e| cannot_write(out, &e))
+        let kind = if out == "-" { Kind::Standard } else { kind(Path::new(out)).map_err(|e| cannot_write(out, &e))? };
+        Ok(Target { shown: out.into(), kind })
     }
 
-    fn file(out: &Path) -> io::Result<Target> {
-        // Links are followed, permissions kept; a new file gets those of any new file.
-        let path = if out.exists() { out.canonicalize()? } else { out.to_path_buf() };
-        if path.is_dir() {
-            return Err(io::Error::other("it is a directory"));
-        }
-        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".neuralc-").suffix(".part");
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        watch_interrupts()?;
-        // Held from before the file exists until its name is known: an interrupt waits for it.
-        let mut name = unfinished();
-        let temporary = builder.tempfile_in(folder)?;
-        *name = Some(temporary.path().to_path_buf());
-        drop(name);
-        if let Ok(old) = std::fs::metadata(&path) {
-            temporary.as_file().set_permissions(old.permissions())?;
-        }
-        Ok(Target::File { path, temporary })
+    /// Whether someone may be waiting for every row.
+    pub(crate) fn streams(&self) -> bool {
+        matches!(self.kind, Kind::Standard | Kind::Stream(_))
     }
 
-    /// Takes the bytes of the table.
+    /// Takes the bytes.
     pub(crate) fn sink(&self) -> Result<Box<dyn Write + Send>, Failure> {
-        Ok(match self {
-            Target::Standard => Box::new(BufWriter::new(io::stdout())),
-            Target::File { temporary, .. } => Box::new(BufWriter::with_capacity(1 << 18, temporary.as_file().try_clone()?)),
-        })
+        let file = |file: &File| -> Result<Box<dyn Write + Send>, Failure> {
+            let file = file.try_clone().map_err(|e| self.failed(e))?;
+            Ok(Box::new(BufWriter::with_capacity(1 << 18, file)))
+        };
+        match &self.kind {
+            Kind::Standard => Ok(Box::new(BufWriter::new(Stdout))),
+            Kind::Stream(stream) => file(stream),
+            Kind::File { temporary, .. } | Kind::Over { temporary, .. } => file(temporary.as_file()),
+        }
+    }
+
+    /// A failed write in words; those to standard output speak for themselves.
+    pub(crate) fn failed(&self, e: io::Error) -> Failure {
+        match self.kind {
+            Kind::Standard => Failure::Output(e),
+            // Whoever read the pipe has had enough.
+            Kind::Stream(_) if e.kind() == io::ErrorKind::BrokenPipe => Failure::Output(e),
+            _ => cannot_write(&self.shown, &e),
+        }
+    }
+
+    /// The same for what went wrong on the way.
+    pub(crate) fn blame(&self, failure: Failure) -> Failure {
+        match failure {
+            Failure::Output(e) => self.failed(e),
+            other => other,
+        }
     }
 
     /// Puts the file, now complete, in its place.
     pub(crate) fn finish(self) -> Result<(), Failure> {
-        if let Target::File { path, temporary } = self {
-            let persist = || -> io::Result<()> {
-                temporary.as_file().sync_all()?;
+        let Target { shown, kind } = self;
+        let done = match kind {
+            Kind::Standard | Kind::Stream(_) => Ok(()),
+            Kind::File { path, temporary } => replace(&path, temporary),
+            Kind::Over { mut file, mut temporary } => over(&mut file, &mut temporary).and_then(|()| {
                 let mut name = unfinished();
-                temporary.persist(&path).map_err(|e| e.error)?;
+                temporary.close()?;
                 *name = None;
                 Ok(())
-            };
-            persist().map_err(|e| cannot_write(&path.display().to_string(), &e))?;
-        }
-        Ok(())
+            }),
+        };
+        done.map_err(|e| cannot_write(&shown, &e))
     }
+}
+
+/// The whole of a file or stream in one go.
+pub(crate) fn write_whole(path: &str, bytes: &[u8]) -> Result<(), Failure> {
+    let target = Target::open(path)?;
+    let mut sink = target.sink()?;
+    sink.write_all(bytes).and_then(|()| sink.flush()).map_err(|e| target.failed(e))?;
+    drop(sink);
+    target.finish()
+}
+
+fn replace(path: &Path, temporary: NamedTempFile) -> io::Result<()> {
+    temporary.as_file().sync_all()?;
+    let mut name = unfinished();
+    temporary.persist(path).map_err(|e| e.error)?;
+    *name = None;
+    Ok(())
+}
+
+fn over(file: &mut File, temporary: &mut NamedTempFile) -> io::Result<()> {
+    temporary.as_file_mut().rewind()?;
+    file.rewind()?;
+    let length = io::copy(temporary.as_file_mut(), file)?;
+    file.set_len(length)?;
+    file.sync_all()
+}
+
+/// Where a path leads, over links; the last need not exist.
+fn followed(out: &Path) -> io::Result<PathBuf> {
+    let mut path = out.to_path_buf();
+    for _ in 0..MOST_LINKS {
+        match path.symlink_metadata() {
+            Ok(m) if m.is_symlink() => {
+                let to = std::fs::read_link(&path)?;
+                path = path.parent().unwrap_or(Path::new("")).join(to);
+            }
+            _ => return Ok(path),
+        }
+    }
+    Err(io::Error::other("its links lead in a ring"))
+}
+
+fn kind(out: &Path) -> io::Result<Kind> {
+    let path = match followed(out) {
+        // What the system shows as links without a path behind them, such as /dev/fd/3.
+        Ok(path) if !path.exists() && out.exists() => out.to_path_buf(),
+        other => other?,
+    };
+    let old = match std::fs::metadata(&path) {
+        Ok(m) => Some(m),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+        Err(e) => return Err(e),
+    };
+    if let Some(m) = &old {
+        if m.is_dir() {
+            return Err(io::Error::other("it is a directory"));
+        }
+        if !m.is_file() {
+            return Ok(Kind::Stream(OpenOptions::new().write(true).open(&path)?));
+        }
+        if m.permissions().readonly() {
+            return Err(io::Error::other("it is read-only"));
+        }
+    }
+    // Asks the system whether the file may be written, which its folder alone does not say.
+    let file = old.as_ref().map(|_| OpenOptions::new().write(true).open(&path)).transpose()?;
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let temporary = temporary(folder).map_err(|e| io::Error::new(e.kind(), format!("no file can be made in `{}`: {}", folder.display(), reason(&e))))?;
+    match (file, old) {
+        (Some(file), Some(m)) if stays_itself(&m, &temporary) => Ok(Kind::Over { file, temporary }),
+        (_, Some(m)) => {
+            temporary.as_file().set_permissions(m.permissions())?;
+            Ok(Kind::File { path, temporary })
+        }
+        (_, None) => Ok(Kind::File { path, temporary }),
+    }
+}
+
+/// Whether a new file in the place of this one would be another: it has other names, or another owner.
+#[cfg(unix)]
+fn stays_itself(old: &Metadata, temporary: &NamedTempFile) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    old.nlink() > 1 || temporary.as_file().metadata().is_ok_and(|m| (m.uid(), m.gid()) != (old.uid(), old.gid()))
+}
+
+#[cfg(not(unix))]
+fn stays_itself(_: &Metadata, _: &NamedTempFile) -> bool {
+    false
+}
+
+/// A file beside the one to come, with the permissions of any new file.
+fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".neuralc-").suffix(".part");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    watch_signals();
+    // Held from before the file exists until its name is known: a signal waits for it.
+    let mut name = unfinished();
+    let temporary = builder.tempfile_in(folder)?;
+    *name = Some(temporary.path().to_path_buf());
+    Ok(temporary)
 }
 
 fn cannot_write(path: &str, e: &io::Error) -> Failure {
     Failure::plain("cannot-write", format!("cannot write `{path}`: {}", reason(e)), None)
 }
 
-/// From now on SIGINT and SIGTERM remove the unfinished file before they end the process as they always do.
+/// From now on the signals that end a process and can be caught remove the unfinished file first. Where no thread can be had to wait for
+/// them they end the process as ever, and may leave the part file.
 #[cfg(unix)]
-fn watch_interrupts() -> io::Result<()> {
-    use signal_hook::consts::{SIGINT, SIGTERM};
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
-    std::thread::spawn(move || {
-        if let Some(signal) = signals.forever().next() {
-            // Never unlocked again: nothing may be created or renamed any more.
-            let mut name = unfinished();
-            if let Some(path) = name.take() {
-                let _ = std::fs::remove_file(path);
+fn watch_signals() {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    static WATCHED: Once = Once::new();
+    WATCHED.call_once(|| {
+        // A hang-up that is ignored (nohup) stays ignored.
+        let watched = [SIGINT, SIGTERM, SIGQUIT, SIGHUP].into_iter().filter(|&s| !is_ignored(s));
+        let (begin, begun) = std::sync::mpsc::channel::<signal_hook::iterator::Signals>();
+        let waiting = std::thread::Builder::new().spawn(move || {
+            let Ok(mut signals) = begun.recv() else { return };
+            if let Some(signal) = signals.forever().next() {
+                // Never unlocked again: nothing may be created or renamed any more.
+                let mut name = unfinished();
+                if let Some(path) = name.take() {
+                    let _ = std::fs::remove_file(path);
+                }
+                let _ = signal_hook::low_level::emulate_default_handler(signal);
+                std::process::exit(128 + signal);
             }
-            let _ = signal_hook::low_level::emulate_default_handler(signal);
-            std::process::exit(128 + signal);
+        });
+        // Registered only once somebody waits: a signal nobody acts upon would be lost.
+        if let (Ok(_), Ok(signals)) = (waiting, signal_hook::iterator::Signals::new(watched)) {
+            let _ = begin.send(signals);
         }
     });
-    Ok(())
+}
+
+/// Whether a signal was ignored before this process could say anything about it (Linux tells).
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|l| l.strip_prefix("SigIgn:")).and_then(|m| u64::from_str_radix(m.trim(), 16).ok());
+    mask.is_some_and(|m| m >> (signal - 1) & 1 == 1)
 }
 
 #[cfg(not(unix))]
-fn watch_interrupts() -> io::Result<()> {
-    Ok(())
-}
+fn watch_signals() {}

@@ -1,0 +1,100 @@
+//! The command line of Neural Compiler. In: arguments and files; out: text or JSON, and an exit code: 0 fine, 1 the user's program
+//! or data is wrong, 2 the command line is wrong, 70 a bug in neuralc itself. Invariant: no panic leaves `guard`.
+
+mod args;
+mod commands;
+mod context;
+mod core;
+mod feeds;
+mod inputs;
+mod quiet;
+mod render;
+mod stdout;
+mod table;
+mod value;
+
+use crate::args::{Cli, Command};
+use crate::context::{Context, Failure};
+use clap::Parser;
+use neural_compiler::exec::lanes::Level;
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+
+/// The whole program, from the arguments of the process to its exit code.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if error.use_stderr() => {
+            let _ = error.print();
+            return ExitCode::from(error.exit_code() as u8);
+        }
+        // Help and version come this way too.
+        Err(wanted) => {
+            let mut out = stdout::Stdout;
+            let text = wanted.render();
+            let text = if render::stdout_colour() { text.ansi().to_string() } else { text.to_string() };
+            let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+            return ExitCode::from(written.map_or_else(|e| context::output_failed(&e), |()| Failure::FINE));
+        }
+    };
+    ExitCode::from(guard(|| run(cli)))
+}
+
+/// Reads a whole table in every way the commands do, and writes it out to nowhere; gives the number of its rows. For the fuzzer.
+#[doc(hidden)]
+pub fn try_table(path: &std::path::Path) -> Result<u64, String> {
+    table::try_all(&path.to_string_lossy()).map_err(|e| e.message().unwrap_or_default())
+}
+
+/// Runs a command and turns what it ends with into an exit code.
+fn run(cli: Cli) -> u8 {
+    let mut context = Context::new(cli.json, cli.limits.limits());
+    if let Err(what) = Level::limit() {
+        return context.report(Failure::Usage(what));
+    }
+    let outcome = match cli.command {
+        Command::Run(args) => commands::run::run(&mut context, &args),
+        Command::Eval(args) => commands::eval::run(&mut context, &args),
+        Command::Bench(args) => commands::bench::run(&mut context, &args),
+        Command::Fit(args) => commands::fit::run(&mut context, &args),
+        Command::Predict(args) => commands::predict::run(&mut context, &args),
+        Command::Check(args) => commands::check::run(&mut context, &args),
+        Command::Show(args) => commands::show::run(&mut context, &args),
+        Command::Fmt(args) => commands::fmt::run(&mut context, &args),
+        Command::Ops => commands::ops::run(&mut context),
+        Command::Compose(args) => commands::compose::run(&mut context, &args),
+        Command::Repl(args) => commands::repl::run(&mut context, &args),
+        Command::Completions(args) => commands::completions::run(&mut context, &args),
+    };
+    match outcome.and_then(|code| context.flush().map(|()| code)) {
+        Ok(code) => code,
+        Err(failure) => context.report(failure),
+    }
+}
+
+/// Runs `f`; a panic becomes a polite report and exit code 70.
+fn guard(f: impl FnOnce() -> u8) -> u8 {
+    std::panic::set_hook(Box::new(|info| {
+        if quiet::is_quiet() {
+            return;
+        }
+        let payload = info.payload();
+        let message = payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
+        let place = info.location().map(|l| format!(" ({}:{})", l.file(), l.line())).unwrap_or_default();
+        let mut err = std::io::stderr();
+        let _ = writeln!(err, "neuralc: internal error: {message}{place}");
+        let _ = writeln!(err, "This is a bug in neuralc, not in your program. Please report it together with the program that shows it.");
+    }));
+    catch_unwind(AssertUnwindSafe(f)).unwrap_or(Failure::BUG)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn panics_become_exit_code_70() {
+        assert_eq!(super::guard(|| panic!("on purpose")), 70);
+        assert_eq!(super::guard(|| 1), 1);
+        drop(std::panic::take_hook());
+    }
+}

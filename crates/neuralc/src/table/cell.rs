@@ -1,0 +1,110 @@
+//! A cell as a number. In: the text of a cell, and how the table is written; out: a number, "missing", or why it is neither, with the
+//! option that would make it one.
+
+use super::dates;
+use super::dialect::Numbers;
+use crate::context::Failure;
+use crate::value;
+
+/// What stands for a missing value in the tables of other programs; NaN is a number here and there.
+const MISSING: [&str; 14] = ["NA", "N/A", "n/a", "na", "#N/A", "null", "NULL", "Null", "None", "NaT", "-", "--", "?", "."];
+
+/// Why a cell is of no use.
+#[derive(Clone, Debug)]
+pub(crate) struct CellError {
+    /// Its row in the chunk, from 0.
+    pub(crate) row: usize,
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+    pub(crate) help: Option<String>,
+}
+
+impl CellError {
+    /// There is nothing where a number is needed; `text`: what stands for it.
+    pub(crate) fn missing(row: usize, text: &str) -> CellError {
+        let message =
+            if text.is_empty() { "the cell is empty, a number is needed".into() } else { format!("the value is missing (`{text}`), a number is needed") };
+        CellError { row, code: "empty-cell", message, help: None }
+    }
+
+    pub(super) fn wrong(row: usize, message: impl Into<String>) -> CellError {
+        CellError { row, code: "not-a-number", message: message.into(), help: None }
+    }
+
+    /// The error for the user; `place`: the row in words.
+    pub(crate) fn failure(&self, place: &str, column: &str) -> Failure {
+        Failure::plain(self.code, format!("{place}, column `{column}`: {}", self.message), self.help.clone())
+    }
+}
+
+/// What a cell says.
+pub(super) enum Said<'a> {
+    Number(f64),
+    Missing(&'a str),
+}
+
+/// Reads a cell.
+pub(super) fn read<'a>(row: usize, cell: &'a [u8], numbers: &Numbers) -> Result<Said<'a>, CellError> {
+    let cell = cell.trim_ascii();
+    if cell.is_empty() {
+        return Ok(Said::Missing(""));
+    }
+    let Ok(text) = str::from_utf8(cell) else {
+        return Err(CellError::wrong(row, "the cell is not UTF-8 text"));
+    };
+    if numbers.missing.iter().any(|m| m == text) {
+        return Ok(Said::Missing(text));
+    }
+    let usual = numbers.decimal == b'.' && numbers.thousands.is_none();
+    if usual {
+        match text.parse::<f64>() {
+            // Numbers too large for the type read as infinity here, and are refused below.
+            Ok(x) if x.is_finite() || !text.bytes().any(|b| b.is_ascii_digit()) => return Ok(Said::Number(x)),
+            _ => {}
+        }
+    } else if let Some(x) = numbers.plain(cell).and_then(|t| t.parse::<f64>().ok()).filter(|x| x.is_finite()) {
+        return Ok(Said::Number(x));
+    }
+    if MISSING.contains(&text) {
+        return Ok(Said::Missing(text));
+    }
+    // A point that is no decimal point must not be read as one.
+    if usual || !text.contains(['.', ',']) {
+        match value::number(text) {
+            Ok(x) => return Ok(Said::Number(x)),
+            Err(message) => return Err(explain(row, text, numbers, message)),
+        }
+    }
+    Err(explain(row, text, numbers, format!("`{}` is not a number", shown(text))))
+}
+
+fn shown(text: &str) -> String {
+    text.chars().take(40).collect()
+}
+
+/// The error with what could be done about it.
+fn explain(row: usize, text: &str, numbers: &Numbers, message: String) -> CellError {
+    let error = |message: String, help: Option<String>| CellError { row, code: "not-a-number", message, help };
+    match &numbers.other_readings(text.as_bytes())[..] {
+        [] => {}
+        [(x, option)] => return error(format!("{message}; it would be {x} with {option}"), Some(format!("if the whole table is written so: {option}"))),
+        many => {
+            let readings: Vec<String> = many.iter().map(|(x, option)| format!("{x} with {option}")).collect();
+            let message = format!("`{}` can be read in more than one way: as {}", shown(text), readings.join(", as "));
+            return CellError { row, code: "ambiguous-number", message, help: Some("say how the table is written with one of these options".into()) };
+        }
+    }
+    if dates::parse(text).is_some() {
+        return error(
+            format!("`{}` is a date, a number is needed", shown(text)),
+            Some("dates are read as times: --time-unit days --time-origin 2000-01-01".into()),
+        );
+    }
+    if text.starts_with(['#', '%', '!']) {
+        return error(message, Some(format!("if such lines are comments: --comment '{}'", &text[..1])));
+    }
+    if text.contains([';', '\t', '|']) {
+        return error(message, Some("does something else separate the cells? --separator ';' (or tab, '|', space)".into()));
+    }
+    error(message, None)
+}

@@ -6,9 +6,13 @@ VENV := .venv
 BENCH_VENV := bench/.venv
 UV := 0.13.7
 OUT := out
+# Two workers; a file's tests stay together, some build on each other.
+PYTEST := $(VENV)/bin/python -m pytest -n 2 --dist loadfile
+# Numbers that our loops or PyTorch's compute.
+LEVEL_TESTS := $(addprefix tests/python/test_,$(addsuffix .py,fit fx_generated fx_hand_coded fx_module fx_operations fx_programs fx_spec many_inputs native_ulp numpy odeint sklearn torch_module torch_operations))
 SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 
-.PHONY: help demo test rust-test python-test deps lint accuracy accuracy-quick fuzz soak valgrind bench-compile bench-env bench bench-quick bench-memory fits experiments experiments-check clean
+.PHONY: help demo test rust-test python-test test-levels deps lint accuracy accuracy-quick fuzz soak valgrind bench-compile bench-env bench bench-quick bench-memory fits experiments experiments-check clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -17,14 +21,21 @@ demo: ## build, then compile, run, differentiate and draw a bundled model
 	$(CARGO) build --release --locked -p neuralc
 	./examples/demo.sh "$$($(CARGO) metadata --locked --no-deps --format-version 1 | sed -E 's/.*"target_directory":"([^"]*)".*/\1/')/release/neuralc" $(OUT)
 
-test: rust-test python-test experiments-check ## every test, Rust and Python, and the paper's experiments in quick mode
+test: rust-test python-test test-levels experiments-check ## every test, Rust and Python, and the paper's experiments in quick mode
 
 rust-test: deps ## Rust: spec examples, generated programs, fuzzing, Guile and multiprecision oracles
 	$(CARGO) test --locked --workspace --quiet
 
 python-test: deps ## the Python package: NumPy, PyTorch, notebooks, doctests
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --quiet --locked
-	$(VENV)/bin/python -m pytest
+	$(PYTEST)
+
+test-levels: deps ## what touches the processor, as on one without AVX-512 and as on one with neither it nor AVX2
+	NEURAL_COMPILER_LEVEL=avx2 $(CARGO) test --locked --workspace --quiet --test lanes --test jit --test special
+	NEURAL_COMPILER_LEVEL=baseline $(CARGO) test --locked --workspace --quiet --test lanes --test special
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --quiet --locked
+	NEURAL_COMPILER_LEVEL=avx2 ATEN_CPU_CAPABILITY=avx2 $(PYTEST) $(LEVEL_TESTS)
+	NEURAL_COMPILER_LEVEL=baseline ATEN_CPU_CAPABILITY=default $(PYTEST) $(LEVEL_TESTS)
 
 deps: $(VENV)/.ready ## what the tests need: a real Scheme, and a virtual environment (uv keeps PyTorch's large wheel for the next one)
 	@command -v guile >/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq guile-3.0 >/dev/null; }

@@ -9,7 +9,7 @@ from math import inf, log10
 import neural_compiler as nc
 
 from .cases import Case
-from .reference import answer, usual
+from .reference import Answer, answer, usual
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ def digits(a: float, b: float) -> float:
     return inf if a == b else -log10(abs(a - b) / abs(b)) if b else 0.0
 
 
-def compare(case: Case, timed: bool = True) -> Row:
-    """A failing fit is a row that says so."""
+def compare(case: Case, known: Answer | None = None, timed: bool = True) -> Row:
+    """Beside a known answer, or one found now."""
     table, options = case.table(), dict(case.options)
     begun = time.process_time()
     found = nc.fit(case.model, table, **options)
@@ -48,7 +48,7 @@ def compare(case: Case, timed: bool = True) -> Row:
             begun = time.process_time()
             nc.fit(case.model, table, **options)
             ours = min(ours, time.process_time() - begun)
-    best = answer(case, {name: float(found.params[name]) for name in case.start()})
+    best = known or answer(case, {name: float(found.params[name]) for name in case.start()})
     exact = max(best.errors[n] / abs(v or 1) for n, v in best.values.items()) < 1e-6
     off = max(abs(float(found.params[n]) - v) / (abs(v) if exact else best.errors[n]) for n, v in best.values.items())
     wrong = None
@@ -58,5 +58,5 @@ def compare(case: Case, timed: bool = True) -> Row:
         wrong = "no error bar: " + "; ".join(f"{n} {found.params[n].note}" for n in best.values if found.params[n].stderr is None)
     same = inf if exact else min(digits(found.params[n].stderr or 0.0, e) for n, e in best.errors.items())
     shown = ", ".join(repr(found.params[n]) if found.params[n].stderr is not None else f"{float(found.params[n]):.6g}" for n in list(best.values)[:3])
-    likely = (found.loglik - best.loglik) if hasattr(found, "loglik") and best.loglik is not None else float("nan")
+    likely = 0.0 if exact else found.loglik - best.loglik
     return Row(case.name, case.what, shown, min(digits(float(found.params[n]), v) for n, v in best.values.items()), same, off, likely, ours, usual(case) if timed else 0.0, wrong)

@@ -122,7 +122,7 @@ def heat(table: Table, k: dict[str, float], tolerance: float) -> Table:
 
 def doses(table: Table, k: dict[str, float], tolerance: float) -> Table:
     """From jump to jump."""
-    ka, clearance, v1, q, v2 = k.values()
+    (ka, clearance, v1), q, v2 = k.values(), 8, 40
     times, out, state = table["t"], np.zeros(len(table["t"])), np.zeros(3)
     edges = sorted({0.0, 60.0, *(a + b for a in (0, 12, 24, 36) for b in (0, 0.01))})
     for a, b in zip(edges, edges[1:], strict=False):

@@ -1,4 +1,4 @@
-; a tank that empties through a hole in its floor: nothing is left after a while, and the law has no solution beyond
+; a tank that empties through a hole in its floor, and stays empty
 (param a 0.3 :min 0)
 (state x 1)
-(derive x (- (* a (sqrt x))))
+(derive x (if (> x 0) (- (* a (sqrt x))) 0))

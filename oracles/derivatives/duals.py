@@ -170,6 +170,8 @@ class Numbers:
         elif name == "erf":
             bell = two / c.sqrt(c.pi) * c.exp(-a * a)
             parts = c.erf(a), bell, -2 * a * bell
+        elif name in ("erfc", "erfcx", "gamma", "lgamma", "digamma", "trigamma") or name.startswith("normal-"):
+            parts = self.special(name, a)
         elif name == "cbrt":
             v = sign * c.power(abs(a), third)
             parts = v, v / (3 * a), -2 * v / (9 * a * a)
@@ -192,6 +194,59 @@ class Numbers:
                 "relu": lambda: (a if a > 0 else a * 0, int(a > 0), 0),
             }[name]()  # fmt: skip
         return self.unary(x, *parts)
+
+    def special(self, name, a):
+        """Value, first and second derivative of a special function."""
+        c = self.c
+        bell = 2 / c.sqrt(c.pi) * c.exp(-a * a)
+        density = c.exp(-a * a / 2) / c.sqrt(2 * c.pi)
+        if name == "erfc":
+            return c.erfc(a), -bell, 2 * a * bell
+        if name == "erfcx":
+            v = c.exp(a * a) * c.erfc(a)
+            first = 2 * a * v - 2 / c.sqrt(c.pi)
+            return v, first, 2 * v + 2 * a * first
+        if name == "normal-cdf":
+            return c.erfc(-a / c.sqrt(self.num(2))) / 2, density, -a * density
+        if name == "normal-log-cdf":
+            below = c.erfc(-a / c.sqrt(self.num(2))) / 2
+            ratio = density / below
+            return c.log(below), ratio, -ratio * (a + ratio)
+        if name == "normal-quantile":
+            v = self.quantile(a)
+            first = c.sqrt(2 * c.pi) * c.exp(v * v / 2)
+            return v, first, v * first * first
+        psi = [c.digamma(a), c.polygamma(1, a), c.polygamma(2, a), c.polygamma(3, a)]
+        if name == "gamma":
+            v = c.gamma(a)
+            return v, v * psi[0], v * (psi[1] + psi[0] ** 2)
+        if name == "lgamma":
+            return c.log(abs(c.gamma(a))), psi[0], psi[1]
+        return (psi[0], psi[1], psi[2]) if name == "digamma" else (psi[1], psi[2], psi[3])
+
+    def quantile(self, p):
+        """By Newton's method on the logarithm, from the side where it cannot overshoot."""
+        c = self.c
+        q = min(p, 1 - p)
+        x = -c.sqrt(-2 * c.log(q))
+        for _ in range(200):
+            below = c.erfc(-x / c.sqrt(self.num(2))) / 2
+            step = (c.log(below) - c.log(q)) * below * c.sqrt(2 * c.pi) * c.exp(x * x / 2)
+            x -= step
+            if abs(step) < 1e-14 * abs(x) + 1e-60:
+                break
+        return x if p < 1 - p else -x
+
+    def beta(self, x, y, logarithm):
+        c, a, b = self.c, x.v, y.v
+        v = c.gamma(a) * c.gamma(b) / c.gamma(a + b)
+        both = c.digamma(a + b)
+        p, q = c.digamma(a) - both, c.digamma(b) - both
+        cross = -c.polygamma(1, a + b)
+        pp, qq = c.polygamma(1, a) + cross, c.polygamma(1, b) + cross
+        if logarithm:
+            return self.binary(x, y, c.log(v), p, q, pp, cross, qq)
+        return self.binary(x, y, v, v * p, v * q, v * (pp + p * p), v * (cross + p * q), v * (qq + q * q))
 
     # ---- shapes ----
 
@@ -299,6 +354,12 @@ class Numbers:
     def op_pow(self, x, y):
         return self.each(self.pow, x, y)
 
+    def op_beta(self, a, b):
+        return self.each(lambda x, y: self.beta(x, y, logarithm=False), a, b)
+
+    def op_lbeta(self, a, b):
+        return self.each(lambda x, y: self.beta(x, y, logarithm=True), a, b)
+
     def op_atan(self, y, *x):
         return self.each(self.atan2, y, x[0]) if x else self.each(lambda a: self.function("atan", a), y)
 
@@ -402,7 +463,7 @@ class Numbers:
 
 FOLDS = {"+": "add", "-": "sub", "*": "mul", "/": "div", "min": "min", "max": "max"}
 SPECIAL = {
-    "pow": "pow", "expt": "pow", "atan": "atan", "log": "log", "modulo": "modulo", "remainder": "remainder",
+    "beta": "beta", "lbeta": "lbeta", "pow": "pow", "expt": "pow", "atan": "atan", "log": "log", "modulo": "modulo", "remainder": "remainder",
     "quotient": "quotient", "select": "select", "clamp": "clamp", "vec": "vec", "mat": "vec", "ref": "ref", "dot": "dot",
     "cross": "cross", "norm": "norm", "normalize": "normalize", "vsum": "total", "total": "total", "vlen": "vlen",
     "scale": "scale", "slice": "slice", "concat": "concat", "matmul": "matmul", "matvec": "matmul",

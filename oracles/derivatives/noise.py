@@ -5,9 +5,11 @@ Results of several runs scatter as far as rounding can move them: that is how we
 
 import math
 
+import mpmath
+
 
 class Noisy:
-    """A context of doubles with noise; functions come from `math`."""
+    """A context of doubles with noise; functions come from `math`, those it lacks from mpmath's doubles."""
 
     mpf = float
     pi = math.pi
@@ -16,7 +18,7 @@ class Noisy:
         self.random = random
 
     def __getattr__(self, name):
-        return getattr(math, name)
+        return getattr(math, name, None) or getattr(mpmath.fp, name)
 
     def noise(self, x):
         # Whole numbers come of counting, which does not round: moving them would break loops and indices.

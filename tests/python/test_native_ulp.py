@@ -23,6 +23,8 @@ FUNCTIONS: dict[str, tuple[Exact, list[tuple[float, float]]]] = {
     "log10": (mpmath.log10, [(1e-6, 50)]), "expm1": (mpmath.expm1, [(-5, 5)]), "log1p": (mpmath.log1p, [(-0.99, 9)]),
     "cbrt": (lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)), [(-30, 30)]),
     "sigmoid": (lambda x: 1 / (1 + mpmath.exp(-x)), [(-30, 30)]), "softplus": (lambda x: mpmath.log1p(mpmath.exp(x)), [(-30, 30)]),
+    "erfc": (mpmath.erfc, [(-4, 26)]), "gamma": (mpmath.gamma, [(0.1, 30)]), "lgamma": (mpmath.loggamma, [(2.5, 500)]),
+    "digamma": (mpmath.digamma, [(2, 50)]), "beta": (mpmath.beta, [(0.1, 30), (0.1, 30)]), "normal-cdf": (mpmath.ncdf, [(-20, 8)]),
     "erf": (mpmath.erf, [(-4, 4)]), "pow": (mpmath.power, [(0.01, 20), (-8, 8)]), "/": (lambda x, y: x / y, [(-9, 9), (0.1, 9)]),
     "*": (lambda x, y: x * y, [(-9, 9), (-9, 9)]), "+": (lambda x, y: x + y, [(-9, 9), (-9, 9)]), "-": (lambda x, y: x - y, [(-9, 9), (-9, 9)]),
 }  # fmt: skip

@@ -46,11 +46,13 @@ _UNARY = {
     "Sinh": "sinh", "Cosh": "cosh", "Tanh": "tanh", "Exp": "exp", "Log": "log", "Exp2": "exp2", "Log2": "log2", "Log10": "log10",
     "Expm1": "expm1", "Log1p": "log1p", "Sqrt": "sqrt", "Cbrt": "cbrt", "Square": "square", "Floor": "floor", "Ceiling": "ceiling",
     "Round": "round", "Truncate": "truncate", "Sign": "sign", "Sigmoid": "sigmoid", "Softplus": "softplus", "Relu": "relu", "Erf": "erf",
+    "Erfc": "erfc", "Erfcx": "erfcx", "Gamma": "gamma", "Lgamma": "lgamma", "Digamma": "digamma", "Trigamma": "trigamma",
+    "NormalCdf": "normal-cdf", "NormalLogCdf": "normal-log-cdf", "NormalQuantile": "normal-quantile",
     "Not": "not",
 }  # fmt: skip
 _BINARY = {
     "Add": "+", "Sub": "-", "Mul": "*", "Div": "/", "Min": "min", "Max": "max", "Pow": "pow", "Atan2": "atan", "LogBase": "log",
-    "Eq": "=", "Lt": "<", "Gt": ">", "Le": "<=", "Ge": ">=",
+    "Beta": "beta", "Lbeta": "lbeta", "Eq": "=", "Lt": "<", "Gt": ">", "Le": "<=", "Ge": ">=",
 }  # fmt: skip
 
 OPERATIONS: dict[str, Sample] = {

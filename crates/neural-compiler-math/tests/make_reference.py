@@ -1,6 +1,6 @@
 """Writes tests/reference/<function>.txt: true values of the f64 functions at hard and random points.
 
-Run:  python make_reference.py   (needs mpmath; gmpy2 makes it faster)
+Run:  python make_reference.py [function...]   (needs mpmath; gmpy2 makes it faster; without names it writes all)
 
 One line per point: the bits of each argument, then hi, lo and e with the true value = (hi + lo) 2^e
 (hi, lo as bits of f64, e a decimal that keeps both words clear of the ends of the exponent range).
@@ -9,6 +9,7 @@ import math
 import os
 import random
 import struct
+import sys
 from mpmath import mp, mpf
 import mpmath
 
@@ -206,12 +207,87 @@ BINARY = {
 }
 
 
+def special(f, bits=400):
+    """A function of mpmath with enough digits for what cancels inside it."""
+    def g(*x):
+        with mpmath.workprec(bits):
+            return +mp.re(f(*(mpf(v) for v in x)))
+    return g
+
+
+def next_to_whole(rng):
+    """Left of 0, next to a pole of gamma and far from one."""
+    return -float(rng.randint(0, 180)) + wide(rng, 1e-12, 0.5)
+
+
+def normal_cdf(x):
+    return mp.erfc(-x / mp.sqrt(2)) / 2
+
+
+def hazard(x):
+    # the continued fraction where the quotient of two tiny numbers is out of reach
+    if x > -100:
+        return mp.npdf(x) / normal_cdf(x)
+    f = mpf(0)
+    for k in range(60, 0, -1):
+        f = k / (-x + f)
+    return -x + f
+
+
+def normal_quantile(p):
+    """By Newton's method from the library's own f64 value."""
+    from statistics import NormalDist
+    q = min(p, 1 - p)
+    x = mpf(NormalDist().inv_cdf(float(q))) if q > 1e-300 else -mp.sqrt(-2 * mp.log(q))
+    for _ in range(60):
+        step = (mp.log(normal_cdf(x)) - mp.log(q)) * normal_cdf(x) / mp.npdf(x)
+        x -= step
+        if abs(step) < abs(x) * mpf(10) ** -60:
+            break
+    return x if p < 0.5 else -x
+
+
+GAMMA = mixed(uniform(1e-3, 20), uniform(0.5, 171.6), logs(1e-300, 170, False), uniform(-20, 0), next_to_whole, uniform(0.6, 2.4))
+GAMMA_HARD = near(1.0) + near(2.0) + near(0.7) + near(1.3) + near(1.7) + near(2.3) + near(12.0) + near(171.62) + near(1.4616321449683622) + [0.5, 1.5, -0.5, 23.0, -170.5]
+GAMMA_HARD = [x for x in GAMMA_HARD if x < 171.6243769563027]
+POSITIVE = mixed(uniform(1e-3, 20), logs(1e-290, 1e290, False), logs(1e-3, 1e3, False), uniform(0.6, 2.4))
+
+
+def beta_args(rng):
+    make = rng.choice([uniform(0.01, 30), logs(1e-3, 1e3, False), logs(1e-12, 1e6, False)])
+    return make(rng), make(rng)
+
+
+SPECIAL = {
+    "erfc": (special(mp.erfc), mixed(uniform(-6, 27), uniform(-1.2, 1.2), uniform(25, 27.2), logs(1e-20, 27)), near(1.0) + near(-1.0) + near(12.0) + near(26.5) + [5.0, 0.5]),
+    "erfcx": (special(lambda x: mp.exp(x * x) * mp.erfc(x), 4000), mixed(uniform(-26, 26), uniform(-1.2, 1.2), logs(1e-20, 26), logs(1, 40, False)), near(1.0) + near(12.0) + [26.5, 30.0]),
+    "gamma": (special(mp.gamma), GAMMA, GAMMA_HARD),
+    "lgamma": (special(lambda x: mp.log(abs(mp.gamma(x))) if abs(x) < 1e5 else mp.loggamma(x), 2000), mixed(GAMMA, POSITIVE), GAMMA_HARD),
+    "digamma": (special(mp.digamma), mixed(uniform(-20, 20), POSITIVE, uniform(1.4, 1.5)), near(1.4616321449683622, 20) + near(1.0) + near(12.0)),
+    "trigamma": (special(lambda x: mp.polygamma(1, x)), mixed(uniform(-20, 20), logs(1e-150, 1e300, False), uniform(0.01, 15)), near(1.0) + near(13.0)),
+    "normal-cdf": (special(normal_cdf), mixed(uniform(-38, 8), uniform(-1.5, 1.5), logs(1e-20, 8)), near(-1.4142135623730951) + near(1.4142135623730951) + [-37.5, -38.4]),
+    "normal-log-cdf": (special(lambda x: mp.log1p(-normal_cdf(-x)) if x > 0 else mp.log(normal_cdf(x)), 3000), mixed(uniform(-40, 37), uniform(-2, 2), uniform(-200, 0), logs(1e-20, 30)), near(-1.5) + near(-1.4142135623730951) + [37.5, 38.4, -1000.0]),
+    "normal-quantile": (special(normal_quantile), mixed(uniform(0.0001, 0.9999), logs(1e-300, 0.5, False), lambda r: 0.5 + wide(r, 1e-16, 0.3), lambda r: 1 - wide(r, 2e-16, 0.3, False)), near(0.25) + near(0.75) + [MIN, 1e-310, unbits(bits(0.5) + 1)]),
+    "normal-hazard": (special(hazard, 3000), mixed(uniform(-40, 37), logs(1e-10, 1e12), uniform(-2, 2)), [-1e10, -1000.0]),
+    "normal-excess": (special(lambda x: x + hazard(x), 3000), mixed(uniform(-40, 37), uniform(-1100, 0), logs(1e-10, 1e6), uniform(-2, 2)), near(-1000.0)),
+}
+SPECIAL_2 = {
+    "polygamma": (special(lambda n, x: mp.polygamma(int(n), x)), lambda r: (float(r.randint(0, 6)), r.choice([r.uniform(-9, 20), wide(r, 1e-3, 1e3, False)])), [(2.0, 1.0), (3.0, 0.5), (9.0, 3.5)]),
+    "beta": (special(mp.beta, 800), beta_args, [(0.5, 0.5), (1.0, 1.0), (300.0, 400.0), (1e-200, 3.0)]),
+    "lbeta": (special(lambda a, b: mp.loggamma(a) + mp.loggamma(b) - mp.loggamma(a + b), 3000), lambda r: beta_args(r) if r.random() < 0.6 else (wide(r, 1e-200, 1e200, False), wide(r, 1e-200, 1e200, False)), [(1.0, 1.0), (0.5, 0.5), (1e15, 2.0), (1e8, 1e8), (1.0, 1.0000000001)]),
+}
+
+
 def main():
+    names = sys.argv[1:]
     os.makedirs(os.path.join(HERE, "reference"), exist_ok=True)
-    for name, (f, make, hard) in {**UNARY, **BINARY}.items():
+    for name, (f, make, hard) in {**UNARY, **BINARY, **SPECIAL, **SPECIAL_2}.items():
+        if names and name not in names:
+            continue
         rng = random.Random(name)
         args = [h if isinstance(h, tuple) else (h,) for h in hard]
-        while len(args) < POINTS:
+        points = POINTS // 2 if name in SPECIAL or name in SPECIAL_2 else POINTS
+        while len(args) < points:
             a = make(rng)
             args.append(a if isinstance(a, tuple) else (a,))
         with open(os.path.join(HERE, "reference", name + ".txt"), "w") as out:

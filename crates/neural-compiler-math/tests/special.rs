@@ -108,6 +108,33 @@ fn exponential_and_hyperbolic() {
 }
 
 #[test]
+fn gamma_and_its_kin() {
+    unary(&GAMMA, &[(0.0, INF), (-0.0, -INF), (-1.0, NAN), (-170.0, NAN), (-INF, NAN), (INF, INF), (NAN, NAN), (172.0, INF), (-300.5, -0.0), (-301.5, 0.0)]);
+    unary(&LGAMMA, &[(0.0, INF), (-3.0, INF), (1.0, 0.0), (2.0, 0.0), (INF, INF), (-INF, INF), (NAN, NAN)]);
+    unary(&DIGAMMA, &[(0.0, -INF), (-0.0, INF), (-2.0, NAN), (INF, INF), (-INF, NAN), (NAN, NAN)]);
+    unary(&TRIGAMMA, &[(0.0, INF), (-2.0, INF), (INF, 0.0), (-INF, NAN), (NAN, NAN)]);
+    binary(&POLYGAMMA, &[(2.0, 0.0, NAN), (0.5, 1.0, NAN), (-1.0, 1.0, NAN), (2.0, NAN, NAN)]);
+    binary(&BETA, &[(1.0, 1.0, 1.0), (2.0, 2.0, 1.0 / 6.0), (0.0, 1.0, INF), (1.0, INF, 0.0), (0.0, INF, NAN), (-1.0, 1.0, NAN), (NAN, 1.0, NAN)]);
+    binary(&LBETA, &[(1.0, 1.0, 0.0), (0.0, 1.0, INF), (1.0, INF, -INF), (-1.0, 1.0, NAN), (1.0, NAN, NAN)]);
+    let mut factorial = 1.0;
+    for n in 1..=22 {
+        assert_eq!(GAMMA.f64(f64::from(n)), factorial);
+        factorial *= f64::from(n);
+    }
+}
+
+#[test]
+fn the_complement_of_erf_and_the_normal_distribution() {
+    unary(&ERFC, &[(0.0, 1.0), (-0.0, 1.0), (INF, 0.0), (-INF, 2.0), (-10.0, 2.0), (30.0, 0.0), (NAN, NAN)]);
+    unary(&ERFCX, &[(0.0, 1.0), (INF, 0.0), (-INF, INF), (-40.0, INF), (NAN, NAN)]);
+    unary(&NORMAL_CDF, &[(0.0, 0.5), (-0.0, 0.5), (INF, 1.0), (-INF, 0.0), (NAN, NAN)]);
+    unary(&NORMAL_LOG_CDF, &[(INF, 0.0), (-INF, -INF), (50.0, -0.0), (NAN, NAN)]);
+    unary(&NORMAL_QUANTILE, &[(0.0, -INF), (1.0, INF), (0.5, 0.0), (-0.5, NAN), (1.5, NAN), (NAN, NAN)]);
+    unary(&NORMAL_HAZARD, &[(INF, 0.0), (-INF, INF), (NAN, NAN)]);
+    unary(&NORMAL_EXCESS, &[(INF, INF), (-INF, 0.0), (NAN, NAN)]);
+}
+
+#[test]
 fn logarithms() {
     for f in [&LOG, &LOG2, &LOG10] {
         unary(f, &[(0.0, -INF), (-0.0, -INF), (1.0, 0.0), (-1.0, NAN), (-INF, NAN), (INF, INF), (NAN, NAN), (-MIN, NAN)]);

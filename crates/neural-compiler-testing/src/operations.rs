@@ -160,6 +160,10 @@ fn inside(domain: Domain, arguments: usize, rng: &mut Rng) -> Vec<f64> {
         Domain::NonNegative | Domain::Positive => x[0] = positive(rng),
         Domain::AboveMinusOne => x[0] = if rng.bool() { positive(rng) } else { -1.0 + rng.f64() },
         Domain::Unit => x[0] = if rng.bool() { rng.f64() * 2.0 - 1.0 } else { 1.0 - 10f64.powf(-rng.f64() * 9.0) },
+        // off the poles, and where gamma neither overflows nor vanishes
+        Domain::GammaPoles => x[0] = if rng.bool() { positive(rng) } else { -f64::from(rng.u32(..6)) - 0.1 - 0.8 * rng.f64() },
+        Domain::OpenUnit => x[0] = if rng.bool() { 0.001 + 0.998 * rng.f64() } else { 10f64.powf(-1.0 - rng.f64() * 30.0) },
+        Domain::BothPositive => x.iter_mut().for_each(|x| *x = near(rng).abs() * 10.0 + 0.01),
         Domain::Power => {
             x[0] = near(rng).abs() + 0.01;
             x[1] = near(rng) * 3.0;

@@ -7,6 +7,7 @@ use crate::compile::{Options, Program, compile};
 use crate::diagnostic::{Diagnostic, Diagnostics, did_you_mean};
 use crate::limits::Limits;
 use crate::source::Span;
+use crate::syntax::constants::SETS;
 use crate::syntax::reader::{Data, read};
 
 /// A program's text, taken apart.
@@ -99,11 +100,21 @@ fn take_apart(program: &Program) -> Result<Parts, Diagnostics> {
             "state" | "derive" | "next" | "time" => {
                 return Err(Diagnostic::error("not-composable", data.span(d), "a model with states has no single value to feed on").into());
             }
+            // As definitions of this part alone: the other may mean something else by these names.
+            "constants" => parts.body.extend(defined_constants(&data, d)),
             h if DECLARATIONS.contains(&h) => parts.declarations.push(text),
             _ => parts.body.push(text),
         }
     }
     Ok(parts)
+}
+
+/// The constants a program asks for and names somewhere, as definitions.
+fn defined_constants(data: &Data, d: crate::syntax::reader::DatumId) -> Vec<String> {
+    let names: Vec<&str> = data.children(d)[1..].iter().filter_map(|&n| data.symbol(n)).map(|s| data.names.text(s)).collect();
+    let set = SETS.iter().find(|(set, _)| names.first() == Some(set)).map_or(&[][..], |s| s.1);
+    let wanted = set.iter().filter(|c| names.len() == 1 || names[1..].contains(&c.name));
+    wanted.filter(|c| data.names.find(c.name).is_some()).map(|c| format!("(define {} {:e})", c.name, c.value)).collect()
 }
 
 /// Whether a declaration's text declares this name.

@@ -107,6 +107,30 @@ def cube_root(x: Value) -> Value:
     return torch.where(below, -root, root)
 
 
+def gamma(x: Value) -> Value:
+    # torch has its logarithm only; between -2n - 1 and -2n the function is negative.
+    below = (x < 0) & (torch.remainder(torch.floor(x), 2.0) == 1)
+    size = torch.exp(torch.lgamma(x))
+    return torch.where(below, -size, size)
+
+
+def log_beta(a: Value, b: Value) -> Value:
+    return torch.lgamma(a) + torch.lgamma(b) - torch.lgamma(a + b)
+
+
+def normal_log_cdf(x: Value) -> Value:
+    # torch's own has no rule for vmap. Each side keeps to its half: the other would overflow and spoil the derivative.
+    low = x < -1
+    below = torch.where(low, x, -1.0)
+    above = torch.where(low, -1.0, x)
+    tail = torch.log(0.5 * torch.special.erfcx(below * -0.7071067811865476)) - 0.5 * below * below
+    return torch.where(low, tail, torch.log1p(-0.5 * torch.erfc(above * 0.7071067811865476)))
+
+
+def normal_hazard(x: Value) -> Value:
+    return torch.exp(-0.5 * x * x - normal_log_cdf(x)) * 0.3989422804014327
+
+
 def sign(x: Value) -> Value:
     return torch.where(torch.isnan(x), x.detach(), torch.sign(x))
 
@@ -257,6 +281,20 @@ OPERATIONS: dict[str, Expression] = {
     "Softplus": function(lambda x: -F.logsigmoid(-x)),
     "Relu": function(torch.relu),
     "Erf": function(torch.erf),
+    "Erfc": function(torch.erfc),
+    "Erfcx": function(torch.special.erfcx),
+    "Gamma": function(gamma),
+    "Lgamma": function(torch.lgamma),
+    "Digamma": function(torch.digamma),
+    "Trigamma": function(lambda x: torch.polygamma(1, x)),
+    "Polygamma": infix(lambda order, x: torch.polygamma(int(order), x)),
+    "Beta": function(lambda a, b: torch.exp(log_beta(a, b))),
+    "Lbeta": function(log_beta),
+    "NormalCdf": function(torch.special.ndtr),
+    "NormalLogCdf": function(normal_log_cdf),
+    "NormalQuantile": function(torch.special.ndtri),
+    "NormalHazard": function(normal_hazard),
+    "NormalExcess": function(lambda x: x + normal_hazard(x)),
     "Eq": comparison(lambda x, y: x == y),
     "Lt": comparison(lambda x, y: x < y),
     "Gt": comparison(lambda x, y: x > y),

@@ -28,6 +28,11 @@ pub enum Bound {
     Magnitude,
     /// `square`: even, growing away from 0, rounded once, so extremes are at the ends and at 0. May be 0 for tiny numbers.
     Square,
+    /// As `Corners` where all arguments are positive; elsewhere there are poles, and it is anything or NaN.
+    OnPositive(f64, f64),
+    /// Computed within 1 ULP, for positive arguments falling to a least value and rising after: extremes are at the ends and, where it
+    /// lies between them with room for rounding, at the least value. Given are its place and the value. Elsewhere anything or NaN.
+    Trough(f64, f64),
     /// Anything in a range; NaN if a corner is.
     Range(f64, f64),
     /// `sin`: monotone between its crests and troughs, which are looked for with room for the rounding of the turns; NaN at infinity.
@@ -97,6 +102,12 @@ pub fn bound<T: Real>(row: &Row, args: &[Interval<T>]) -> Interval<T> {
             if x.has_zero() { size } else { size.without(T::ZERO) }
         }
         Bound::Square => even(x, at).only_whole(x.whole),
+        Bound::OnPositive(..) | Bound::Trough(..) if args.iter().any(|a| a.lo <= T::ZERO) => Interval::everything().or_nan(true),
+        Bound::OnPositive(lo, hi) => clipped(corners(&row.kernel, args).widen(), lo, hi),
+        Bound::Trough(place, least) => {
+            let inside = x.lo.to_f64() <= place * 1.001 && x.hi.to_f64() >= place * 0.999;
+            Interval::hull([at(x.lo), at(x.hi)].into_iter().chain(inside.then(|| T::from_f64(least)))).widen()
+        }
         Bound::Range(lo, hi) => Interval::new(T::from_f64(lo), T::from_f64(hi)).or_nan(corners(&row.kernel, args).nan),
         Bound::Sine => wave(x, at, 0.25),
         Bound::Cosine => wave(x, at, 0.0),

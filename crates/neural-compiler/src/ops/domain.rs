@@ -19,6 +19,12 @@ pub enum Domain {
     Unit,
     /// `x != 0`.
     NonZero,
+    /// Not 0, -1, -2, ...
+    GammaPoles,
+    /// `0 < x < 1`.
+    OpenUnit,
+    /// Both arguments `> 0`.
+    BothPositive,
     /// Second argument not 0.
     Divisor,
     /// Base positive, or 0 with exponent `>= 0`, or negative with a whole exponent.
@@ -41,6 +47,9 @@ impl Domain {
             Domain::AboveMinusOne => "x > -1",
             Domain::Unit => "-1 <= x <= 1",
             Domain::NonZero => "x != 0",
+            Domain::GammaPoles => "x is not 0, -1, -2, …",
+            Domain::OpenUnit => "0 < p < 1",
+            Domain::BothPositive => "a > 0, b > 0",
             Domain::Divisor => "divisor != 0",
             Domain::Power => "base > 0; or base = 0 and exponent >= 0; or base < 0 and a whole exponent",
             Domain::LogBase => "x > 0, base > 0, base != 1",
@@ -63,6 +72,9 @@ impl Domain {
             Domain::AboveMinusOne => x <= -one,
             Domain::Unit => x.abs() > one,
             Domain::NonZero => x == zero,
+            Domain::GammaPoles => x <= zero && (x.to_f64().fract() == 0.0 || x.to_f64().is_infinite()),
+            Domain::OpenUnit => x <= zero || x >= one,
+            Domain::BothPositive => x <= zero || args[1] <= zero,
             Domain::Divisor => args[1] == zero,
             Domain::Power => {
                 let y = args[1];
@@ -86,6 +98,9 @@ impl Domain {
             Domain::AboveMinusOne => x.lo <= -one,
             Domain::Unit => x.lo < -one || x.hi > one,
             Domain::NonZero => x.has_zero(),
+            Domain::GammaPoles => x.has_zero() || (x.lo < zero && x.lo.to_f64().ceil() <= x.hi.to_f64().min(-1.0)),
+            Domain::OpenUnit => x.lo <= zero || x.hi >= one,
+            Domain::BothPositive => args.iter().any(|a| a.lo < zero || a.has_zero()),
             Domain::Divisor => args[1].has_zero(),
             Domain::Power => {
                 let y = args[1];

@@ -1,5 +1,5 @@
-//! Operations: `table` (the rows), `row` (what a row says), `kernels` and the math crate (computation), `rules` (derivatives and
-//! lowering), `domain`, `bound` and `interval` (where they are defined and what they can give), `real` (the number types), `work` (what
+//! Operations: `table` (the rows), `row` (what a row says), `kernels` and the math crate (computation), `rules` and `special` (derivatives
+//! and lowering), `domain`, `bound` and `interval` (where they are defined and what they can give), `real` (the number types), `work` (what
 //! they cost).
 
 pub mod block;
@@ -11,6 +11,7 @@ mod lu;
 pub mod real;
 pub mod row;
 mod rules;
+mod special;
 mod table;
 pub mod work;
 

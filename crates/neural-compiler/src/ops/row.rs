@@ -16,6 +16,8 @@ pub enum Group {
     Arithmetic,
     /// Functions of analysis.
     Functions,
+    /// Gamma, the normal distribution and their kin.
+    Special,
     /// Comparison and logic.
     Comparison,
     /// Choice.
@@ -32,6 +34,7 @@ impl Group {
         match self {
             Group::Arithmetic => "arithmetic",
             Group::Functions => "functions",
+            Group::Special => "special functions",
             Group::Comparison => "comparison, logic",
             Group::Conditional => "conditional",
             Group::Vector => "vector",

@@ -1,5 +1,5 @@
-//! Declarations of model files: `param`, `input`, `state`, `net`, `derive`, `next`, `time`. In: top-level data; out: inputs of the
-//! program, functions for nets, and, when there are states, a body that gives the derivatives (or next values) of all of them.
+//! Declarations of model files: `param`, `input`, `state`, `net`, `derive`, `next`, `time`, `constants`. In: top-level data; out: inputs
+//! of the program, functions for nets, and, when there are states, a body that gives the derivatives (or next values) of all of them.
 //! Invariant: a declaration is recognised only at top level, so its keyword stays usable as a name everywhere else.
 
 use crate::diagnostic::{Diagnostic, did_you_mean};
@@ -7,6 +7,7 @@ use crate::ops;
 use crate::shape::Shape;
 use crate::source::Span;
 use crate::syntax::ast::{Expr, ExprId, Input, InputKind, ModelKind, ParamInfo, StateStart, TimeInfo};
+use crate::syntax::constants::SETS;
 use crate::syntax::expand::{Bindings, Expander, Meaning, NOWHERE, Undo};
 use crate::syntax::reader::{Datum, DatumId, Symbol};
 use rustc_hash::FxHashMap;
@@ -66,6 +67,7 @@ impl Expander<'_> {
             "derive" => self.step(ModelKind::Derivatives, rest, span, model),
             "next" => self.step(ModelKind::Map, rest, span, model),
             "time" => self.time(rest, span, model),
+            "constants" => self.constants(rest, span),
             _ => return false,
         }
         true
@@ -84,6 +86,11 @@ impl Expander<'_> {
         let text = self.name(s).to_string();
         if self.is_function(s) {
             self.error(Diagnostic::error("duplicate-name", span, format!("`{text}` is declared twice")));
+            return;
+        }
+        if self.is_constant(s) {
+            let error = Diagnostic::error("duplicate-name", span, format!("`{text}` is a constant of this program and declared again"));
+            self.error(error.help("rename it, or ask only for the constants you need: (constants si c h)"));
             return;
         }
         if let Some(existing) = self.input_named(&text) {
@@ -250,6 +257,40 @@ impl Expander<'_> {
             self.error(Diagnostic::error("bad-declaration", time.span, "only a map has a step of its own").help(help));
         }
         self.ast.time = Some(time);
+    }
+
+    /// `(constants set)` binds all names of a set, `(constants set name …)` only these.
+    fn constants(&mut self, rest: &[DatumId], span: Span) {
+        let names: Vec<&str> = rest.iter().filter_map(|&r| self.data.symbol(r)).map(|s| self.name(s)).collect();
+        if names.is_empty() || names.len() != rest.len() {
+            return self.bad(span, "(constants si) or (constants si name …)");
+        }
+        let Some((_, set)) = SETS.iter().find(|(name, _)| *name == names[0]) else {
+            let known: Vec<&str> = SETS.iter().map(|s| s.0).collect();
+            let help = format!("known: {}", known.join(" "));
+            self.error(Diagnostic::error("unknown-constant", self.data.span(rest[0]), format!("there is no set of constants `{}`", names[0])).help(help));
+            return;
+        };
+        for (&name, &at) in names[1..].iter().zip(&rest[1..]) {
+            if !set.iter().any(|c| c.name == name) {
+                let help = did_you_mean(name, set.iter().map(|c| c.name)).or_else(|| Some("`neuralc ops` lists them".into()));
+                let message = format!("`{}` has no constant `{name}`", names[0]);
+                self.error(Diagnostic::error("unknown-constant", self.data.span(at), message).maybe_help(help));
+            }
+        }
+        for constant in set.iter().filter(|c| names.len() == 1 || names[1..].contains(&c.name)) {
+            let Some(s) = self.data.names.find(constant.name) else { continue };
+            if self.is_constant(s) {
+                continue;
+            }
+            if self.is_bound(s) {
+                let message = format!("`{}` is a constant of `{}` ({}) and already declared", constant.name, names[0], constant.doc);
+                let help = "rename it, or ask only for the constants you need: (constants si c h)";
+                self.error(Diagnostic::error("duplicate-name", span, message).help(help));
+                continue;
+            }
+            self.bind(s, Meaning::Number(constant.value));
+        }
     }
 
     fn step(&mut self, kind: ModelKind, rest: &[DatumId], span: Span, model: &mut Model) {

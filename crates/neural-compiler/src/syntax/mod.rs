@@ -1,7 +1,9 @@
 //! Text to AST: `lexer` (tokens), `reader` (the tree of parentheses), `expand` (forms and names), `declare` (model declarations),
+//! `constants` (physical constants by name),
 //! `foreign` (names of other languages), `infix` (arithmetic of other languages), `ast` (the result and its printer), `format` (the formatter).
 
 pub mod ast;
+pub mod constants;
 pub(crate) mod declare;
 pub(crate) mod expand;
 pub(crate) mod foreign;

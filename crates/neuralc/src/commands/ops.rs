@@ -3,6 +3,7 @@
 
 use crate::context::{Context, Failure};
 use neural_compiler::ops::{Arity, Op};
+use neural_compiler::syntax::constants::SI;
 use serde_json::{Value, json};
 
 /// One line of the table.
@@ -88,6 +89,7 @@ const DECLARATIONS: &[(&str, &str, &str)] = &[
     ("next", "(next state expression)", "the next value of a state in a discrete-time map"),
     ("time", "(time name :start t :step h)", "the time, when starts hold, and how far a map's rows are apart"),
     ("net", "(net name (input …) width … outputs)", "a learned function: a multilayer perceptron"),
+    ("constants", "(constants si), (constants si name …)", "physical constants by name, all of a set or these"),
 ];
 
 fn arity_text(arity: Arity) -> String {
@@ -148,7 +150,19 @@ fn entries() -> Vec<Entry> {
         doc,
         paper: false,
     });
-    operations.chain(forms).chain([pi]).chain(declarations).collect()
+    let constants = SI.iter().map(|c| Entry {
+        name: c.name,
+        aliases: &[],
+        kind: "constant",
+        group: "constants si",
+        arity: "none".into(),
+        usage: c.name,
+        domain: "everything",
+        derivative: "0",
+        doc: c.doc,
+        paper: false,
+    });
+    operations.chain(forms).chain([pi]).chain(declarations).chain(constants).collect()
 }
 
 pub(crate) fn run(context: &mut Context) -> Result<u8, Failure> {

@@ -19,6 +19,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub(crate) enum Meaning {
     Var(VarId),
     Fun(FunId),
+    /// A physical constant.
+    Number(f64),
 }
 
 /// What names meant before a form bound them.
@@ -98,7 +100,12 @@ pub(crate) struct Expander<'a> {
     owners: Vec<FunId>,
     /// Names given by the caller: when present, other free names are errors.
     closed: bool,
+    /// Functions of [`QUANTITIES`] that have been called.
+    called: Vec<Symbol>,
 }
+
+/// Operations whose names are also common names of quantities: not called, and not bound, they are inputs like any other name.
+const QUANTITIES: &[&str] = &["beta", "gamma"];
 
 /// Expands a whole text. `inputs`: the names the caller allows, in order; `None` lets every free name be an input.
 pub(crate) fn expand(data: &Data, inputs: Option<&[(String, Option<crate::shape::Shape>)]>) -> Result<Ast, Diagnostics> {
@@ -121,6 +128,7 @@ pub(crate) fn expand(data: &Data, inputs: Option<&[(String, Option<crate::shape:
         input_places: FxHashMap::default(),
         owners: vec![FunId(0)],
         closed: inputs.is_some(),
+        called: Vec::new(),
     };
     let mut given = FxHashSet::default();
     for (name, shape) in inputs.unwrap_or(&[]) {
@@ -189,6 +197,11 @@ impl<'a> Expander<'a> {
     /// Whether a name is a function here.
     pub(crate) fn is_function(&self, s: Symbol) -> bool {
         matches!(self.scope[s.0 as usize], Some(Meaning::Fun(_)))
+    }
+
+    /// Whether a name is a physical constant here.
+    pub(crate) fn is_constant(&self, s: Symbol) -> bool {
+        matches!(self.scope[s.0 as usize], Some(Meaning::Number(_)))
     }
 
     /// Declarations and definitions of a program are one level: a name has one of them.
@@ -260,10 +273,12 @@ impl<'a> Expander<'a> {
         match self.scope[s.0 as usize] {
             Some(Meaning::Var(v)) => return self.push(Expr::Var(v), span),
             Some(Meaning::Fun(_)) => return self.function_as_value(s, span),
+            Some(Meaning::Number(x)) => return self.push(Expr::Number(x), span),
             None => {}
         }
         let name = self.name(s);
         match self.builtin(s) {
+            Builtin::Op(_) if QUANTITIES.contains(&name) && !self.called.contains(&s) => {}
             Builtin::Op(_) if name == "pi" => unreachable!("pi is a constant, not an operation"),
             Builtin::Op(_) | Builtin::Form(_) => return self.function_as_value(s, span),
             Builtin::Unknown => {}
@@ -335,7 +350,7 @@ impl<'a> Expander<'a> {
         let span = self.data.span(d);
         match self.scope[s.0 as usize] {
             Some(Meaning::Fun(f)) => return self.call(f, args, span, place),
-            Some(Meaning::Var(_)) => {
+            Some(Meaning::Var(_) | Meaning::Number(_)) => {
                 let name = excerpt(self.name(s));
                 self.args(args, place);
                 return self.error(Diagnostic::error("not-a-function", self.data.span(head), format!("`{name}` is a value here, not a function")));
@@ -343,7 +358,12 @@ impl<'a> Expander<'a> {
             None => {}
         }
         match self.builtin(s) {
-            Builtin::Op(op) => self.operation(op, args, span, place),
+            Builtin::Op(op) => {
+                if QUANTITIES.contains(&op.name()) {
+                    self.called.push(s);
+                }
+                self.operation(op, args, span, place)
+            }
             Builtin::Form(form) => self.form(form, args, d, place),
             Builtin::Unknown if self.is_full() => {
                 self.args(args, place);

@@ -226,7 +226,7 @@ fn part(entry: &str, data: &Data, d: DatumId) -> Result<Part, Failure> {
             None => Part::Expression(text),
         },
         ("param", _) => Part::Param(text),
-        ("state" | "derive" | "next" | "time" | "net" | "input", _) => {
+        ("state" | "derive" | "next" | "time" | "net" | "input" | "constants", _) => {
             let d = Diagnostic::error("bad-declaration", data.span(d), format!("`{head}` belongs in a model file")).help("neuralc run FILE evaluates one");
             return Err(Failure::Wrong(Source::new("<repl>", entry), vec![d]));
         }

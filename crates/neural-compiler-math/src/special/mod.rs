@@ -1,0 +1,105 @@
+//! Special functions: gamma and its kin, the error function's complement and the normal distribution.
+//!
+//! In: any f32 or f64. Out: function values; docs/accuracy.md gives the bound of each. They take hundreds of operations with branches, so
+//! they run one value at a time, in numbers of two words (`double.rs`), the same code at every level and in every loop; generated code
+//! calls them. f32 is the f64 result rounded.
+
+mod double;
+mod erfc;
+mod gamma;
+mod tables;
+
+use crate::dispatch::{Map1, Map2};
+use crate::level::Level;
+
+/// Compiles a body twice, with fused instructions and without, and gives the one this processor has. The bits are the same.
+macro_rules! one_at_a_time {
+    ($name:ident($($x:ident),*) = $body:path) => {
+        #[inline(never)]
+        fn $name($($x: f64),*) -> f64 {
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma")]
+            fn fused($($x: f64),*) -> f64 {
+                $body($($x),*)
+            }
+            #[cfg(target_arch = "x86_64")]
+            if Level::best() >= Level::Avx2 {
+                // SAFETY: this processor has the instructions.
+                return unsafe { fused($($x),*) };
+            }
+            $body($($x),*)
+        }
+    };
+}
+
+macro_rules! special1 {
+    ($($kernel:ident = $body:path;)*) => {$(
+        pub(crate) struct $kernel;
+        impl $kernel {
+            one_at_a_time!(value(x) = $body);
+        }
+        impl Map1<f64> for $kernel {
+            const CHEAP: bool = true;
+            #[inline(always)]
+            fn fast(x: f64) -> f64 {
+                $kernel::value(x)
+            }
+        }
+        impl Map1<f32> for $kernel {
+            const CHEAP: bool = true;
+            #[inline(always)]
+            fn fast(x: f32) -> f32 {
+                $kernel::value(f64::from(x)) as f32
+            }
+        }
+    )*};
+}
+
+macro_rules! special2 {
+    ($($kernel:ident = $body:path;)*) => {$(
+        pub(crate) struct $kernel;
+        impl $kernel {
+            one_at_a_time!(value(x, y) = $body);
+        }
+        impl Map2<f64> for $kernel {
+            const CHEAP: bool = true;
+            #[inline(always)]
+            fn fast(x: f64, y: f64) -> f64 {
+                $kernel::value(x, y)
+            }
+        }
+        impl Map2<f32> for $kernel {
+            const CHEAP: bool = true;
+            #[inline(always)]
+            fn fast(x: f32, y: f32) -> f32 {
+                $kernel::value(f64::from(x), f64::from(y)) as f32
+            }
+        }
+    )*};
+}
+
+/// The derivative of digamma.
+#[inline(always)]
+fn trigamma(x: f64) -> f64 {
+    gamma::polygamma(1.0, x)
+}
+
+special1! {
+    Gamma = gamma::gamma;
+    Lgamma = gamma::lgamma;
+    Digamma = gamma::digamma;
+    Trigamma = trigamma;
+    Erfc = erfc::erfc;
+    Erfcx = erfc::erfcx;
+    NormalCdf = erfc::normal_cdf;
+    NormalLogCdf = erfc::normal_log_cdf;
+    NormalQuantile = erfc::normal_quantile;
+    NormalHazard = erfc::normal_hazard;
+    NormalExcess = erfc::normal_excess;
+}
+
+special2! {
+    Polygamma = gamma::polygamma;
+    Beta = gamma::beta;
+    Lbeta = gamma::lbeta;
+}

@@ -17,12 +17,15 @@ __all__ = [
     "failure",
     "fit_lines",
     "fit_model",
+    "fit_saved",
     "fit_svg",
     "operations",
     "predict_model",
     "remember",
     "use_autograd",
     "use_exchange",
+    "weights_from_bytes",
+    "weights_to_bytes",
 ]
 __version__: str
 
@@ -119,3 +122,6 @@ def fit_svg(
     lines: list[tuple[_Column, list[_Column]]],
 ) -> str: ...
 def predict_model(core: Core, columns: list[tuple[str, _Column]], options: dict[str, Any]) -> list[tuple[str, _Column]]: ...
+def fit_saved(source: str, found: str, columns: list[tuple[str, _Column]], given: str) -> str: ...
+def weights_to_bytes(core: Core, options: dict[str, Any]) -> bytes | None: ...
+def weights_from_bytes(core: Core, bytes: bytes) -> list[tuple[str, list[int], _Column]]: ...

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import pathlib
 import pickle
 import signal
+import subprocess
+import sys
 
 import neural_compiler as nc
 import numpy as np
@@ -13,6 +18,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.optimize
+import scipy.stats
 import torch
 
 DECAY = "(param a 1) (param k 1 :min 0) (* a (exp (- (* k t))))"
@@ -180,3 +186,62 @@ def test_a_start_holds_when_it_is_said_to() -> None:
     np.testing.assert_allclose(shifted.predict({"t": np.array([3.0])})["x"], [10 * np.exp(-1)], rtol=1e-7)
     # The right-hand side is what it was: the time is an input only where it is used.
     assert "t" not in [i.name for i in shifted.module.inputs]
+
+
+def test_likelihood_is_that_of_normal_errors() -> None:
+    given = data()
+    found = nc.fit(DECAY, given)
+    sigma = np.sqrt(np.mean(found.residuals**2))
+    expected = scipy.stats.norm.logpdf(given["y"], found.predicted, sigma).sum()
+    assert found.loglik == pytest.approx(expected, rel=1e-10) and found.k == 3 and found.sigmas == 1
+    assert found.aic == pytest.approx(6 - 2 * expected, rel=1e-10) and found.bic == pytest.approx(3 * np.log(40) - 2 * expected, rel=1e-10)
+    assert found.columns["y"].rmse == pytest.approx(sigma) and found.columns["y"].n == 40
+    known = nc.fit(DECAY, given, sigma=0.02)
+    assert known.loglik == pytest.approx(scipy.stats.norm.logpdf(given["y"], known.predicted, 0.02).sum(), rel=1e-10) and known.k == 2
+    robust = nc.fit(DECAY, given, loss="huber")
+    assert np.isnan(robust.aic) and "no likelihood" in robust.summary()
+
+
+def test_what_is_not_determined_has_no_error_bar() -> None:
+    found = nc.fit("(param a 1) (param b 2) (param k 1) (* a b (exp (- (* k t))))", data())
+    assert found.params["a"].stderr is None and found.params["k"].stderr is not None
+    (only,) = found.undetermined
+    assert only.params == ["a", "b"] and only.determined[0].text == "a*b"
+    assert only.determined[0].value == pytest.approx(nc.fit(DECAY, data()).params["a"], rel=1e-8)
+
+
+def test_saved_models_predict_without_torch(tmp_path: pathlib.Path) -> None:
+    found = nc.fit(DECAY, data(), target="y")
+    path = tmp_path / "decay.scm"
+    found.save(path)
+    new = {"t": np.array([0.5, 1.5])}
+    np.testing.assert_array_equal(nc.predict(path, new), found.predict(new))
+    np.testing.assert_array_equal(nc.predict(path.read_text(), new), nc.predict(found, new))
+    record = json.loads(path.read_text().split("; fit: ")[1])
+    np.testing.assert_array_equal(record["fit"]["covariance"], found.covariance)
+    assert record["options"]["target"] == "y" and record["data"]["rows"] == 40
+    columns = b"".join(name.encode() + b"\0" + column.tobytes() for name, column in data().items())
+    assert record["data"]["sha256"] == hashlib.sha256(columns).hexdigest()
+    net = nc.fit("(param a 1) (net bend (t) 3 1) (+ a (bend t))", data(), training="gauss-newton")
+    net.save(tmp_path / "net.scm")
+    np.testing.assert_array_equal(nc.predict(tmp_path / "net.scm", new), net.predict(new))
+    (tmp_path / "net.safetensors").unlink()
+    with pytest.raises(FileNotFoundError, match="beside the model"):
+        nc.predict(tmp_path / "net.scm", new)
+
+
+def test_without_torch_its_names_are_not_there() -> None:
+    code = """
+import sys
+sys.modules["torch"] = None
+import neural_compiler as nc
+assert not hasattr(nc, "compile_scheme")
+try:
+    nc.odeint
+except AttributeError as error:
+    assert "pip install torch" in str(error)
+from neural_compiler import *
+print(list(nc.predict("(param a 2) (* a x)", {"x": [1.0, 2.0]})))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "2.0" in done.stdout, done.stderr

@@ -7,8 +7,9 @@ use crate::least::Residuals;
 use crate::least::search::{Found, Task};
 use crate::options::Options;
 use crate::report::{Axis, Fit};
-use crate::summary::{Compared, Ended, certainty, quality, summarise};
+use crate::summary::{Compared, Ended, Minimum, summarise};
 use crate::table::Table;
+use crate::uncertainty::EXACT;
 use crate::{Loss, affine, bind, first_try, hybrid, memory, profile, threads};
 use neural_compiler::graph::Graph;
 use neural_compiler::{Diagnostics, Program};
@@ -22,6 +23,8 @@ pub(crate) struct Prepared {
     pub(crate) known: bool,
     /// The only input, where there is but one: its name and place.
     only: Option<(String, usize)>,
+    /// The column of groups with the group of each row and how many there are.
+    groups: Option<(String, Vec<usize>, usize)>,
     /// All rows.
     pub(crate) all: Algebraic,
     held_out: Vec<usize>,
@@ -43,6 +46,8 @@ impl Prepared {
         }
         bind::complete(program, &bound, table, &without)?;
         let (weights, known) = weights(table, options, &without)?;
+        let heaviest = weights.iter().copied().reduce(f64::max).unwrap_or(1.0);
+        targets.iter().try_for_each(|t| table.squares(t, heaviest))?;
         let observed = memory::joined(&targets.iter().map(|n| table.column(n).expect("it was checked")).collect::<Vec<_>>());
         let mut read = program.inputs().iter().zip(&bound.columns).enumerate().filter(|(_, (_, c))| !c.is_empty());
         let only = match (read.next(), read.next()) {
@@ -53,7 +58,11 @@ impl Prepared {
         engines.check()?;
         let all = Algebraic::new(engines, layout.clone(), bound.columns, observed, weights, threads::count(options.threads));
         let held_out = split(all.rows(), options)?;
-        Ok(Prepared { graph, targets, known, only, all, held_out, without })
+        let groups = options.group.as_ref().map(|name| {
+            let (of, count) = table.groups(name);
+            (name.clone(), of, count)
+        });
+        Ok(Prepared { graph, targets, known, only, groups, all, held_out, without })
     }
 
     /// The rows to fit, and those held out if there are any; for some of the numbers, the others being held where they are.
@@ -77,15 +86,24 @@ impl Prepared {
         }
     }
 
+    /// What groups mean to a formula, in words.
+    pub(crate) fn about_groups(&self) -> Option<String> {
+        let (name, _, count) = self.groups.as_ref()?;
+        Some(format!("a formula has no trajectories: the {count} groups of `{name}` share every parameter, as they would without --group"))
+    }
+
     /// Data and predictions of all rows; those held out are not compared.
     pub(crate) fn compared(&self, theta: &[f64], spent: f64) -> Result<Compared, Diagnostics> {
         let predicted = self.predicted(theta)?;
         let mut observed = self.all.target().to_vec();
-        for part in observed.chunks_mut(self.all.rows()) {
-            self.held_out.iter().for_each(|&i| part[i] = f64::NAN);
+        let mut held_out = if self.held_out.is_empty() { vec![] } else { vec![f64::NAN; observed.len()] };
+        for (part, out) in observed.chunks_mut(self.all.rows()).zip(held_out.chunks_mut(self.all.rows())) {
+            self.held_out.iter().for_each(|&i| std::mem::swap(&mut part[i], &mut out[i]));
         }
-        let axis = self.only.as_ref().map(|(name, place)| Axis { name: name.clone(), values: self.all.columns()[*place].clone(), trajectory: vec![] });
-        Ok(Compared { targets: self.targets.clone(), observed, predicted, known: self.known, axis, spent })
+        let trajectory = self.groups.as_ref().map_or(vec![], |g| g.1.clone());
+        let axis = self.only.as_ref().map(|(name, place)| Axis { name: name.clone(), values: self.all.columns()[*place].clone(), trajectory });
+        let (targets, weights, scales) = (self.targets.clone(), self.all.weights().to_vec(), vec![0; self.targets.len()]);
+        Ok(Compared { targets, observed, predicted, known: self.known, weights, scales, axis, held_out, spent })
     }
 
     /// Predictions for all rows; NaN for rows that have nothing to explain and lack an input besides.
@@ -105,12 +123,6 @@ impl Prepared {
         }
         Ok(predicted)
     }
-
-    /// How well the rows held out are explained.
-    pub(crate) fn on_held_out(&self, predicted: &[f64]) -> Option<(f64, f64)> {
-        let pick = |all: &[f64]| all.chunks(self.all.rows()).flat_map(|part| self.held_out.iter().map(|&i| part[i])).collect::<Vec<f64>>();
-        (!self.held_out.is_empty()).then(|| quality(self.targets.len(), &pick(self.all.target()), &pick(predicted)))
-    }
 }
 
 /// A model with its data and free numbers.
@@ -129,10 +141,13 @@ impl Posed {
     /// Everything there is to say of a minimum.
     fn finish(&self, whole: &Algebraic, found: &Found, loss: Loss, options: &Options<'_>) -> Result<Fit, Diagnostics> {
         let Posed { layout, prepared } = self;
-        let uncertainty = certainty(layout, &found.best, loss, prepared.known);
+        let observations = whole.observations();
+        let minimum = Minimum { problem: whole, best: &found.best, loss, known: prepared.known, observations, precision: EXACT };
+        let sure = minimum.certainty(layout)?;
         let compared = prepared.compared(&found.best.theta, layout.len() as f64)?;
-        let mut fit = summarise(layout, Ended::of(found), compared, uncertainty);
-        fit.holdout = prepared.on_held_out(&fit.predicted);
+        let mut ended = Ended::of(found, loss, 1.0);
+        ended.warnings.extend(prepared.about_groups());
+        let mut fit = summarise(layout, ended, compared, sure);
         prepared.tell(&mut fit);
         if options.profile {
             let ends = profile::intervals(whole, &found.best, &layout.bounds, loss, &fit.uncertainty);
@@ -149,7 +164,7 @@ pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>) -> Re
         return threads::on(options.threads, || hybrid::algebraic::fit(program, prepared, layout, options));
     }
     let (whole, _) = prepared.problems(layout);
-    enough(layout, whole.count())?;
+    enough(layout, whole.observations())?;
     if let Some(found) = first_try::follow(&whole, layout, options)
         && !options.profile
     {
@@ -171,7 +186,7 @@ pub(crate) fn fit_at_once(program: &Program, table: &Table, options: &Options<'_
     if posed.layout.weights() > 0 {
         return None;
     }
-    enough(&posed.layout, whole.count()).ok()?;
+    enough(&posed.layout, whole.observations()).ok()?;
     let found = first_try::follow(&whole, &posed.layout, options)?;
     posed.finish(&whole, &found, Loss::Squares, options).ok()
 }

@@ -48,6 +48,9 @@ pub(crate) fn algebraic(program: &Program, table: &Table, options: &Options<'_>)
             }
         }
     }
+    if let Some(Err(e)) = options.group.as_ref().map(|g| table.finite(g)) {
+        errors.push(e);
+    }
     if !errors.is_empty() {
         return Err(Diagnostics(errors));
     }

@@ -34,6 +34,8 @@ pub(crate) struct Checking<'a> {
     pub(crate) loss: Loss,
     /// Whether the standard deviations of the data are known.
     pub(crate) known: bool,
+    /// Of the derivatives: below this share of the largest singular value nothing is determined.
+    pub(crate) precision: f64,
     pub(crate) search: lm::Options<'a>,
 }
 
@@ -44,7 +46,7 @@ impl Checking<'_> {
             return None;
         }
         self.descend(problem, best);
-        let near = beside(&certainty(self.layout, best, self.loss, self.known), &best.theta, NEAR);
+        let near = beside(&self.certainty(best), &best.theta, NEAR);
         if let Some(why) = near.iter().find_map(|theta| self.cost(problem, theta)?.err()) {
             (best.end, best.wall) = (End::Wall, Some(why));
             return None;
@@ -74,6 +76,10 @@ impl Checking<'_> {
         check
     }
 
+    fn certainty(&self, local: &Local) -> Uncertainty {
+        certainty(self.layout, local, self.loss, self.known, local.linear.residuals.len(), self.precision)
+    }
+
     fn fit(&self, problem: &Dynamics, start: &[f64], evaluations: usize) -> Result<Local, Unusable> {
         let options = lm::Options { evaluations, polish: evaluations > 8, ..self.search };
         lm::minimise(problem, start, &self.layout.bounds, self.loss, &options)
@@ -81,7 +87,7 @@ impl Checking<'_> {
 
     /// By how much a fit moved.
     fn compare(&self, before: &Local, after: &Local, by: Finer) -> Check {
-        let errors = |local: &Local| certainty(self.layout, local, self.loss, self.known);
+        let errors = |local: &Local| self.certainty(local);
         let (old, new) = (errors(before), errors(after));
         let (mut shift, mut share, mut spread, mut holds) = (0.0f64, 0.0f64, 0.0f64, true);
         for (j, (a, b)) in before.theta.iter().zip(&after.theta).enumerate() {
@@ -101,7 +107,7 @@ impl Checking<'_> {
     /// Goes on from a point beside a minimum that turns out to be none.
     fn descend(&self, problem: &Dynamics, best: &mut Local) {
         for _ in 0..2 {
-            let lower = beside(&certainty(self.layout, best, self.loss, self.known), &best.theta, 1.0)
+            let lower = beside(&self.certainty(best), &best.theta, 1.0)
                 .into_iter()
                 .filter_map(|theta| Some((self.cost(problem, &theta)?.ok()?, theta)))
                 .filter(|(cost, _)| *cost < best.cost * (1.0 - 1e-6))

@@ -2,8 +2,8 @@
 //! `hybrid`.
 //!
 //! Multiple shooting finds a start that follows the data; single shooting from it, from the declared values and from sampled ones finds the
-//! minimum. Columns of different size or noise count alike: each is weighted by one over the scatter the fit leaves in it, unless the
-//! standard deviations are known.
+//! minimum. Columns of different size or noise count alike: each is weighted by one over the scatter the fit leaves in it, again and again
+//! until that does not change, unless the standard deviations are known.
 
 use crate::check::Checking;
 use crate::dynamics::problem::Dynamics;
@@ -11,7 +11,7 @@ use crate::dynamics::shooting;
 use crate::dynamics::solver::{self, Solver};
 use crate::dynamics::steps::Scheme;
 use crate::dynamics::trajectories::Trajectories;
-use crate::fit::{enough, solve, wrong};
+use crate::fit::{enough, solve, typical};
 use crate::layout::{Layout, element_names};
 use crate::least::Residuals;
 use crate::least::lm::{self, End};
@@ -19,11 +19,13 @@ use crate::least::search::{Found, Task};
 use crate::options::Options;
 use crate::ready::Ready;
 use crate::report::Fit;
-use crate::summary::{Ended, certainty, summarise};
+use crate::summary::{Ended, Minimum, summarise};
 use crate::table::Table;
+use crate::uncertainty::EXACT;
 use crate::{Loss, hybrid, profile};
 use neural_compiler::{Diagnostics, Program};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Starts followed, unless told otherwise: solving is dear.
 const STARTS: usize = 9;
@@ -56,11 +58,15 @@ pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>) -> Re
     if found.best.best.end == End::Wall {
         notes.extend(around(&mut found, layout, &search));
     }
-    let Weighted { mut problem, best: mut found, loss } = found;
-    let check = Checking { layout, loss, known: ready.known, search }.run(&mut problem, &mut found.best);
-    let uncertainty = certainty(layout, &found.best, loss, ready.known);
+    let Weighted { mut problem, best: mut found, loss, unit, warning } = found;
+    notes.extend(warning);
+    // Adaptive steps leave errors of the size of their tolerance in the derivatives too.
+    let precision = if problem.solver.adaptive() { (100.0 * options.accuracy().relative).max(EXACT) } else { EXACT };
+    let check = Checking { layout, loss, known: ready.known, precision, search }.run(&mut problem, &mut found.best);
+    let observations = problem.count();
+    let sure = Minimum { problem: &problem, best: &found.best, loss, known: ready.known, observations, precision }.certainty(layout)?;
     let compared = ready.compared(&problem, &found.best.theta, layout.len() as f64)?;
-    let mut fit = summarise(layout, Ended::of(&found), compared, uncertainty);
+    let mut fit = summarise(layout, Ended::of(&found, loss, unit), compared, sure);
     fit.check = check;
     fit.warnings.extend(notes);
     ready.finish(&mut fit);
@@ -76,30 +82,24 @@ struct Weighted {
     problem: Dynamics,
     best: Found,
     loss: Loss,
+    /// The unit in which the cost is told.
+    unit: f64,
+    /// What there is to say of the weights.
+    warning: Option<String>,
 }
 
-/// The search, repeated with the columns on the scale of their values, then on that of what the fit before leaves unexplained.
+/// The search with the columns on the scale of their values, repeated on that of what the fit before leaves unexplained.
 fn weighted(ready: &Ready, options: &Options<'_>) -> Result<Weighted, Diagnostics> {
     let layout = &ready.layout;
-    let mut scatter = scales(&ready.data, ready.known);
-    let mut start = layout.start.clone();
-    let mut result: Option<Weighted> = None;
-    let rounds = if ready.data.one_scale(ready.known) { 1 } else { 3 };
-    for round in 0..rounds {
-        let problem = ready.problem(&ready.solver, layout, &scatter, false);
-        enough(layout, problem.count())?;
-        let asked = if round == 0 { options.clone() } else { Options { starts: Some(1), ..options.clone() } };
-        let (mut best, loss) = search(&problem, &start, layout, &asked)?;
-        start.clone_from(&best.best.theta);
-        if round + 1 < rounds {
-            scatter = unexplained(&problem, &best.best.linear.residuals, &scatter);
-        }
-        if let Some(before) = &result {
-            (best.tried, best.agreed, best.tie) = (before.best.tried, before.best.agreed, before.best.tie);
-        }
-        result = Some(Weighted { problem, best, loss });
-    }
-    result.ok_or_else(|| wrong("no-start", "there is nothing to fit"))
+    let scatter = scales(&ready.data, ready.known);
+    let problem = ready.problem(&ready.solver, layout, &scatter, false);
+    enough(layout, problem.count())?;
+    let (best, loss) = search(&problem, &layout.start, layout, options)?;
+    let one = ready.data.one_scale(ready.known);
+    // A single scale is that of the data: the cost is told in their unit.
+    let unit = if one && !ready.known { scatter[0] * scatter[0] } else { 1.0 };
+    let first = Weighted { problem, best, loss, unit, warning: None };
+    if one { Ok(first) } else { reweigh(ready, first, scatter, options) }
 }
 
 /// Shares of the rows that are fitted one after the other where a fit of all ends at a wall.
@@ -134,6 +134,58 @@ fn around(found: &mut Weighted, layout: &Layout, options: &lm::Options<'_>) -> O
             Some(format!("the rows up to time {reached} alone give {values}, but with these values {} in the rows after them", why.0))
         }
     }
+}
+
+/// Rounds of weighing at most, and the relative change of a scatter that is none.
+const ROUNDS: usize = 60;
+const SETTLED: f64 = 1e-8;
+
+/// Weighs every state by one over the scatter the fit leaves in it, fits again, and so on until nothing changes: there the likelihood, with
+/// each state's most probable standard deviation, is largest. A scatter below what the solver can tell is none.
+fn reweigh(ready: &Ready, first: Weighted, mut scatter: Vec<f64>, options: &Options<'_>) -> Result<Weighted, Diagnostics> {
+    let tolerance = if ready.solver.adaptive() { 10.0 * options.accuracy().relative } else { 1e-12 };
+    let least: Vec<f64> = ready.data.observed.iter().map(|o| tolerance * ready.solver.sizes[o.component]).collect();
+    let once = Options { starts: Some(1), progress: None, ..options.clone() };
+    let mut weighed = first;
+    let mut last = f64::INFINITY;
+    let mut settled = false;
+    for round in 0..ROUNDS {
+        if options.cancel.is_some_and(|c| c.load(Ordering::Relaxed)) {
+            settled = true;
+            break;
+        }
+        let left = unexplained(&weighed.problem, &weighed.best.best.linear.residuals, &scatter, weighed.loss);
+        let next: Vec<f64> = left.iter().zip(&least).map(|(s, least)| s.max(*least)).collect();
+        let change = next.iter().zip(&scatter).fold(0.0f64, |m, (n, s)| m.max((n / s).ln().abs()));
+        // Where steps are adaptive the last digits may never come to rest.
+        if change <= SETTLED || round > 4 && change < 1e-4 && change >= last {
+            settled = true;
+            break;
+        }
+        last = change;
+        scatter = next;
+        let problem = ready.problem(&ready.solver, &ready.layout, &scatter, false);
+        let before = weighed.best;
+        let (mut best, loss) = search(&problem, &before.best.theta, &ready.layout, &once)?;
+        (best.tried, best.agreed) = (before.tried, before.agreed);
+        best.tie = before.tie.map(|tie| tie / before.best.cost * best.best.cost);
+        weighed = Weighted { problem, best, loss, unit: 1.0, warning: None };
+    }
+    let exact: Vec<bool> = scatter.iter().zip(&least).map(|(s, least)| s <= least).collect();
+    let names =
+        |which: bool| ready.data.observed.iter().zip(&exact).filter(|(_, e)| **e == which).map(|(o, _)| format!("`{}`", o.name)).collect::<Vec<_>>().join(", ");
+    weighed.warning = if exact.contains(&true) && exact.contains(&false) {
+        Some(format!(
+            "the fit meets {} exactly, so that nothing says how large its errors are; give them with --sigma if {} count too little",
+            names(true),
+            names(false)
+        ))
+    } else if !settled {
+        Some(format!("the weights of the observed states did not settle in {ROUNDS} rounds; give the errors of the data with --sigma"))
+    } else {
+        None
+    };
+    Ok(weighed)
 }
 
 /// The global search over the free numbers of a layout.
@@ -175,14 +227,13 @@ pub(crate) fn scales(data: &Trajectories, known: bool) -> Vec<f64> {
     all.into_iter().map(|s| s.max(least)).collect()
 }
 
-/// What a fit leaves of each column, in its own unit; at least a millionth of what it weighed against, so that a state without noise does
-/// not outweigh everything.
-pub(crate) fn unexplained(problem: &Dynamics, residuals: &[f64], scatter: &[f64]) -> Vec<f64> {
+/// What a fit leaves of each column, in its own unit; with a robust loss, of most of its numbers.
+pub(crate) fn unexplained(problem: &Dynamics, residuals: &[f64], scatter: &[f64], loss: Loss) -> Vec<f64> {
     let squares = |c: usize| {
         let own: Vec<f64> = problem.points.iter().zip(residuals).filter(|(p, _)| p.column == c).map(|(_, r)| r * scatter[c]).collect();
-        own.iter().map(|r| r * r).sum::<f64>() / own.len().max(1) as f64
+        if loss == Loss::Squares || own.is_empty() { own.iter().map(|r| r * r).sum::<f64>() / own.len().max(1) as f64 } else { typical(&own).powi(2) }
     };
-    by_state(&problem.data, squares).into_iter().zip(scatter).map(|(deviation, s)| deviation.max(1e-6 * s)).collect()
+    by_state(&problem.data, squares)
 }
 
 /// The root of the mean over all columns of a state, for each column.

@@ -94,7 +94,7 @@ pub(crate) fn solve(task: &Task<'_>, options: &Options<'_>, (starts, round, scre
 }
 
 /// The standard deviation most residuals suggest, whatever the outliers: from the median of their sizes.
-fn typical(residuals: &[f64]) -> f64 {
+pub(crate) fn typical(residuals: &[f64]) -> f64 {
     let mut sizes: Vec<f64> = residuals.iter().map(|r| r.abs()).collect();
     sizes.sort_by(f64::total_cmp);
     1.4826 * sizes[sizes.len() / 2]

@@ -40,7 +40,7 @@ impl Residuals for Held<'_> {
 
 /// The profile interval of every parameter that has a standard error.
 pub(crate) fn intervals(problem: &dyn Residuals, best: &lm::Local, bounds: &Bounds, loss: Loss, uncertainty: &Uncertainty) -> Vec<Option<(f64, f64)>> {
-    let allowed = uncertainty.reach * uncertainty.reach * uncertainty.variance;
+    let allowed = uncertainty.rise;
     let one = |j: usize| {
         let Certainty::Error(error) = uncertainty.certainty[j] else { return None };
         let end = |way: f64| one_end(problem, best, bounds, loss, j, way * error * uncertainty.reach, allowed);

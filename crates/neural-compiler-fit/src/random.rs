@@ -2,15 +2,17 @@
 
 /// A stream.
 #[derive(Clone, Debug)]
-pub(crate) struct Stream(u64);
+pub struct Stream(u64);
 
 impl Stream {
     /// The stream of a seed; different `salt`s give streams that have nothing to do with each other.
-    pub(crate) fn new(seed: u32, salt: u64) -> Stream {
+    pub fn new(seed: u32, salt: u64) -> Stream {
         Stream(u64::from(seed) ^ salt.wrapping_mul(0xD1B5_4A32_D192_ED03))
     }
 
-    pub(crate) fn next(&mut self) -> u64 {
+    /// The next 64 bits.
+    #[allow(clippy::should_implement_trait, reason = "a stream has no end")]
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -18,17 +20,17 @@ impl Stream {
     }
 
     /// In [0, 1).
-    pub(crate) fn uniform(&mut self) -> f64 {
+    pub fn uniform(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// Below a bound.
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
+    pub fn below(&mut self, bound: usize) -> usize {
         ((u128::from(self.next()) * bound as u128) >> 64) as usize
     }
 
     /// Normal with variance 1 (Box and Muller).
-    pub(crate) fn normal(&mut self) -> f64 {
+    pub fn normal(&mut self) -> f64 {
         let (u, v) = (1.0 - self.uniform(), self.uniform());
         (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
     }

@@ -6,12 +6,12 @@ use crate::dynamics::field::Field;
 use crate::dynamics::problem::Dynamics;
 use crate::dynamics::solver::Solver;
 use crate::dynamics::steps::Scheme;
-use crate::dynamics::trajectories::{self, Trajectories};
+use crate::dynamics::trajectories::{self, Observed, Trajectories};
 use crate::fit::{split, weights, wrong};
 use crate::layout::Layout;
 use crate::options::Options;
 use crate::report::{Axis, Fit};
-use crate::summary::{Compared, quality};
+use crate::summary::Compared;
 use crate::table::Table;
 use neural_compiler::syntax::ast::ModelKind;
 use neural_compiler::{Diagnostics, Program};
@@ -44,6 +44,10 @@ impl Ready {
         let step = pace.step.or(options.step);
         let solver = solver(&field, &layout, &data, step, (program.kind() == ModelKind::Map, fitting), options)?;
         let (weights, known) = weights(table, options, &[])?;
+        if fitting {
+            let heaviest = weights.iter().copied().reduce(f64::max).filter(|_| known).unwrap_or(1.0);
+            data.observed.iter().try_for_each(|o| table.squares(&o.name, heaviest))?;
+        }
         let held_out = split(table.rows(), options)?;
         let mut axis = Axis { name: pace.column.unwrap_or_else(|| "step".into()), values: data.row_times.clone(), trajectory: vec![0; table.rows()] };
         data.all.iter().for_each(|t| t.rows.iter().for_each(|&row| axis.trajectory[row] = t.group));
@@ -96,21 +100,17 @@ impl Ready {
             observed[p.column * rows + p.row] = p.value;
         }
         let targets = self.data.observed.iter().map(|o| o.name.clone()).collect();
-        Ok(Compared { targets, observed, predicted, known: self.known, axis: Some(self.axis.clone()), spent })
+        let left = |o: &Observed| o.values.iter().enumerate().map(|(row, x)| if self.is_held_out(row) { *x } else { f64::NAN }).collect::<Vec<f64>>();
+        let held_out = if self.holds_out() { self.data.observed.iter().flat_map(left).collect() } else { vec![] };
+        let scales = self.data.observed.iter().map(|o| o.state).collect();
+        let (weights, axis) = (self.weights.clone(), Some(self.axis.clone()));
+        Ok(Compared { targets, observed, predicted, known: self.known, weights, scales, axis, held_out, spent })
     }
 
-    /// What a fit should say of its data besides: when starts hold, how rows were read, how well those held out are explained.
+    /// What a fit should say of its data besides: when starts hold, how rows were read.
     pub(crate) fn finish(&self, fit: &mut Fit) {
         fit.clock = Some(self.data.clock.clone());
         fit.warnings.extend(self.data.notes.iter().cloned());
-        fit.holdout = self.on_held_out(&fit.predicted);
-    }
-
-    /// How well the rows held out are explained.
-    fn on_held_out(&self, predicted: &[f64]) -> Option<(f64, f64)> {
-        let all = self.data.observed.iter().flat_map(|o| o.values.iter().enumerate().map(|(row, x)| if self.is_held_out(row) { *x } else { f64::NAN }));
-        let observed: Vec<f64> = all.collect();
-        self.holds_out().then(|| quality(self.data.observed.len(), &observed, predicted))
     }
 }
 

@@ -1,7 +1,9 @@
 //! The outcome of a fit, as data. Rendering belongs to the faces.
 
 use crate::dynamics::clock::Clock;
+use crate::identify::{Combination, Undetermined};
 use crate::layout::Values;
+use crate::likelihood::{Column, Likelihood};
 use crate::uncertainty::{Certainty, Uncertainty};
 
 /// A fitted number.
@@ -44,16 +46,19 @@ pub struct Fit {
     pub weights: usize,
     /// Their covariance and what is open.
     pub uncertainty: Uncertainty,
-    /// The sum of squared weighted residuals, or the robust cost.
+    /// Parameters the data do not determine one by one, and what they determine instead.
+    pub undetermined: Vec<Undetermined>,
+    /// The sum of squared weighted residuals, or the robust cost. Of several states whose errors are not known each is divided by the
+    /// standard deviation estimated for it, so that the cost is the number of observations: the likelihood tells fits apart.
     pub cost: f64,
-    /// Root of the mean squared residual, in the unit of the data.
+    /// Root of the mean squared residual, in the unit of the data; NaN where columns of different states may differ in their units.
     pub rmse: f64,
-    /// Share of the variance of the data the model explains.
+    /// Share of the variance of the data the model explains; NaN as above, and where the data are constant.
     pub r2: f64,
-    /// Akaike's criterion.
-    pub aic: f64,
-    /// The Bayesian criterion.
-    pub bic: f64,
+    /// Both for each column explained.
+    pub columns: Vec<Column>,
+    /// How probable the model makes the data, and the criteria that follow from that.
+    pub likelihood: Likelihood,
     /// Numbers compared.
     pub observations: usize,
     /// Whether a minimum was reached.
@@ -76,8 +81,10 @@ pub struct Fit {
     pub axis: Option<Axis>,
     /// When the starts of a model with states hold.
     pub clock: Option<Clock>,
-    /// Root mean squared error and R2 on rows held out, if any were.
+    /// Root mean squared error and R2 on rows held out, if any were and all columns have one unit.
     pub holdout: Option<(f64, f64)>,
+    /// Both for each column, if rows were held out.
+    pub holdout_columns: Vec<Column>,
     /// The solution of a model with states, computed again with more care.
     pub check: Option<Check>,
 }
@@ -129,6 +136,15 @@ impl Fit {
     pub fn parameter(&self, name: &str) -> Option<&Parameter> {
         self.parameters.iter().find(|p| p.name == name)
     }
+
+    /// Pairs of parameters whose estimates move together at least so much, the strongest first.
+    pub fn strong_correlations(&self, least: f64) -> Vec<(&str, &str, f64)> {
+        let pairs = (0..self.parameters.len()).flat_map(|i| (0..i).map(move |j| (j, i)));
+        let strong = pairs.filter_map(|(j, i)| self.uncertainty.correlation(i, j).filter(|r| r.abs() >= least).map(|r| (j, i, r)));
+        let mut found: Vec<(&str, &str, f64)> = strong.map(|(j, i, r)| (&*self.parameters[j].name, &*self.parameters[i].name, r)).collect();
+        found.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()));
+        found
+    }
 }
 
 /// Names, values and certainties as parameters.
@@ -148,14 +164,32 @@ pub(crate) fn parameters(names: &[String], theta: &[f64], uncertainty: &Uncertai
 }
 
 /// What is open, in words.
-pub(crate) fn open_combinations(names: &[String], uncertainty: &Uncertainty) -> Vec<String> {
-    let words = |open: &crate::uncertainty::Open| match &open.shares[..] {
-        [(only, _)] => format!("`{}` has no influence on the predictions: the data do not determine it", names[*only]),
-        many => {
-            let list = many.iter().map(|(j, _)| format!("`{}`", names[*j])).collect::<Vec<_>>().join(", ");
-            let moves = many.iter().map(|(j, share)| format!("{} by {share:+.3} %", names[*j])).collect::<Vec<_>>().join(", ");
-            format!("only a combination of {list} is determined: changing {moves} together leaves the predictions as they are")
+pub(crate) fn open_combinations(undetermined: &[Undetermined]) -> Vec<String> {
+    let list = |all: &[String], last: &str| match all {
+        [] => String::new(),
+        [one] => one.clone(),
+        [many @ .., end] => format!("{} {last} {end}", many.join(", ")),
+    };
+    let words = |open: &Undetermined| {
+        let names = list(&open.parameters.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>(), "and");
+        let shown = |c: &Combination| match c.stderr {
+            Some(e) => format!("`{}` = {} ± {e:.2e}", c.text, rounded(c.value, e)),
+            None => format!("`{}` = {:.6}", c.text, c.value),
+        };
+        let found = list(&open.determined.iter().map(shown).collect::<Vec<_>>(), "and");
+        match (&open.determined[..], open.elsewhere) {
+            ([], true) => format!("{names} has no influence on the predictions near its value: the data do not determine it"),
+            ([], false) => format!("{names} has no influence on the predictions: the data do not determine it"),
+            (some, _) if some.iter().all(|c| c.exact) => format!("the data do not determine {names}, only {found}"),
+            _ => format!("the data do not determine {names}; near these values only {found}"),
         }
     };
-    uncertainty.open.iter().map(words).collect()
+    undetermined.iter().map(words).collect()
+}
+
+/// A number with the digits its error leaves meaningful.
+fn rounded(x: f64, error: f64) -> String {
+    let digits = if error > 0.0 && x != 0.0 { ((x.abs() / error).log10().ceil() + 1.0).clamp(2.0, 15.0) as usize } else { 6 };
+    let exponent = if x == 0.0 { 0 } else { x.abs().log10().floor() as i32 };
+    if (-4..12).contains(&exponent) { format!("{x:.*}", (digits as i32 - 1 - exponent).max(0) as usize) } else { format!("{x:.*e}", digits - 1) }
 }

@@ -1,13 +1,18 @@
 //! Numbers and words about a minimum. In: where a fit ended, data and predictions; out: a [`Fit`].
 
+use crate::identify::{self, Undetermined};
 use crate::layout::Layout;
+use crate::least::Residuals;
 use crate::least::linear::Linear;
 use crate::least::lm::{End, Local};
 use crate::least::loss::Loss;
 use crate::least::search::Found;
-use crate::least::{all_finite, dot, sum_of, weigh};
+use crate::likelihood::{self, Target};
+use crate::poor;
 use crate::report::{self, Axis, Fit};
+use crate::smooth::{self, Influence};
 use crate::uncertainty::{self, Certainty, Uncertainty};
+use neural_compiler::Diagnostics;
 
 /// Data and predictions of a finished fit, a number per row of the table for each target.
 pub(crate) struct Compared {
@@ -17,50 +22,43 @@ pub(crate) struct Compared {
     pub(crate) predicted: Vec<f64>,
     /// Whether the weights are those of known errors.
     pub(crate) known: bool,
+    /// One over the standard deviation of each row where these are known, else the root of its relative weight; empty: all 1.
+    pub(crate) weights: Vec<f64>,
+    /// Targets of the same number have errors of one size, in one unit.
+    pub(crate) scales: Vec<usize>,
     pub(crate) axis: Option<Axis>,
+    /// Data of rows held out, NaN elsewhere; empty: none are.
+    pub(crate) held_out: Vec<f64>,
     /// Numbers the fit had to spend: parameters, and as many weights as the data determine.
     pub(crate) spent: f64,
 }
 
-/// Root mean squared error and R2, each target around its own mean; pairs without a number are left out.
-pub(crate) fn quality(targets: usize, observed: &[f64], predicted: &[f64]) -> (f64, f64) {
-    let (mut count, mut squares, mut variation) = (0.0, 0.0, 0.0);
-    let per = (observed.len() / targets.max(1)).max(1);
-    for (o, p) in observed.chunks(per).zip(predicted.chunks(per)) {
-        let there: Option<(Vec<f64>, Vec<f64>)> =
-            (!all_finite(o) || !all_finite(p)).then(|| o.iter().zip(p).filter(|(o, p)| o.is_finite() && p.is_finite()).unzip());
-        let (o, p) = there.as_ref().map_or((o, p), |(o, p)| (o, p));
-        let mean = sum_of(o, o, |o, _| o) / o.len() as f64;
-        count += o.len() as f64;
-        squares += sum_of(o, p, |o, p| (o - p) * (o - p));
-        variation += sum_of(o, o, |o, _| (o - mean) * (o - mean));
+impl Compared {
+    /// The targets one by one, with these data.
+    fn each<'a>(&'a self, data: &'a [f64]) -> Vec<Target<'a>> {
+        let per = (data.len() / self.targets.len().max(1)).max(1);
+        let parts = data.chunks(per).zip(self.predicted.chunks(per)).zip(&self.scales);
+        self.targets.iter().zip(parts).map(|(name, ((observed, predicted), &scale))| Target { name, observed, predicted, scale }).collect()
     }
-    ((squares / count).sqrt(), if variation > 0.0 { 1.0 - squares / variation } else { f64::NAN })
 }
 
-/// The uncertainty at a minimum; with a robust loss, of the residuals as they count there.
-pub(crate) fn certainty(layout: &Layout, best: &Local, loss: Loss, known: bool) -> Uncertainty {
+/// The uncertainty at a minimum; none where there is no minimum. `precision`: of the derivatives.
+pub(crate) fn certainty(layout: &Layout, best: &Local, loss: Loss, known: bool, observations: usize, precision: f64) -> Uncertainty {
     if best.end == End::Wall {
         return Uncertainty::without(Certainty::NoMinimum, best.theta.len());
     }
-    if loss == Loss::Squares {
-        return uncertainty::at_minimum(&best.theta, &best.linear, &layout.bounds, best.cost, best.linear.residuals.len(), known);
-    }
-    let (mut residuals, mut jacobian) = best.linear.clone().into_parts();
-    let roots: Vec<f64> = residuals.iter().map(|r| loss.weight(*r).sqrt()).collect();
-    weigh(&mut residuals, &roots);
-    weigh(&mut jacobian, &roots);
-    let (sum, count) = (dot(&residuals, &residuals), residuals.len());
-    uncertainty::at_minimum(&best.theta, &Linear::new(residuals, jacobian), &layout.bounds, sum, count, known)
+    let (pulls, variance) = uncertainty::counted(&best.linear, loss, known);
+    let robust = (loss != Loss::Squares).then(|| Linear::new(pulls, best.linear.jacobian.clone()));
+    uncertainty::at_minimum(&best.theta, robust.as_ref().unwrap_or(&best.linear), &layout.bounds, variance, observations, precision)
 }
 
 /// Where a fit ended, however it got there.
 pub(crate) struct Ended {
     /// All free numbers, weights included.
     pub(crate) theta: Vec<f64>,
-    /// Cost, and the sum of squared residuals, which is the same unless the loss is robust.
     pub(crate) cost: f64,
-    pub(crate) sum: f64,
+    /// Whether the loss is that of a likelihood: not robust.
+    pub(crate) squares: bool,
     pub(crate) end: End,
     pub(crate) tried: usize,
     pub(crate) agreed: usize,
@@ -70,48 +68,87 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// The end of a global search.
-    pub(crate) fn of(found: &Found) -> Ended {
-        let Local { theta, linear, cost, end, .. } = &found.best;
-        let sum = dot(&linear.residuals, &linear.residuals);
+    /// The end of a global search, whose costs are told in a unit.
+    pub(crate) fn of(found: &Found, loss: Loss, unit: f64) -> Ended {
+        let Local { theta, end, .. } = &found.best;
+        let cost = unit * found.best.cost;
         let mut warnings = Vec::new();
-        match found.own {
-            Some(own) if own > *cost => warnings.push(format!("the given start leads to another minimum of cost {own:.6e}; a better one was found")),
+        match found.own.map(|own| unit * own) {
+            Some(own) if own > cost => warnings.push(format!("the given start leads to another minimum of cost {own:.6e}; a better one was found")),
             _ => {}
         }
         if let Some(wall) = &found.best.wall {
             warnings.push(format!("the data ask for values beyond these, but there {}", wall.0));
         }
-        if let Some(other) = found.tie {
+        if let Some(other) = found.tie.map(|tie| unit * tie) {
             warnings.push(format!(
                 "another minimum explains the data nearly as well (cost {other:.6e}, here {cost:.6e}); this one was kept because the given start leads to it"
             ));
         }
-        Ended { theta: theta.clone(), cost: *cost, sum, end: *end, tried: found.tried, agreed: found.agreed, warnings, noise: found.noise }
+        Ended { theta: theta.clone(), cost, squares: loss == Loss::Squares, end: *end, tried: found.tried, agreed: found.agreed, warnings, noise: found.noise }
+    }
+}
+
+/// How sure a fit is of its parameters.
+pub(crate) struct Sure {
+    pub(crate) uncertainty: Uncertainty,
+    pub(crate) undetermined: Vec<Undetermined>,
+}
+
+/// A minimum of residuals, and what to know of them.
+pub(crate) struct Minimum<'a> {
+    pub(crate) problem: &'a dyn Residuals,
+    pub(crate) best: &'a Local,
+    pub(crate) loss: Loss,
+    /// Whether the weights are those of known errors.
+    pub(crate) known: bool,
+    /// How many of the residuals are data that count.
+    pub(crate) observations: usize,
+    /// The share of the largest singular value below which those of the derivatives are errors.
+    pub(crate) precision: f64,
+}
+
+impl Minimum<'_> {
+    /// How sure the fit is; an error where the predictions depend on a parameter in steps.
+    pub(crate) fn certainty(&self, layout: &Layout) -> Result<Sure, Diagnostics> {
+        let Local { theta, linear, .. } = self.best;
+        let influences = smooth::influences(self.problem, theta, linear, &layout.bounds, layout.parameters);
+        smooth::check(&layout.names, &influences)?;
+        let uncertainty = certainty(layout, self.best, self.loss, self.known, self.observations, self.precision);
+        let mut undetermined = identify::determined(&layout.names, theta, linear, &uncertainty, Some(self.problem));
+        for (open, found) in uncertainty.open.iter().zip(&mut undetermined) {
+            found.elsewhere = influences.iter().any(|i| i.1 == Influence::Elsewhere && open.parameters == [i.0]);
+        }
+        Ok(Sure { uncertainty, undetermined })
     }
 }
 
 /// Everything there is to say.
-pub(crate) fn summarise(layout: &Layout, ended: Ended, compared: Compared, uncertainty: Uncertainty) -> Fit {
-    let Ended { theta, cost, sum, end, tried, agreed, warnings: more, noise } = ended;
-    let (rmse, r2) = quality(compared.targets.len(), &compared.observed, &compared.predicted);
-    let missing = if all_finite(&compared.observed) { 0 } else { compared.observed.iter().filter(|x| !x.is_finite()).count() };
-    let observations = compared.observed.len() - missing;
-    let n = observations as f64;
-    let k = compared.spent + if compared.known { 0.0 } else { 1.0 };
-    let deviance = if compared.known { sum } else { n * (sum / n).ln() };
+pub(crate) fn summarise(layout: &Layout, ended: Ended, compared: Compared, sure: Sure) -> Fit {
+    let Sure { uncertainty, undetermined } = sure;
+    let Ended { theta, cost, squares, end, tried, agreed, warnings: more, noise } = ended;
+    let targets = compared.each(&compared.observed);
+    let (columns, joint) = likelihood::columns(&targets, &compared.weights);
+    let (rmse, r2) = joint.unwrap_or((f64::NAN, f64::NAN));
+    let mut likelihood = likelihood::likelihood(&targets, &compared.weights, compared.known, compared.spent);
+    if !squares {
+        likelihood.loglik = f64::NAN;
+    }
+    let (holdout_columns, holdout) = match compared.held_out.is_empty() {
+        true => (vec![], None),
+        false => likelihood::columns(&compared.each(&compared.held_out), &[]),
+    };
     let names = &layout.names[..layout.parameters];
-    let mut warnings = report::open_combinations(names, &uncertainty);
+    let mut warnings = report::open_combinations(&undetermined);
     for (j, c) in uncertainty.certainty.iter().enumerate() {
         if *c == Certainty::AtBound {
             warnings.push(format!("`{}` ended at its bound {}", names[j], theta[j]));
         }
     }
-    if r2.is_nan() {
-        warnings.push("the data to explain are constant".into());
-    }
-    warnings.extend(more);
+    warnings.extend(columns.iter().filter(|c| c.r2.is_nan()).map(|c| format!("the data to explain, `{}`, are constant", c.name)));
+    let poor = if noise { vec![] } else { poor::remarks(&targets, &columns, &compared.weights, compared.axis.as_ref()) };
     let message = match end {
+        End::Converged if !poor.is_empty() => "a minimum was reached, but the model does not describe the data well",
         End::Converged if noise => "a minimum was reached that leaves nothing but noise, so no other start was followed",
         End::Converged => "a minimum was reached",
         End::Evaluations => "stopped after as many evaluations as allowed, before a minimum was reached",
@@ -119,6 +156,8 @@ pub(crate) fn summarise(layout: &Layout, ended: Ended, compared: Compared, uncer
         End::Wall => "stopped before values at which the model cannot be computed: this is no minimum",
         End::HeldOut => "training stopped where the rows held out were explained best",
     };
+    warnings.extend(poor);
+    warnings.extend(more);
     Fit {
         parameters: report::parameters(names, &theta[..layout.parameters], &uncertainty),
         values: layout.fitted(&theta),
@@ -126,9 +165,9 @@ pub(crate) fn summarise(layout: &Layout, ended: Ended, compared: Compared, uncer
         cost,
         rmse,
         r2,
-        aic: deviance + 2.0 * k,
-        bic: deviance + n.ln() * k,
-        observations,
+        columns,
+        observations: likelihood.n,
+        likelihood,
         converged: matches!(end, End::Converged | End::HeldOut),
         message: message.into(),
         warnings,
@@ -139,8 +178,10 @@ pub(crate) fn summarise(layout: &Layout, ended: Ended, compared: Compared, uncer
         predicted: compared.predicted,
         axis: compared.axis,
         clock: None,
-        holdout: None,
+        holdout,
+        holdout_columns,
         check: None,
         uncertainty,
+        undetermined,
     }
 }

@@ -1,7 +1,7 @@
 //! Data as columns of numbers. In: named columns; out: the same, with every defect named by row and column.
 //! Invariant: rows are counted from 1 for people.
 
-use crate::least::all_finite;
+use crate::least::{all_finite, extent};
 use crate::memory;
 use neural_compiler::diagnostic::did_you_mean;
 use neural_compiler::{Diagnostic, Shape};
@@ -16,6 +16,9 @@ pub struct Table {
     /// Where the column of a name is: tables have many.
     places: HashMap<String, usize>,
 }
+
+/// Numbers whose squares, and sums of many of those, stay in the range; so do those of one over it.
+const SQUARES: f64 = 1e145;
 
 fn error(code: &'static str, message: String) -> Diagnostic {
     Diagnostic::error(code, Default::default(), message)
@@ -131,6 +134,35 @@ impl Table {
         rows.sort_unstable();
         rows.dedup();
         Ok(rows)
+    }
+
+    /// The group of each row, counted from 0 in the order of appearance, and how many there are.
+    pub fn groups(&self, name: &str) -> (Vec<usize>, usize) {
+        let mut numbers: HashMap<u64, usize> = HashMap::new();
+        let column = self.column(name).unwrap_or(&[]);
+        let all = column.iter().map(|x| {
+            let next = numbers.len();
+            // 0 and -0 are one group.
+            *numbers.entry((x + 0.0).to_bits()).or_insert(next)
+        });
+        (all.collect(), numbers.len())
+    }
+
+    /// An error unless squares of the differences in a column, times a weight, are numbers of full precision.
+    pub(crate) fn squares(&self, name: &str, weight: f64) -> Result<(), Diagnostic> {
+        let there: Vec<f64> = self.column(name).unwrap_or(&[]).iter().copied().filter(|x| x.is_finite()).collect();
+        let (low, high) = extent(&there);
+        let (apart, size) = ((high - low) * weight, low.abs().max(high.abs()) * weight);
+        let message = match () {
+            () if there.is_empty() || high == low => return Ok(()),
+            () if apart < 1.0 / SQUARES => {
+                format!("the numbers of the column `{name}` differ by at most {:e}: squares of that are too small to compute with", high - low)
+            }
+            () if size > SQUARES => format!("the column `{name}` has numbers as large as {:e}: squares of that are too large to compute with", size / weight),
+            () => return Ok(()),
+        };
+        let by = if size > SQUARES { -size.log10().floor() } else { -apart.log10().floor() };
+        Err(error("out-of-range", message).help(format!("give it in another unit: multiply it by 1e{by}")))
     }
 
     /// Some of the rows.

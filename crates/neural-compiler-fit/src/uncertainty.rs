@@ -1,10 +1,14 @@
 //! How sure a fit is. In: residuals and derivatives at the minimum; out: covariance, standard errors, intervals, and the names of
 //! what the data do not determine.
+//!
+//! The covariance is that of least squares; of a robust loss that of Huber's M-estimates (Huber 1981, equation 6.5 of chapter 7): the mean
+//! square of what the residuals pull, over the square of how much that changes with them, with his correction for few data.
 //! Invariant: no standard error is given for a parameter at its bound, nor for one that takes part in a combination the data
 //! cannot identify.
 
 use crate::least::linear::Linear;
-use crate::least::{Bounds, norm};
+use crate::least::loss::Loss;
+use crate::least::{Bounds, dot, norm};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// What is known of a parameter.
@@ -22,11 +26,13 @@ pub enum Certainty {
     NoMinimum,
 }
 
-/// A combination of parameters that can change without changing the fit.
+/// Parameters that can change together without changing the fit.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Open {
-    /// The parameters that take part, and by what share of their value each changes relative to the one that changes most.
-    pub shares: Vec<(usize, f64)>,
+    /// The parameters that take part, in order.
+    pub parameters: Vec<usize>,
+    /// Independent ways to change them, a number for each of them.
+    pub ways: Vec<Vec<f64>>,
 }
 
 /// The uncertainty of all parameters.
@@ -36,23 +42,84 @@ pub struct Uncertainty {
     pub certainty: Vec<Certainty>,
     /// Covariance row by row; rows and columns of parameters without a standard error are NaN.
     pub covariance: Vec<f64>,
+    /// The same of what the data determine, for parameters that are open too: the variance of a combination that no open way changes.
+    pub determined: Vec<f64>,
     /// What is open.
     pub open: Vec<Open>,
     /// Residuals minus parameters the data determine.
     pub freedom: usize,
-    /// The variance of a residual of weight 1, estimated unless it was given.
+    /// The variance of a residual of weight 1, estimated unless it was given; of a robust loss what stands in its place.
     pub variance: f64,
     /// By how many standard errors a 95 % interval reaches to either side.
     pub reach: f64,
+    /// By how much the cost rises up to the ends of a 95 % interval, the other parameters following.
+    pub rise: f64,
 }
 
-/// Singular values below this share of the largest belong to combinations the data do not determine.
-const UNDETERMINED: f64 = 1e-10;
+/// Singular values below this share of the largest belong to combinations the data do not determine: derivatives of formulas are exact
+/// but for rounding.
+pub(crate) const EXACT: f64 = 1e-10;
+/// Columns this nearly dependent leave a combination open if its error is larger than [`HOPELESS`] times the value of every parameter
+/// in it: such an error says that the order of magnitude is not known, and the parabola it comes from is not that of the cost.
+const NEARLY: f64 = 1e-4;
+const HOPELESS: f64 = 100.0;
 
-/// The uncertainty at a minimum. `sum`: of the squared residuals. `observations`: how many of the residuals are data; the others are
-/// penalties. `known`: whether the weights are those of known errors, so that the
-/// variance is 1 and not estimated.
-pub fn at_minimum(theta: &[f64], linear: &Linear, bounds: &Bounds, sum: f64, observations: usize, known: bool) -> Uncertainty {
+/// Where the variance of a residual comes from.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Variance {
+    /// The weights are those of known errors: it is 1.
+    Known,
+    /// The sum of squares.
+    Squares(f64),
+    /// Of a robust loss.
+    Robust {
+        /// The sum of squared pulls.
+        squares: f64,
+        /// The mean of how a pull changes with its residual.
+        mean: f64,
+        /// The variance of that.
+        spread: f64,
+    },
+}
+
+impl Variance {
+    /// The variance that stands before the inverse of the products of derivatives.
+    fn value(self, observations: usize, rank: usize) -> f64 {
+        let (n, p) = (observations as f64, rank as f64);
+        match self {
+            Variance::Known => 1.0,
+            Variance::Squares(sum) => sum / (n - p),
+            Variance::Robust { squares, mean, spread } => {
+                let few = 1.0 + p / n * spread / (mean * mean);
+                few * few * squares / (n - p) / (mean * mean)
+            }
+        }
+    }
+
+    /// By how much the cost rises where the sum of squares of the linear model does by 1.
+    fn bend(self) -> f64 {
+        if let Variance::Robust { mean, .. } = self { mean } else { 1.0 }
+    }
+}
+
+/// Residuals as a loss counts them, and the variance that belongs to them.
+pub fn counted(linear: &Linear, loss: Loss, known: bool) -> (Vec<f64>, Variance) {
+    let residuals = &linear.residuals;
+    if loss == Loss::Squares {
+        let variance = if known { Variance::Known } else { Variance::Squares(dot(residuals, residuals)) };
+        return (residuals.clone(), variance);
+    }
+    let (pulls, changes): (Vec<f64>, Vec<f64>) = residuals.iter().map(|r| loss.pull(*r)).unzip();
+    let n = residuals.len() as f64;
+    let mean = changes.iter().sum::<f64>() / n;
+    let spread = changes.iter().map(|c| (c - mean) * (c - mean)).sum::<f64>() / n;
+    let squares = dot(&pulls, &pulls);
+    (pulls, Variance::Robust { squares, mean, spread })
+}
+
+/// The uncertainty at a minimum. `observations`: how many of the residuals are data; the others are penalties, or count for nothing.
+/// `precision`: singular values below this share of the largest are errors of the derivatives ([`EXACT`] for formulas).
+pub fn at_minimum(theta: &[f64], linear: &Linear, bounds: &Bounds, variance: Variance, observations: usize, precision: f64) -> Uncertainty {
     let (m, n) = (linear.residuals.len(), theta.len());
     let mut certainty = vec![Certainty::Unidentified; n];
     let mut free = Vec::new();
@@ -70,36 +137,35 @@ pub fn at_minimum(theta: &[f64], linear: &Linear, bounds: &Bounds, sum: f64, obs
     }
     let scales: Vec<f64> = free.iter().map(|&j| linear.size(j)).map(|s| if s > 0.0 { s } else { 1.0 }).collect();
     let parts = linear.decompose(&free, &scales, &vec![0.0; n]);
-    let mut covariance = vec![f64::NAN; n * n];
+    let (mut covariance, mut determined) = (vec![f64::NAN; n * n], vec![f64::NAN; n * n]);
     let Some(parts) = parts else {
-        return Uncertainty { certainty, covariance, open: vec![], freedom: 0, variance: f64::NAN, reach: f64::NAN };
+        return Uncertainty { certainty, ..Uncertainty::unknown(n) };
     };
-    let rank = parts.rank(UNDETERMINED).min(m);
-    let freedom = observations.saturating_sub(rank);
-    let variance = if known { 1.0 } else { sum / freedom as f64 };
-    let mut open = Vec::new();
-    let mut undetermined = vec![false; free.len()];
-    for vector in &parts.vectors[rank..] {
+    let certain = parts.rank(precision).min(m);
+    let value = |rank: usize| variance.value(observations, rank);
+    // Of what is left, ways whose error dwarfs every value they change.
+    let hopeless = |k: usize| {
+        let (s, vector) = (parts.singular[k], &parts.vectors[k]);
         let largest = vector.iter().fold(0.0f64, |m, v| m.max(v.abs()));
-        let mut shares = Vec::new();
-        for (i, v) in vector.iter().enumerate().filter(|(_, v)| v.abs() > 1e-6 * largest) {
-            undetermined[i] = true;
-            let change = v / scales[i];
-            shares.push((free[i], if theta[free[i]] != 0.0 { change / theta[free[i]] } else { change }));
-        }
-        let most = shares.iter().fold(0.0f64, |m, s| if s.1.abs() > m.abs() { s.1 } else { m });
-        shares.iter_mut().for_each(|s| s.1 /= most);
-        open.push(Open { shares });
-    }
+        let mut taking_part = vector.iter().enumerate().filter(|(_, v)| v.abs() > 0.1 * largest);
+        let error = value(certain).sqrt() / s;
+        s < NEARLY * parts.singular[0] && taking_part.all(|(i, v)| error * v.abs() / scales[i] > HOPELESS * theta[free[i]].abs())
+    };
+    let (kept, lost): (Vec<usize>, Vec<usize>) = (0..free.len()).partition(|&k| k < certain && !hopeless(k));
+    let freedom = observations.saturating_sub(kept.len());
+    let known = variance == Variance::Known;
+    let value = if freedom > 0 || known { value(kept.len()) } else { f64::NAN };
+    let open = blocks(&lost.iter().map(|&k| &parts.vectors[k][..]).collect::<Vec<_>>(), &free, &scales);
+    let undetermined: Vec<bool> = free.iter().map(|j| open.iter().any(|o| o.parameters.contains(j))).collect();
     for (a, &i) in free.iter().enumerate() {
         for (b, &j) in free.iter().enumerate() {
-            if undetermined[a] || undetermined[b] {
-                continue;
+            let inner: f64 = kept.iter().map(|&k| (parts.vectors[k][a] / parts.singular[k]) * (parts.vectors[k][b] / parts.singular[k])).sum();
+            determined[i * n + j] = value * inner / scales[a] / scales[b];
+            if !undetermined[a] && !undetermined[b] {
+                covariance[i * n + j] = determined[i * n + j];
             }
-            let inner: f64 = (0..rank).map(|k| (parts.vectors[k][a] / parts.singular[k]) * (parts.vectors[k][b] / parts.singular[k])).sum();
-            covariance[i * n + j] = variance * inner / (scales[a] * scales[b]);
         }
-        if !undetermined[a] && (known || freedom > 0) {
+        if !undetermined[a] && covariance[i * n + i].is_finite() {
             certainty[i] = Certainty::Error(covariance[i * n + i].sqrt());
         }
     }
@@ -108,7 +174,50 @@ pub fn at_minimum(theta: &[f64], linear: &Linear, bounds: &Bounds, sum: f64, obs
         0 => f64::NAN,
         _ => StudentsT::new(0.0, 1.0, freedom as f64).map_or(f64::NAN, |t| t.inverse_cdf(0.975)),
     };
-    Uncertainty { certainty, covariance, open, freedom, variance, reach }
+    Uncertainty { certainty, covariance, determined, open, freedom, variance: value, reach, rise: reach * reach * value * variance.bend() }
+}
+
+/// Ways that change nothing, sorted by the parameters they change: those of parameters that have nothing to do with each other apart.
+/// `vectors` are orthonormal, in parameters divided by their `scales`.
+fn blocks(vectors: &[&[f64]], free: &[usize], scales: &[f64]) -> Vec<Open> {
+    let n = free.len();
+    // The projection onto all ways does not depend on which of them were chosen as a basis.
+    let projection = |a: usize, b: usize| vectors.iter().map(|v| v[a] * v[b]).sum::<f64>();
+    let mut left: Vec<usize> = (0..n).filter(|&a| projection(a, a) > TAKES_PART * TAKES_PART).collect();
+    let mut all = Vec::new();
+    while let Some(first) = left.first().copied() {
+        let mut block = vec![first];
+        let mut at = 0;
+        while let Some(&a) = block.get(at) {
+            block.extend(left.iter().copied().filter(|&b| !block.contains(&b) && projection(a, b).abs() > TAKES_PART).collect::<Vec<_>>());
+            at += 1;
+        }
+        block.sort_unstable();
+        left.retain(|a| !block.contains(a));
+        let rows: Vec<Vec<f64>> = block.iter().map(|&a| block.iter().map(|&b| projection(a, b)).collect()).collect();
+        let ways = basis(rows).into_iter().map(|way| way.iter().zip(&block).map(|(x, &a)| x / scales[a]).collect()).collect();
+        all.push(Open { parameters: block.iter().map(|&a| free[a]).collect(), ways });
+    }
+    all
+}
+
+/// A share of a way below which a parameter does not take part in it.
+const TAKES_PART: f64 = 1e-6;
+
+/// An orthonormal basis of the rows of a projection (Gram and Schmidt, largest rows first).
+fn basis(mut rows: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
+    let mut found: Vec<Vec<f64>> = Vec::new();
+    loop {
+        for row in &mut rows {
+            for b in &found {
+                let part = dot(row, b);
+                row.iter_mut().zip(b).for_each(|(x, b)| *x -= part * b);
+            }
+        }
+        let Some(longest) = rows.iter().max_by(|a, b| norm(a).total_cmp(&norm(b))).filter(|r| norm(r) > 1e-3) else { return found };
+        let length = norm(longest);
+        found.push(longest.iter().map(|x| x / length).collect());
+    }
 }
 
 impl Uncertainty {
@@ -119,8 +228,9 @@ impl Uncertainty {
 
     /// Of parameters that have no errors, for a reason they share.
     pub fn without(why: Certainty, parameters: usize) -> Uncertainty {
-        let covariance = vec![f64::NAN; parameters * parameters];
-        Uncertainty { certainty: vec![why; parameters], covariance, open: vec![], freedom: 0, variance: f64::NAN, reach: f64::NAN }
+        let none = vec![f64::NAN; parameters * parameters];
+        let (certainty, nan) = (vec![why; parameters], f64::NAN);
+        Uncertainty { certainty, covariance: none.clone(), determined: none, open: vec![], freedom: 0, variance: nan, reach: nan, rise: nan }
     }
 
     /// The correlation of two parameters; `None` where either has no standard error.
@@ -150,7 +260,7 @@ mod tests {
         let x = [0.0, 1.0, 2.0, 3.0];
         let residuals = [1.0, -1.0, -1.0, 1.0];
         let jacobian: Vec<f64> = [1.0; 4].into_iter().chain(x).collect();
-        let u = at_minimum(&[5.0, 2.0], &Linear::new(residuals.to_vec(), jacobian), &Bounds::none(2), 4.0, 4, false);
+        let u = at_minimum(&[5.0, 2.0], &Linear::new(residuals.to_vec(), jacobian), &Bounds::none(2), Variance::Squares(4.0), 4, EXACT);
         let (s2, sxx) = (4.0 / 2.0, 5.0);
         let expected = [(s2 * (0.25 + 1.5f64.powi(2) / sxx)).sqrt(), (s2 / sxx).sqrt()];
         for (c, e) in u.certainty.iter().zip(expected) {

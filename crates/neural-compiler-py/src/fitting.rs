@@ -7,11 +7,11 @@ use crate::fit_options::options;
 use crate::python::PyCore;
 use neural_compiler::Diagnostics;
 use neural_compiler_fit::plot::{self, Drawing, Line, Look};
-use neural_compiler_fit::{Axis, Check, Fit, Options, Table, fit, fit_at_once, predict, save};
+use neural_compiler_fit::{Axis, Check, Fit, Options, Table, fit, fit_at_once, predict, save, to_json, weights};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -126,8 +126,22 @@ fn report<'py>(py: Python<'py>, core: &PyCore, fit: Fit) -> PyResult<Bound<'py, 
     all.set_item("cost", fit.cost)?;
     all.set_item("rmse", fit.rmse)?;
     all.set_item("r2", fit.r2)?;
-    all.set_item("aic", fit.aic)?;
-    all.set_item("bic", fit.bic)?;
+    let columns = fit.columns.iter().map(|c| (&c.name, c.n, c.rmse, c.r2));
+    all.set_item("columns", columns.collect::<Vec<_>>())?;
+    let held_out = fit.holdout_columns.iter().map(|c| (&c.name, c.n, c.rmse, c.r2));
+    all.set_item("holdout_columns", held_out.collect::<Vec<_>>())?;
+    let likelihood = &fit.likelihood;
+    all.set_item("loglik", likelihood.loglik)?;
+    all.set_item("k", likelihood.k)?;
+    all.set_item("sigmas", likelihood.sigmas)?;
+    all.set_item("aic", likelihood.aic())?;
+    all.set_item("aicc", likelihood.aicc())?;
+    all.set_item("bic", likelihood.bic())?;
+    let undetermined = fit.undetermined.iter().map(|u| {
+        let found = u.determined.iter().map(|c| (&c.text, c.value, c.stderr, c.exact)).collect::<Vec<_>>();
+        (&u.parameters, found)
+    });
+    all.set_item("undetermined", undetermined.collect::<Vec<_>>())?;
     all.set_item("observations", fit.observations)?;
     all.set_item("converged", fit.converged)?;
     all.set_item("message", &fit.message)?;
@@ -138,8 +152,6 @@ fn report<'py>(py: Python<'py>, core: &PyCore, fit: Fit) -> PyResult<Bound<'py, 
     all.set_item("source", save::fitted(core.0.program.source(), &fit))?;
     all.set_item("start_time", fit.clock.as_ref().and_then(|c| c.kept()))?;
     all.set_item("starts_hold", fit.clock.as_ref().map(|c| c.words()))?;
-    all.set_item("observed", PyArray1::from_vec(py, fit.observed))?;
-    all.set_item("predicted", PyArray1::from_vec(py, fit.predicted))?;
     all.set_item("holdout", fit.holdout)?;
     let check = |c: &Check| -> PyResult<_> {
         let dict = PyDict::new(py);
@@ -150,8 +162,11 @@ fn report<'py>(py: Python<'py>, core: &PyCore, fit: Fit) -> PyResult<Bound<'py, 
     };
     all.set_item("check", fit.check.as_ref().map(check).transpose()?)?;
     all.set_item("weights", fit.weights)?;
-    let axis = fit.axis.map(|a| (a.name, PyArray1::from_vec(py, a.values), PyArray1::from_vec(py, a.trajectory)));
+    all.set_item("json", to_json(&fit).to_string())?;
+    let axis = fit.axis.as_ref().map(|a| (&a.name, PyArray1::from_slice(py, &a.values), PyArray1::from_slice(py, &a.trajectory)));
     all.set_item("axis", axis)?;
+    all.set_item("observed", PyArray1::from_vec(py, fit.observed))?;
+    all.set_item("predicted", PyArray1::from_vec(py, fit.predicted))?;
     Ok(all)
 }
 
@@ -167,6 +182,33 @@ pub(crate) fn predict_model<'py>(
     let table = table(columns).map_err(|e| blame(py, core, &e))?;
     let found = py.detach(|| predict(&core.0.program, &table, &how)).map_err(|e| blame(py, core, &e))?;
     Ok(found.into_iter().map(|(name, column)| (name, PyArray1::from_vec(py, column))).collect())
+}
+
+/// A fitted text with the record of its fit, `found` being what `fit_model` gave as JSON, and `given` the options as JSON.
+#[pyfunction]
+pub(crate) fn fit_saved(source: &str, found: &str, columns: Columns<'_>, given: &str) -> PyResult<String> {
+    let json = |text: &str| text.parse().map_err(|e: serde_json::Error| PyValueError::new_err(e.to_string()));
+    let table = table(columns).map_err(|e| PyValueError::new_err(e.to_string()))?;
+    let sha256 = (save::sha256_of_columns(&table), "columns");
+    let from = save::Provenance { data: "columns given to Python".into(), rows: table.rows(), sha256, options: json(given)? };
+    Ok(save::with_record(source, &json(found)?, &from))
+}
+
+/// The weights of a model's nets as a safetensors file; `None` for a model without nets. `options` hold the fitted values.
+#[pyfunction]
+pub(crate) fn weights_to_bytes<'py>(py: Python<'py>, core: &PyCore, options: &Bound<'py, PyDict>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    let found = weights::to_bytes(&core.0.program, &self::options(options)?.values).map_err(|e| blame(py, core, &e.into()))?;
+    Ok(found.map(|bytes| PyBytes::new(py, &bytes)))
+}
+
+/// A weight: name, shape, numbers.
+type Weight<'py> = (String, Vec<usize>, Bound<'py, PyArray1<f64>>);
+
+/// The weights a model needs, from the bytes of a safetensors file.
+#[pyfunction]
+pub(crate) fn weights_from_bytes<'py>(py: Python<'py>, core: &PyCore, bytes: &[u8]) -> PyResult<Vec<Weight<'py>>> {
+    let found = weights::from_bytes(&core.0.program, bytes).map_err(|e| blame(py, core, &e.into()))?;
+    Ok(found.into_iter().map(|(name, shape, numbers)| (name, shape.dims(), PyArray1::from_vec(py, numbers))).collect())
 }
 
 type PyAxis<'py> = (String, PyReadonlyArray1<'py, f64>, PyReadonlyArray1<'py, usize>);

@@ -27,9 +27,15 @@ fn json_has_what_was_promised() {
     assert!((value - 0.7).abs() < 4.0 * error && error > 0.0, "{k}");
     let ends: Vec<f64> = k["ci95"].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();
     assert!(ends[0] < value && value < ends[1]);
-    for key in ["cost", "rmse", "r2"] {
+    for key in ["cost", "rmse", "r2", "loglik", "aic", "aicc", "bic"] {
         assert!(json[key].is_f64(), "{key}");
     }
+    assert_eq!((json["k"].as_u64(), json["columns"]["y"]["n"].as_u64()), (Some(3), Some(40)), "{json}");
+    assert_eq!(json["order"], serde_json::json!(["a", "k"]));
+    let entry = |what: &str, i: usize, j: usize| json[what][i][j].as_f64().unwrap();
+    assert!((entry("covariance", 1, 1).sqrt() / error - 1.0).abs() < 1e-12 && entry("correlation", 0, 0) == 1.0);
+    let both = (entry("covariance", 0, 0) * entry("covariance", 1, 1)).sqrt();
+    assert!((entry("correlation", 0, 1) - entry("covariance", 1, 0) / both).abs() < 1e-12);
     assert_eq!((json["converged"].as_bool(), json["message"].is_string()), (Some(true), true));
     assert!(json["starts"]["agreed"].as_u64().unwrap() <= json["starts"]["tried"].as_u64().unwrap());
 }
@@ -44,6 +50,16 @@ fn saved_models_predict_what_was_fitted() {
     assert!(done.out.contains("std. error") && done.out.contains("starts agree"), "{}", done.out);
     let text = std::fs::read_to_string(&saved).unwrap();
     assert!(text.contains("; amplitude") && text.contains(":min 0"), "{text}");
+    let record: serde_json::Value = serde_json::from_str(text.lines().find_map(|l| l.strip_prefix("; fit: ")).unwrap()).unwrap();
+    assert_eq!(record["options"], serde_json::json!({"target": "y"}), "{record}");
+    assert!(record["fit"]["covariance"][1][1].is_f64() && record["version"].is_string() && record["data"]["rows"] == 40, "{record}");
+    let hash = record["data"]["sha256"].as_str().unwrap();
+    assert!(hash.len() == 64 && text.contains(&format!("SHA-256 of the file {hash}")), "{text}");
+    // A saved model is a model: it can be fitted and saved again, and has one record then.
+    let again = neuralc(&["fit", &saved, "--data", &data, "--target", "y", "--profile", "--save", &saved]);
+    assert_eq!(again.code, 0, "{again:?}");
+    let text = std::fs::read_to_string(&saved).unwrap();
+    assert!(text.matches("; fit: ").count() == 1 && text.contains("\"profile\":\"true\""), "{text}");
     assert!(std::fs::read_to_string(&plot).unwrap().starts_with("<svg"));
     let done = neuralc(&["predict", &saved, "--data", &data]);
     assert_eq!(done.code, 0, "{done:?}");
@@ -88,10 +104,21 @@ fn what_the_data_do_not_determine_is_named() {
     let (_folder, data) = file("decay.csv", &decay());
     let json = neuralc(&["fit", "-e", "(param a 1) (param b 1) (* a b (exp (* -0.7 t)))", "--data", &data, "--json"]).json();
     assert!(json["params"]["a"]["stderr"].is_null() && json["params"]["b"]["stderr"].is_null(), "{json}");
-    assert!(json["warnings"][0].as_str().unwrap().contains("only a combination of `a`, `b`"), "{json}");
+    assert!(json["warnings"][0].as_str().unwrap().contains("do not determine `a` and `b`, only `a*b` = "), "{json}");
+    assert_eq!(json["undetermined"][0]["determined"][0]["combination"].as_str(), Some("a*b"), "{json}");
+    assert_eq!(json["params"]["a"]["note"].as_str(), Some("not determined by the data"));
     let json = neuralc(&["fit", "-e", "(param a 1 :max 2) (param k 1) (* a (exp (- (* k t))))", "--data", &data, "--json"]).json();
     assert_eq!((json["params"]["a"]["value"].as_f64(), json["params"]["a"]["note"].as_str()), (Some(2.0), Some("at its bound")), "{json}");
     assert!(json["params"]["a"]["stderr"].is_null() && json["params"]["k"]["stderr"].is_f64());
+}
+
+#[test]
+fn a_group_of_a_formula_must_be_there() {
+    let (_folder, data) = file("decay.csv", &decay());
+    let done = neuralc(&["fit", "-e", MODEL, "--data", &data, "--target", "y", "--group", "who", "--json"]);
+    assert_eq!((done.code, done.json()["diagnostics"][0]["code"].as_str()), (1, Some("missing-column")), "{done:?}");
+    let done = neuralc(&["fit", "-e", MODEL, "--data", &data, "--target", "y", "--group", "label"]);
+    assert!(done.code == 0 && done.out.contains("40 groups of `label`"), "{done:?}");
 }
 
 #[test]
@@ -147,7 +174,7 @@ fn trajectories_are_drawn_over_their_time() {
     let model = "(param k 0.8 :min 0) (state x 1) (state v 0) (derive x v) (derive v (- (* k x)))";
     let done = neuralc(&["fit", "-e", model, "--data", &data, "--time", "when", "--holdout", "0.2", "--plot", &plot, "--json"]);
     assert_eq!(done.code, 0, "{done:?}");
-    assert!(done.json()["holdout"]["rmse"].as_f64().unwrap() < 1e-6, "{done:?}");
+    assert!(done.json()["holdout"]["columns"]["x"]["rmse"].as_f64().unwrap() < 1e-6, "{done:?}");
     let picture = std::fs::read_to_string(&plot).unwrap();
     assert!(picture.contains("v over x") && picture.contains(">when<"), "{picture}");
     // Sixteen rows are fitted, in two panels each for x and v and one of both; the hole, and what is held out, have no dot.

@@ -1,6 +1,7 @@
-"""From a model's text and data to constants with error bars: `fit` and `FitResult`."""
+"""From a model's text and data to constants with error bars: `fit`, `FitResult` and `predict`."""
 
 from .fit import fit
-from .result import Estimate, FitResult
+from .predict import predict
+from .result import ColumnFit, Combination, Estimate, FitResult, Undetermined
 
-__all__ = ["Estimate", "FitResult", "fit"]
+__all__ = ["ColumnFit", "Combination", "Estimate", "FitResult", "Undetermined", "fit", "predict"]

@@ -79,10 +79,7 @@ def fit(
         found = _native.fit_model(core, columns.listed(), options, progress)
     except FitError as error:
         raise blamed(error, columns) from None
-    solving = {k: options[k] for k in ("time", "group", "method", "step", "rtol", "atol")}
-    # Predictions start when the fit did, whatever table they are for.
-    solving["start_time"] = found["start_time"]
-    return FitResult(model, found, columns.numbers, solving)
+    return FitResult(model, found, columns.numbers, options)
 
 
 def blamed(error: FitError, columns: Columns) -> FitError:

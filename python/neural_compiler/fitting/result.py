@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING, Any
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,10 +46,39 @@ class Estimate(float):
         return Estimate, (float(self), self.stderr, self.ci95, self.profile, self.note)
 
 
+class ColumnFit(NamedTuple):
+    """How well a column is explained."""
+
+    n: int
+    """Numbers compared."""
+    rmse: float
+    """Root mean squared error, in the unit of the column."""
+    r2: float
+
+
+class Combination(NamedTuple):
+    """A combination of parameters that the data determine where they do not determine each."""
+
+    text: str
+    """In the usual notation: `ka*V`."""
+    value: float
+    stderr: float | None
+    exact: bool
+    """Whether it is the same wherever the predictions are; else only near the minimum."""
+
+
+class Undetermined(NamedTuple):
+    """Parameters that the data do not determine one by one, and what they determine instead."""
+
+    params: list[str]
+    determined: list[Combination]
+    """Empty where they have no influence."""
+
+
 class FitResult:
     """Fitted constants, how sure they are, and the model with them in place. Made by `fit`."""
 
-    def __init__(self, model: str, found: dict[str, Any], data: dict[str, Array], solving: dict[str, Any]) -> None:
+    def __init__(self, model: str, found: dict[str, Any], data: dict[str, Array], given: dict[str, Any]) -> None:
         self.model = model
         """The text that was fitted."""
         self.source: str = found["source"]
@@ -63,9 +95,23 @@ class FitResult:
         self.cost: float = found["cost"]
         """Sum of squared weighted residuals, or the robust cost."""
         self.rmse: float = found["rmse"]
+        """Root mean squared error; NaN where columns of different states may differ in their units, see `columns`."""
         self.r2: float = found["r2"]
+        """Share of the variance explained; NaN as above."""
+        self.columns: dict[str, ColumnFit] = {name: ColumnFit(n, rmse, r2) for name, n, rmse, r2 in found["columns"]}
+        """Of each column explained: numbers compared, rmse, R2."""
+        self.loglik: float = found["loglik"]
+        """Logarithm of the likelihood of normal errors, all constants included; NaN with a robust loss."""
+        self.k: float = found["k"]
+        """Numbers estimated: parameters, standard deviations of the errors (`sigmas`), as many weights as the data determine."""
+        self.sigmas: int = found["sigmas"]
         self.aic: float = found["aic"]
+        self.aicc: float = found["aicc"]
         self.bic: float = found["bic"]
+        self.undetermined: list[Undetermined] = [
+            Undetermined(names, [Combination(*c) for c in determined]) for names, determined in found["undetermined"]
+        ]
+        """Parameters the data do not determine one by one, and the combinations they do determine."""
         self.observations: int = found["observations"]
         self.freedom: int = found["freedom"]
         self.converged: bool = found["converged"]
@@ -74,7 +120,9 @@ class FitResult:
         self.starts_tried: int = found["tried"]
         self.starts_agreed: int = found["agreed"]
         self.holdout: tuple[float, float] | None = found["holdout"]
-        """Root mean squared error and R2 on the rows held out, if any were."""
+        """Root mean squared error and R2 on the rows held out, if any were and all columns have one unit."""
+        self.holdout_columns: dict[str, ColumnFit] = {name: ColumnFit(n, rmse, r2) for name, n, rmse, r2 in found["holdout_columns"]}
+        """The same for each column."""
         self.check: dict[str, Any] | None = found["check"]
         """Of a model with states, solved again more accurately: whether every digit shown `holds`, by how many standard errors values
         `shift`, by what `share` of themselves, by what share standard errors do (`stderr`), and all that as a `sentence`."""
@@ -91,7 +139,11 @@ class FitResult:
         """How many weights of nets were trained."""
         self._axis: tuple[str, Array, NDArray[np.uintp]] | None = found["axis"]
         self._data = data
-        self._solving = solving
+        self._given = given
+        # Predictions start when the fit did, whatever table they are for.
+        self._solving = {name: given[name] for name in ("time", "group", "method", "step", "rtol", "atol")}
+        self._solving["start_time"] = found["start_time"]
+        self._json: str = found["json"]
 
     @property
     def residuals(self) -> Array:
@@ -109,10 +161,19 @@ class FitResult:
     def predict(self, data: Any = None) -> Any:
         """Predictions for the rows of `data` (those fitted, if left out): an array; for a model with states a dict of them by state."""
         columns = Columns(data, self._solving["group"]).listed() if data is not None else list(self._data.items())
-        found = _native.predict_model(_native.Core(self.model, None, []), columns, self._fitted())
-        if all(name.split("[")[0] == "prediction" for name, _ in found):
-            return found[0][1] if len(found) == 1 and found[0][0] == "prediction" else np.stack([c for _, c in found], -1)
-        return {name.removesuffix(".predicted"): column for name, column in found}
+        return arranged(_native.predict_model(_native.Core(self.model, None, []), columns, self._fitted()))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the model with the fitted values in place, and behind it, as a comment, a record of the fit: covariance, options, the
+        version and a hash of the data. Weights of nets go into the .safetensors file of the same name beside it. `predict` reads both."""
+        target = Path(path)
+        weights = _native.weights_to_bytes(_native.Core(self.model, None, []), self._fitted())
+        if weights is not None:
+            if target.suffix == ".safetensors":
+                raise ValueError("save takes the file of the model; its weights go into the .safetensors file beside it")
+            _write(target.with_suffix(".safetensors"), weights)
+        given = json.dumps({name: value for name, value in self._given.items() if value is not None})
+        _write(target, _native.fit_saved(self.source, self._json, list(self._data.items()), given).encode())
 
     @property
     def module(self) -> CompiledModule:
@@ -173,22 +234,58 @@ class FitResult:
         targets = ", ".join(f"`{t}`" for t in self.targets)
         lines = [
             f"{self.observations} observations of {targets}" + (f"; {self.weights} weights of nets were trained" if self.weights else ""),
-            f"cost {self.cost:.6g}  rmse {self.rmse:.4g}  R2 {self.r2:.6g}  AIC {self.aic:.6g}  BIC {self.bic:.6g}",
+            self._criteria(),
+            *_explained("", self.columns, (self.rmse, self.r2)),
         ]
         if self._starts_hold is not None:
             lines.insert(1, self._starts_hold)
-        if self.holdout is not None:
-            lines.append(f"on the rows held out: rmse {self.holdout[0]:.4g}  R2 {self.holdout[1]:.6g}")
+        if self.holdout_columns:
+            lines += _explained("on the rows held out: ", self.holdout_columns, self.holdout or (np.nan, np.nan))
         lines.append(f"{self.message}; {self.starts_agreed} of {self.starts_tried} starts agree")
         if self.check is not None:
             lines.append(self.check["sentence"])
         return lines + [f"warning: {w}" for w in self.warnings]
+
+    def _criteria(self) -> str:
+        if np.isnan(self.loglik):
+            return f"cost {self.cost:.6g}; a robust loss belongs to no likelihood, so there is no AIC"
+        many = f" with {self.sigmas} standard deviations of the errors"
+        errors = {0: ", errors known", 1: " with the standard deviation of the errors"}.get(self.sigmas, many)
+        return (
+            f"cost {self.cost:.6g}  log-likelihood {self.loglik:.6g}  AIC {self.aic:.6g}  AICc {self.aicc:.6g}  BIC {self.bic:.6g}"
+            f"  (k = {self.k:.4g}{errors}; n = {self.observations})"
+        )
 
     def plot(self) -> Figure:
         """Data, model and residuals, a column per target, over the time or the only input where there is one, else over the predictions."""
         from .plot import figure
 
         return figure(self)
+
+
+def _explained(where: str, columns: dict[str, ColumnFit], joint: tuple[float, float]) -> list[str]:
+    """How well columns are explained: one as it is, several one by one and, where they have one unit, together."""
+    if len(columns) == 1:
+        return [f"{where}rmse {joint[0]:.4g}  R2 {joint[1]:.6g}"]
+    each = [f"{where}`{name}`: rmse {c.rmse:.4g}  R2 {c.r2:.6g}  n {c.n}" for name, c in columns.items()]
+    return each if np.isnan(joint[0]) else [*each, f"{where}all, in one unit: rmse {joint[0]:.4g}  R2 {joint[1]:.6g}"]
+
+
+def arranged(found: list[tuple[str, Any]]) -> Any:
+    """Predictions as users want them: an array, for a model with states a dict of them by state."""
+    if all(name.split("[")[0] == "prediction" for name, _ in found):
+        return found[0][1] if len(found) == 1 and found[0][0] == "prediction" else np.stack([c for _, c in found], -1)
+    return {name.removesuffix(".predicted"): column for name, column in found}
+
+
+def _write(path: Path, content: bytes) -> None:
+    """A file, whole or not at all."""
+    part = path.with_name(path.name + ".part")
+    try:
+        part.write_bytes(content)
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def shown(x: float, error: float | None) -> str:

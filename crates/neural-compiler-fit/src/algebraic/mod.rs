@@ -138,6 +138,12 @@ impl Algebraic {
         &self.data.weights
     }
 
+    /// Residuals that count: those of rows whose weight is not 0.
+    pub fn observations(&self) -> usize {
+        let Data { target, weights, .. } = &*self.data;
+        target.len() - self.engines.outputs() * weights.iter().filter(|w| **w == 0.0).count()
+    }
+
     /// The cost of a perfect fit: what rounding errors of the data come to.
     pub fn floor(&self) -> f64 {
         let Data { target, weights, .. } = &*self.data;

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 pub(crate) fn fit(program: &Program, prepared: &Prepared, layout: &Arc<Layout>, options: &Options<'_>) -> Result<Fit, Diagnostics> {
     let (whole, rest) = prepared.problems(layout);
-    enough(layout, whole.count())?;
+    enough(layout, whole.observations())?;
     let mut nets = nets::nets(program, layout);
     let scene = Scene { graph: (*prepared.graph).clone(), layout: layout.clone(), columns: whole.columns().to_vec(), rows: whole.rows() };
     let voices = scene.thinned().show(&mut nets);
@@ -38,10 +38,10 @@ pub(crate) fn fit(program: &Program, prepared: &Prepared, layout: &Arc<Layout>, 
         Method::GaussNewton => training.run(&whole, start.to_vec(), &first, None, setting.judge),
         Method::FirstOrder => setting.first_order(training, &whole, start, &first),
     })?;
-    let (ended, uncertainty, spent) = setting.finish(&followed)?;
+    let (mut ended, sure, spent) = setting.finish(&followed)?;
+    ended.warnings.extend(prepared.about_groups());
     let compared = prepared.compared(&ended.theta, spent)?;
-    let mut fit = summarise(layout, ended, compared, uncertainty);
-    fit.holdout = prepared.on_held_out(&fit.predicted);
+    let mut fit = summarise(layout, ended, compared, sure);
     prepared.tell(&mut fit);
     Ok(fit)
 }

@@ -5,7 +5,7 @@ use super::train::Trained;
 use crate::least::linear::Linear;
 use crate::least::penalised::gram;
 use crate::least::{Bounds, dot};
-use crate::uncertainty::{Uncertainty, at_minimum};
+use crate::uncertainty::{EXACT, Uncertainty, Variance, at_minimum};
 use faer::linalg::matmul::matmul;
 use faer::linalg::solvers::Solve;
 use faer::{Accum, Mat, MatRef, Par, Side};
@@ -46,6 +46,7 @@ pub(super) fn certainty(trained: &Trained, parameters: usize, bounds: &Bounds, k
     rows.extend((0..held).map(|k| roots[k] * (point.theta[parameters + k] - penalty.centre[parameters + k])));
     let jacobian: Vec<f64> = (0..parameters).flat_map(|j| (0..m).map(|i| left[(i, j)]).chain((0..held).map(|k| -over[(k, j)])).collect::<Vec<_>>()).collect();
     let own_bounds = bounds.of(&(0..parameters).collect::<Vec<_>>());
-    let sum = dot(&rows, &rows);
-    Some((at_minimum(&point.theta[..parameters], &Linear::new(rows, jacobian), &own_bounds, sum, trained.observations, known), effective))
+    let variance = if known { Variance::Known } else { Variance::Squares(dot(&rows, &rows)) };
+    let linear = Linear::new(rows, jacobian);
+    Some((at_minimum(&point.theta[..parameters], &linear, &own_bounds, variance, trained.observations, EXACT), effective))
 }

@@ -13,12 +13,12 @@ use crate::dynamics::shooting::Shooting;
 use crate::dynamics::trajectories::Trajectory;
 use crate::fit::enough;
 use crate::layout::Layout;
+use crate::least::loss::Loss;
 use crate::least::{Residuals, Unusable, dot, penalised};
 use crate::options::{Method, Options};
 use crate::ready::Ready;
 use crate::report::Fit;
-use crate::summary::{Ended, summarise};
-use crate::uncertainty::Uncertainty;
+use crate::summary::{Ended, Sure, summarise};
 use neural_compiler::{Diagnostics, Program};
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub(crate) fn fit(program: &Program, ready: &Ready, options: &Options<'_>) -> Re
     let mut nets = nets::nets(program, layout);
     let voices = scene(ready).thinned().show(&mut nets);
     let mut scatter = dynamic_fit::scales(&ready.data, ready.known);
-    let mut kept: Option<(Followed, Ended, Uncertainty, f64, Dynamics)> = None;
+    let mut kept: Option<(Followed, Ended, Sure, f64, Dynamics)> = None;
     // The columns on the scale of their values, then on that of what the first fit leaves unexplained.
     let rounds = if ready.data.one_scale(ready.known) { 1 } else { 2 };
     for round in 0..rounds {
@@ -60,14 +60,18 @@ pub(crate) fn fit(program: &Program, ready: &Ready, options: &Options<'_>) -> Re
             }
         };
         if round + 1 < rounds {
-            scatter = dynamic_fit::unexplained(&problem, &followed.trained.point.residuals, &scatter);
+            scatter = {
+                let left = dynamic_fit::unexplained(&problem, &followed.trained.point.residuals, &scatter, Loss::Squares);
+                // A state without noise does not outweigh everything.
+                left.into_iter().zip(&scatter).map(|(deviation, s)| deviation.max(1e-6 * s)).collect()
+            };
         }
-        let (ended, uncertainty, spent) = setting.finish(&followed)?;
-        kept = Some((followed, ended, uncertainty, spent, problem));
+        let (ended, sure, spent) = setting.finish(&followed)?;
+        kept = Some((followed, ended, sure, spent, problem));
     }
-    let Some((_, ended, uncertainty, spent, problem)) = kept else { return Err(crate::fit::wrong("no-start", "there is nothing to fit")) };
+    let Some((_, ended, sure, spent, problem)) = kept else { return Err(crate::fit::wrong("no-start", "there is nothing to fit")) };
     let compared = ready.compared(&problem, &ended.theta, spent)?;
-    let mut fit = summarise(layout, ended, compared, uncertainty);
+    let mut fit = summarise(layout, ended, compared, sure);
     ready.finish(&mut fit);
     Ok(fit)
 }

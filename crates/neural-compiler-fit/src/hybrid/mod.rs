@@ -14,14 +14,16 @@ mod scene;
 mod train;
 
 use crate::fit::{spread, wrong};
+use crate::identify;
 use crate::layout::{Layout, Values};
 use crate::least::gradient::Gradient;
+use crate::least::linear::Linear;
 use crate::least::lm::End;
 use crate::least::loss::Loss;
 use crate::least::penalised::{self, Point};
 use crate::least::{Unusable, dot};
 use crate::options::{Method, Options};
-use crate::summary::Ended;
+use crate::summary::{Ended, Sure};
 use crate::uncertainty::Uncertainty;
 use first_order::FirstOrder;
 use nets::Net;
@@ -204,7 +206,7 @@ impl Setting<'_> {
     }
 
     /// Where training ended, how sure the parameters are, and how many numbers were spent.
-    fn finish(&self, followed: &Followed) -> Result<(Ended, Uncertainty, f64), Diagnostics> {
+    fn finish(&self, followed: &Followed) -> Result<(Ended, Sure, f64), Diagnostics> {
         let Followed { trained, tried, agreed } = followed;
         let p = self.layout.parameters;
         let (uncertainty, effective) = if trained.point.jacobian.is_empty() {
@@ -220,9 +222,10 @@ impl Setting<'_> {
             () => End::Evaluations,
         };
         let point = &trained.point;
-        let sum = point.residuals[..trained.observations].iter().map(|r| r * r).sum();
-        let ended = Ended { theta: point.theta.clone(), cost: point.cost, sum, end, tried: *tried, agreed: *agreed, warnings: vec![], noise: false };
-        Ok((ended, uncertainty, p as f64 + effective))
+        let undetermined = identify::determined(&self.layout.names, &point.theta, &Linear::default(), &uncertainty, None);
+        let squares = self.loss()? == Loss::Squares;
+        let ended = Ended { theta: point.theta.clone(), cost: point.cost, squares, end, tried: *tried, agreed: *agreed, warnings: vec![], noise: false };
+        Ok((ended, Sure { uncertainty, undetermined }, p as f64 + effective))
     }
 }
 

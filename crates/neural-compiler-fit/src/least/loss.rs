@@ -59,10 +59,12 @@ impl Loss {
         residuals.iter().map(|r| c * c * self.rho((r / c) * (r / c)).0).sum()
     }
 
-    /// How much each residual counts in the end: 1 for squares.
-    pub fn weight(self, residual: f64) -> f64 {
+    /// How strongly a residual pulls (half the derivative of its cost), and how that changes with it; for squares the residual and 1.
+    pub fn pull(self, residual: f64) -> (f64, f64) {
         let c = self.scale();
-        self.rho((residual / c) * (residual / c)).1
+        let z = (residual / c) * (residual / c);
+        let (_, first, second) = self.rho(z);
+        (residual * first, first + 2.0 * second * z)
     }
 
     /// Rescales residuals and derivatives in place.
@@ -93,6 +95,10 @@ mod tests {
                 let (lo, mid, hi) = (loss.rho(z - h), loss.rho(z), loss.rho(z + h));
                 assert!(((hi.0 - lo.0) / (2.0 * h) - mid.1).abs() < 1e-8, "{loss:?} at {z}");
                 assert!(((hi.1 - lo.1) / (2.0 * h) - mid.2).abs() < 1e-7, "{loss:?} at {z}");
+                let wide = loss.with_scale(3.0);
+                let (lo, mid, hi) = (wide.pull(z - h), wide.pull(z), wide.pull(z + h));
+                assert!(((wide.cost(&[z + h]) - wide.cost(&[z - h])) / (4.0 * h) - mid.0).abs() < 1e-8, "{loss:?} at {z}");
+                assert!(((hi.0 - lo.0) / (2.0 * h) - mid.1).abs() < 1e-7, "{loss:?} at {z}");
             }
         }
     }

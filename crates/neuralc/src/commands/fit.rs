@@ -2,16 +2,20 @@
 //! fitted values in place.
 //! Invariants: Ctrl-C ends the search and keeps the best so far, a second one ends the process; files appear whole or not at all.
 
+use crate::args::Cli;
 use crate::commands::fit_args::{FitArgs, Log, Method, Training};
 use crate::commands::fit_table::{Wanted, Whole};
 use crate::commands::fit_text;
 use crate::context::{Context, Failure};
 use crate::core::Compiled;
 use crate::table::{self, Reader, write_whole};
+use clap::CommandFactory;
+use clap::parser::ValueSource;
 use indicatif::{ProgressBar, ProgressStyle};
 use neural_compiler_fit::dynamics::steps::Scheme;
 use neural_compiler_fit::plot::{Drawing, Look};
-use neural_compiler_fit::{Fit, Loss, Options, fit, save, weights};
+use neural_compiler_fit::{Fit, Loss, Options, fit, save, to_json, weights};
+use serde_json::json;
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -58,7 +62,7 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
     // The report first: a file that cannot be written must not cost what was computed.
     if context.json {
         let failures = files(args, &model, &whole, &options, &fitted);
-        let mut report = fit_text::to_json(&fitted);
+        let mut report = to_json(&fitted);
         report["table"] = notes.borrow().json();
         report["table"]["dates"] = whole.clock.map_or(serde_json::Value::Null, |c| c.json());
         if !failures.is_empty() {
@@ -90,7 +94,8 @@ fn files(args: &FitArgs, model: &Compiled, whole: &Whole, options: &Options<'_>,
             write_whole(&beside(path), &bytes)?;
         }
         let text = save::fitted(&model.source.text, fitted);
-        write_whole(path, whole.clock.map_or(text.clone(), |clock| clock.remember(&text)).as_bytes())
+        let text = whole.clock.map_or(text.clone(), |clock| clock.remember(&text));
+        write_whole(path, save::with_record(&text, &to_json(fitted), &provenance(args, whole)?).as_bytes())
     });
     let drawn = args.plot.as_ref().map(|path| {
         let (log_x, log_y) = args.log.map_or((false, false), Log::axes);
@@ -104,6 +109,29 @@ fn files(args: &FitArgs, model: &Compiled, whole: &Whole, options: &Options<'_>,
         write_whole(path, &bytes)
     });
     [saved, drawn].into_iter().flatten().filter_map(Result::err).collect()
+}
+
+/// Where the fit comes from: the file with its hash (of what came from standard input, that of the columns), and every option given.
+fn provenance(args: &FitArgs, whole: &Whole) -> Result<save::Provenance, Failure> {
+    let sha256 = match args.data.as_str() {
+        "-" => (save::sha256_of_columns(&whole.table), "columns"),
+        path => (save::sha256(std::fs::File::open(path)?)?, "file"),
+    };
+    Ok(save::Provenance { data: args.data.clone(), rows: whole.table.rows(), sha256, options: given() })
+}
+
+/// The options on the command line, by name, but those that name files or are the model.
+fn given() -> serde_json::Value {
+    let command = Cli::command();
+    let matches = command.clone().get_matches();
+    let (Some(known), Some(given)) = (command.find_subcommand("fit"), matches.subcommand_matches("fit")) else { return json!({}) };
+    let one = |arg: &clap::Arg| {
+        let (name, id) = (arg.get_long()?, arg.get_id().as_str());
+        let told = given.value_source(id) == Some(ValueSource::CommandLine) && !["data", "save", "plot", "expression"].contains(&name);
+        let values: Vec<String> = given.try_get_raw(id).ok()??.map(|v| v.to_string_lossy().into_owned()).collect();
+        told.then(|| (name.to_string(), json!(values.join(" "))))
+    };
+    known.get_arguments().filter_map(one).collect::<serde_json::Map<_, _>>().into()
 }
 
 /// The options of the library.

@@ -18,7 +18,11 @@ A net in the model, (net drag (v) 16 1), is trained together with the parameters
 the parameters are free: what the known law can explain is not left to the net.
 
 Many starts are tried unless --starts says otherwise, or thousands of rows show that the first fit leaves nothing but noise; the \
-report says how many agree. A parameter that ends at its bound, or that the data do not determine, is named instead of given an error bar.
+report says how many agree. A parameter that ends at its bound, or that the data do not determine, is named instead of given an error bar, \
+with the combination that is determined.
+
+AIC and BIC are those of normal errors with all constants, the same for formulas and states; k counts the standard deviations of the errors \
+unless --sigma gives them. Several observed states are weighed by what the fit leaves of each, until that settles.
 
 Examples:
   neuralc fit decay.scm --data measured.csv --target y
@@ -45,7 +49,7 @@ pub(crate) struct FitArgs {
     /// The time at which the starts of states hold (default: as the model declares, (time t :start 0), else the first row of each group)
     #[arg(long, visible_alias = "t0", value_name = "T", allow_negative_numbers = true)]
     pub(crate) start_time: Option<f64>,
-    /// The column that tells trajectories apart
+    /// The column that tells trajectories apart; a formula has none, its groups share every parameter
     #[arg(long, value_name = "COLUMN")]
     pub(crate) group: Option<String>,
     /// Known standard deviation of the data: a column or a number
@@ -100,7 +104,8 @@ pub(crate) struct FitArgs {
     /// Axes of the plot that go by powers of ten
     #[arg(long, value_enum, requires = "plot")]
     pub(crate) log: Option<Log>,
-    /// Write the model with the fitted values in place; weights of nets go into a .safetensors file of the same name beside it
+    /// Write the model with the fitted values in place, and as a comment covariance, options and a hash of the data; weights of
+    /// nets go into a .safetensors file of the same name beside it
     #[arg(long, value_name = "FILE")]
     pub(crate) save: Option<String>,
     /// Most threads to compute with (default: all)

@@ -1,72 +1,7 @@
-//! A fit for people and for programs. In: a fit; out: a table of its parameters, or JSON.
+//! A fit for people. In: a fit; out: a table of its parameters and how good it is.
 
-use neural_compiler_fit::{Finer, Fit, Parameter};
-use serde_json::{Map, Value, json};
+use neural_compiler_fit::{Column, Fit, Parameter};
 use std::fmt::Write;
-
-/// A number that may be missing; JSON knows neither NaN nor infinity.
-fn number(x: f64) -> Value {
-    if x.is_finite() { json!(x) } else { Value::Null }
-}
-
-fn interval(ends: Option<(f64, f64)>) -> Value {
-    ends.map_or(Value::Null, |(lo, hi)| json!([number(lo), number(hi)]))
-}
-
-pub(crate) fn to_json(fit: &Fit) -> Value {
-    let mut params = Map::new();
-    for p in &fit.parameters {
-        let mut one = json!({"value": number(p.value), "stderr": p.stderr.map_or(Value::Null, number), "ci95": interval(p.ci95)});
-        if let Some(profile) = p.profile {
-            one["profile95"] = interval(Some(profile));
-        }
-        if let Some(note) = &p.note {
-            one["note"] = json!(note);
-        }
-        params.insert(p.name.clone(), one);
-    }
-    let correlations: Vec<Value> = strong_correlations(fit, 0.95).into_iter().map(|(a, b, r)| json!({"params": [a, b], "r": r})).collect();
-    let mut all = json!({
-        "params": params, "cost": number(fit.cost), "rmse": number(fit.rmse), "r2": number(fit.r2), "aic": number(fit.aic), "bic": number(fit.bic),
-        "observations": fit.observations, "freedom": fit.uncertainty.freedom, "converged": fit.converged, "message": fit.message,
-        "warnings": fit.warnings, "correlations": correlations, "starts": {"tried": fit.tried, "agreed": fit.agreed},
-    });
-    if fit.weights > 0 {
-        all["weights"] = json!(fit.weights);
-    }
-    if let Some(clock) = &fit.clock {
-        let time = if clock.start.0 == clock.start.1 { number(clock.start.0) } else { json!([number(clock.start.0), number(clock.start.1)]) };
-        all["start"] = json!({"time": time, "from": if clock.given { "given" } else { "first row" }, "words": clock.words()});
-    }
-    if let Some(check) = &fit.check {
-        let (tolerance, steps) = match check.by {
-            Finer::Tolerance(t) => (Some(t), None),
-            Finer::Steps(times) => (None, Some(times)),
-        };
-        all["check"] = json!({
-            "holds": check.holds, "tolerance": tolerance, "steps": steps, "shift": number(check.shift), "share": number(check.share),
-            "stderr": number(check.error),
-        });
-    }
-    if let Some((rmse, r2)) = fit.holdout {
-        all["holdout"] = json!({"rmse": number(rmse), "r2": number(r2)});
-    }
-    all
-}
-
-/// Pairs of parameters whose estimates move together.
-fn strong_correlations(fit: &Fit, least: f64) -> Vec<(String, String, f64)> {
-    let mut found = Vec::new();
-    for i in 0..fit.parameters.len() {
-        for j in 0..i {
-            if let Some(r) = fit.uncertainty.correlation(i, j).filter(|r| r.abs() >= least) {
-                found.push((fit.parameters[j].name.clone(), fit.parameters[i].name.clone(), r));
-            }
-        }
-    }
-    found.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()));
-    found
-}
 
 /// A number with so many digits as its error leaves meaningful, and two more.
 fn shown(x: f64, error: Option<f64>) -> String {
@@ -92,6 +27,35 @@ fn row(p: &Parameter) -> [String; 5] {
     [p.name.clone(), shown(p.value, p.stderr), error, range(p.ci95), range(p.profile)]
 }
 
+/// The likelihood and what follows from it, with what was counted.
+fn criteria(fit: &Fit) -> String {
+    let cost = significant(fit.cost, 6);
+    let l = &fit.likelihood;
+    if l.loglik.is_nan() {
+        return format!("cost {cost}; a robust loss belongs to no likelihood, so there is no AIC");
+    }
+    // Weights of nets count by what the data determine of them, which is no whole number.
+    let k = if l.k.fract() == 0.0 { l.k.to_string() } else { significant(l.k, 4) };
+    let counted = match l.sigmas {
+        0 => format!("k = {k}, errors known"),
+        1 => format!("k = {k} with the standard deviation of the errors"),
+        n => format!("k = {k} with {n} standard deviations of the errors"),
+    };
+    let [loglik, aic, aicc, bic] = [l.loglik, l.aic(), l.aicc(), l.bic()].map(|x| significant(x, 6));
+    format!("cost {cost}  log-likelihood {loglik}  AIC {aic}  AICc {aicc}  BIC {bic}  ({counted}; n = {})", l.n)
+}
+
+/// How well columns are explained: one as it is, several one by one and, where they have one unit, together.
+fn explained(where_: &str, (rmse, r2): (f64, f64), columns: &[Column]) -> String {
+    let figures = |rmse: f64, r2: f64| format!("rmse {}  R2 {}", significant(rmse, 4), significant(r2, 6));
+    if columns.len() == 1 {
+        return format!("{where_}{}\n", figures(rmse, r2));
+    }
+    let each = columns.iter().map(|c| format!("{where_}`{}`: {}  n {}\n", c.name, figures(c.rmse, c.r2), c.n));
+    let together = (!rmse.is_nan()).then(|| format!("{where_}all, in one unit: {}\n", figures(rmse, r2)));
+    each.chain(together).collect()
+}
+
 pub(crate) fn to_text(fit: &Fit) -> String {
     let mut rows = vec![["parameter", "value", "std. error", "95 % interval", "95 % by profile"].map(String::from)];
     rows.extend(fit.parameters.iter().map(row));
@@ -111,23 +75,17 @@ pub(crate) fn to_text(fit: &Fit) -> String {
     if fit.weights > 0 {
         let _ = writeln!(out, "{} weights of nets were trained", fit.weights);
     }
-    let _ = writeln!(
-        out,
-        "cost {}  rmse {}  R2 {}  AIC {}  BIC {}",
-        significant(fit.cost, 6),
-        significant(fit.rmse, 4),
-        significant(fit.r2, 6),
-        significant(fit.aic, 6),
-        significant(fit.bic, 6)
-    );
-    if let Some((rmse, r2)) = fit.holdout {
-        let _ = writeln!(out, "on the rows held out: rmse {}  R2 {}", significant(rmse, 4), significant(r2, 6));
+    let _ = writeln!(out, "{}", criteria(fit));
+    let _ = write!(out, "{}", explained("", (fit.rmse, fit.r2), &fit.columns));
+    if !fit.holdout_columns.is_empty() {
+        let joint = fit.holdout.unwrap_or((f64::NAN, f64::NAN));
+        let _ = write!(out, "{}", explained("on the rows held out: ", joint, &fit.holdout_columns));
     }
     let _ = writeln!(out, "{}; {} of {} starts agree", fit.message, fit.agreed, fit.tried);
     if let Some(check) = &fit.check {
         let _ = writeln!(out, "{}", check.sentence());
     }
-    for (a, b, r) in strong_correlations(fit, 0.95).into_iter().take(5) {
+    for (a, b, r) in fit.strong_correlations(0.95).into_iter().take(5) {
         let _ = writeln!(out, "the estimates of {a} and {b} move together (correlation {r:.4})");
     }
     for warning in &fit.warnings {

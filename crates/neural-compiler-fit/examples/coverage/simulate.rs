@@ -1,0 +1,115 @@
+//! Simulated data sets and how often intervals cover the truth. In: a model with its true constants, how many sets, which loss, which
+//! noise; out: for each constant how many of the 95 % intervals contain its true value.
+//! Invariant: the same seed, the same data, on every machine.
+
+use neural_compiler::Program;
+use neural_compiler_fit::dynamics::steps::Scheme;
+use neural_compiler_fit::random::Stream;
+use neural_compiler_fit::{Loss, Options, Table, fit, predict};
+use rayon::prelude::*;
+
+/// A model whose constants are known.
+pub(crate) struct Model {
+    pub(crate) name: &'static str,
+    /// Declared with the true values.
+    text: &'static str,
+    /// The column of times or of the only input, and its numbers.
+    along: (&'static str, Vec<f64>),
+    /// What is observed, and the standard deviation of its errors.
+    observed: Vec<(&'static str, f64)>,
+    scheme: Option<Scheme>,
+}
+
+/// Errors of the data.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Noise {
+    /// Normal.
+    Normal,
+    /// Normal, but one in ten ten times as large.
+    Contaminated,
+}
+
+fn evenly(from: f64, to: f64, count: usize) -> Vec<f64> {
+    (0..count).map(|i| from + (to - from) * i as f64 / (count - 1) as f64).collect()
+}
+
+/// The decay the robust losses are tried on, and the first of the six.
+pub(crate) fn decay() -> Model {
+    let text = "(param a 3) (param k 0.7) (* a (exp (- (* k t))))";
+    Model { name: "decay", text, along: ("t", evenly(0.0, 5.0, 25)), observed: vec![("y", 0.1)], scheme: None }
+}
+
+/// Six models: three formulas, three with states, the last of them stiff (Robertson 1966).
+pub(crate) fn models() -> Vec<Model> {
+    let saturation = "(param vmax 2) (param km 0.5) (/ (* vmax s) (+ km s))";
+    let peak = "(param a 5) (param m 1) (param w 0.6) (param b 1) (+ b (* a (exp (- (square (/ (- x m) w))))))";
+    let chain = "(param k1 0.8) (param k2 0.3) (param dose 10) (state gut dose) (state blood 0) \
+                 (derive gut (- (* k1 gut))) (derive blood (- (* k1 gut) (* k2 blood)))";
+    let hunt = "(param growth 0.5) (param predation 0.025) (param death 0.9) (param conversion 0.027) (param h0 34) (param l0 4) \
+                (state hare h0) (state lynx l0) (derive hare (- (* growth hare) (* predation hare lynx))) \
+                (derive lynx (- (* conversion hare lynx) (* death lynx)))";
+    let stiff = "(param k1 0.04) (param k2 3e7) (param k3 1e4) (state a 1) (state b 0) (state c 0) \
+                 (derive a (- (* k3 b c) (* k1 a))) (derive b (- (* k1 a) (* k3 b c) (* k2 (square b)))) (derive c (* k2 (square b)))";
+    let decades = std::iter::once(0.0).chain((0..24).map(|i| 10f64.powf(-3.0 + 0.25 * f64::from(i)))).collect();
+    let model = |name, text, along, observed, scheme| Model { name, text, along, observed, scheme };
+    vec![
+        decay(),
+        model("saturation", saturation, ("s", evenly(0.1, 3.0, 15)), vec![("y", 0.05)], None),
+        model("peak", peak, ("x", evenly(-1.5, 3.5, 40)), vec![("y", 0.3)], None),
+        model("dose, blood alone observed", chain, ("t", evenly(0.0, 12.0, 20)), vec![("blood", 0.3)], Some(Scheme::Dopri5)),
+        model("hares and lynx", hunt, ("t", evenly(0.0, 20.0, 41)), vec![("hare", 3.0), ("lynx", 2.0)], Some(Scheme::Dopri5)),
+        model("Robertson, stiff", stiff, ("t", decades), vec![("a", 0.01), ("b", 5e-7), ("c", 0.01)], Some(Scheme::Rodas4)),
+    ]
+}
+
+/// Of each constant: its name, and how many of so many intervals contain its true value.
+pub(crate) struct Coverage {
+    pub(crate) constants: Vec<(String, usize)>,
+    pub(crate) sets: usize,
+}
+
+impl Coverage {
+    /// The share of all intervals that contain their true value.
+    pub(crate) fn pooled(&self) -> f64 {
+        self.constants.iter().map(|c| c.1).sum::<usize>() as f64 / (self.sets * self.constants.len()) as f64
+    }
+}
+
+impl Model {
+    /// The predictions at the true values, column by column.
+    fn truth(&self, program: &Program, options: &Options<'_>) -> Vec<(&'static str, Vec<f64>, f64)> {
+        let table = Table::new([(self.along.0.to_string(), self.along.1.clone())]).expect("a column");
+        let all = predict(program, &table, options).unwrap_or_else(|e| panic!("{}: {e}", self.name));
+        let find = |name: &str| all.iter().find(|(n, _)| n.strip_suffix(".predicted").unwrap_or("y") == name).map(|(_, c)| c.clone());
+        self.observed.iter().map(|&(name, sigma)| (name, find(name).expect("an observed column is predicted"), sigma)).collect()
+    }
+
+    /// How often the intervals cover.
+    pub(crate) fn coverage(&self, sets: usize, loss: Option<Loss>, noise: Noise) -> Coverage {
+        let program = neural_compiler::compile(self.text, &Default::default()).unwrap_or_else(|e| panic!("{}: {e}", self.name));
+        // One start, the truth: what is asked is how sure a fit is, not whether it finds its minimum.
+        let options = Options { starts: Some(1), threads: 1, scheme: self.scheme, loss, ..Options::default() };
+        let truth = self.truth(&program, &options);
+        let one = |set: usize| -> Vec<(String, bool)> {
+            let mut stream = Stream::new(set as u32, 0xC0FFEE);
+            let mut columns = vec![(self.along.0.to_string(), self.along.1.clone())];
+            for (name, values, sigma) in &truth {
+                let mut error = || {
+                    let wild = noise == Noise::Contaminated && stream.uniform() < 0.1;
+                    sigma * stream.normal() * if wild { 10.0 } else { 1.0 }
+                };
+                columns.push((name.to_string(), values.iter().map(|x| x + error()).collect()));
+            }
+            let table = Table::new(columns).expect("columns of one length");
+            let found = fit(&program, &table, &options).unwrap_or_else(|e| panic!("{}: {e}", self.name));
+            let start = neural_compiler_fit::layout::Layout::new(&program, &[]).expect("it was compiled").start;
+            let covers = |(p, true_value): (&neural_compiler_fit::Parameter, &f64)| {
+                (p.name.clone(), p.ci95.is_some_and(|(lo, hi)| lo <= *true_value && *true_value <= hi))
+            };
+            found.parameters.iter().zip(&start).map(covers).collect()
+        };
+        let all: Vec<Vec<(String, bool)>> = (0..sets).into_par_iter().map(one).collect();
+        let count = |j: usize| (all[0][j].0.clone(), all.iter().filter(|set| set[j].1).count());
+        Coverage { constants: (0..all[0].len()).map(count).collect(), sets }
+    }
+}

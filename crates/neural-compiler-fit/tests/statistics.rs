@@ -1,0 +1,188 @@
+//! What a report says of a fit besides its constants: likelihood, figures of each column, what is not determined, what is poor, and what
+//! cannot be fitted. Expected numbers are SciPy's (1.17), or follow from the model.
+
+mod common;
+use common::{compile, noise, table};
+use neural_compiler_fit::{Fit, Options, Table, fit};
+
+/// A table from the text of a .csv file.
+fn csv(text: &str) -> Table {
+    let mut lines = text.lines();
+    let names: Vec<&str> = lines.next().expect("a line of names").split(',').collect();
+    let rows: Vec<Vec<f64>> = lines.map(|l| l.split(',').map(|x| x.parse().expect("a number")).collect()).collect();
+    table(names.iter().enumerate().map(|(j, n)| (*n, rows.iter().map(|r| r[j]).collect())).collect())
+}
+
+fn fitted(text: &str, data: &Table, options: &Options<'_>) -> Fit {
+    fit(&compile(text), data, options).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn near(a: f64, b: f64, share: f64) -> bool {
+    (a - b).abs() <= share * b.abs()
+}
+
+/// Four subjects of R's `Theoph` (Boeckmann, Sheiner and Beal 1994), one set of constants for all.
+const THEOPH: &str = include_str!("data/theoph.csv");
+const CONSTANTS: &str = "(param ka 1.5 :min 0) (param ke 0.08 :min 0) (param V 0.5 :min 0)";
+
+/// The same model as a formula and as a differential equation has the same likelihood. `scipy.optimize.least_squares`: the sum of squares
+/// is 65.58909355896384 over 44 rows, so that the log-likelihood is -71.21613087370837 with sigma^2 the mean square.
+#[test]
+fn a_formula_and_its_equation_are_equally_probable() {
+    let data = csv(THEOPH);
+    let formula = format!("{CONSTANTS} (* (/ Dose V) (/ ka (- ka ke)) (- (exp (- (* ke Time))) (exp (- (* ka Time)))))");
+    let equation = format!("{CONSTANTS} (state gut Dose) (state conc 0) (derive gut (- (* ka gut))) (derive conc (- (/ (* ka gut) V) (* ke conc)))");
+    let one = fitted(&formula, &data, &Options { target: Some("conc".into()), ..Options::default() });
+    let how = Options { time: Some("Time".into()), group: Some("Subject".into()), ..Options::default() };
+    let two = fitted(&equation, &data, &how);
+    for found in [&one, &two] {
+        let l = &found.likelihood;
+        assert!(near(l.loglik, -71.216_130_873_708_37, 1e-7) && near(found.cost, 65.589_093_558_963_84, 1e-6), "{l:?} {}", found.cost);
+        assert_eq!((l.k, l.sigmas, l.n), (4.0, 1, 44));
+        assert!(near(l.aic(), 150.432_261_747_416_73, 1e-7) && near(l.bic(), 157.569_020_283_089_77, 1e-7) && near(l.aicc(), 151.457_902_773_057_75, 1e-7));
+        assert!(near(found.r2, 0.817_716_310_180_743_2, 1e-7) && found.columns[0].n == 44, "{:?}", found.columns);
+    }
+}
+
+/// Hares and lynx: weights settle where the likelihood is largest. `least_squares` on solutions of `solve_ivp` (DOP853, 1e-11), weighed
+/// anew until nothing changes: 35.7288844, 3.97130837; standard deviations 4.4813696 and 2.97371669; log-likelihood -113.97998554.
+#[test]
+fn states_are_weighed_until_nothing_changes() {
+    let data = csv(include_str!("../../../examples/lynx-hare.csv"));
+    let how = Options { time: Some("year".into()), ..Options::default() };
+    let found = fitted(include_str!("../../../examples/lynx-hare.scm"), &data, &how);
+    let value = |name: &str| found.parameter(name).unwrap().value;
+    assert!(near(value("hare0"), 35.728_884_4, 1e-6) && near(value("lynx0"), 3.971_308_37, 1e-6), "{:?}", found.parameters);
+    assert!(near(found.likelihood.loglik, -113.979_985_543_864_27, 1e-7) && found.likelihood.k == 8.0, "{:?}", found.likelihood);
+    let hare = found.columns.iter().find(|c| c.name == "hare").unwrap();
+    assert!(near(hare.rmse, 4.481_369_6, 1e-5) && near(hare.r2, 0.954_015_02, 1e-5), "{hare:?}");
+    // Pelts of hares and of lynx have one unit, but nothing says so.
+    assert!(found.rmse.is_nan() && found.r2.is_nan() && near(found.cost, 42.0, 1e-6), "{}", found.cost);
+    // Two growing populations that have nothing to do with each other, with as many constants: a worse model, and it shows.
+    let nonsense = "(param growth 0.5) (param limit 0.03) (param death 0.8) (param gain 0.03) (param hare0 30 :min 0) (param lynx0 4 :min 0)
+        (state hare hare0) (state lynx lynx0)
+        (derive hare (- (* growth hare) (* limit hare hare))) (derive lynx (- (* gain lynx) (* death lynx lynx)))";
+    let other = fitted(nonsense, &data, &Options { starts: Some(1), ..how });
+    assert!(other.likelihood.aic() > found.likelihood.aic() + 50.0, "{:?}", other.likelihood);
+    assert!(other.message.contains("does not describe the data well") && other.warnings.iter().any(|w| w.contains("explains")), "{:?}", other.warnings);
+}
+
+/// A line through points with noise, as columns t and y.
+fn decaying() -> Table {
+    let t: Vec<f64> = (0..40).map(|i| f64::from(i) / 8.0).collect();
+    let y = t.iter().enumerate().map(|(i, t)| 3.0 * (-0.7 * t).exp() + 0.01 * noise(i, 7)).collect();
+    table(vec![("t", t), ("y", y)])
+}
+
+#[test]
+fn the_combination_that_is_determined_is_named() {
+    let data = decaying();
+    let said = |text: &str| {
+        let found = fitted(text, &data, &Options::default());
+        let open: Vec<_> = found.undetermined.iter().map(|u| (u.parameters.join(" "), u.determined.clone())).collect();
+        assert!(found.parameters.iter().all(|p| p.stderr.is_some() != open.iter().any(|o| o.0.split(' ').any(|n| n == p.name))), "{found:?}");
+        open
+    };
+    let product = said("(param a 1) (param b 2) (param k 1) (* a b (exp (- (* k t))))");
+    assert!(product.len() == 1 && product[0].0 == "a b" && product[0].1[0].text == "a*b" && product[0].1[0].exact, "{product:?}");
+    let (value, error) = (product[0].1[0].value, product[0].1[0].stderr.unwrap());
+    // The same as one constant.
+    let one = fitted("(param a 1) (param k 1) (* a (exp (- (* k t))))", &data, &Options::default());
+    let a = one.parameter("a").unwrap();
+    assert!(near(value, a.value, 1e-9) && near(error, a.stderr.unwrap(), 1e-6), "{value} {error} {a:?}");
+    assert_eq!(said("(param a 4) (param b 2) (param k 1) (* (/ a (square b)) (exp (- (* k t))))")[0].1[0].text, "a/b^2");
+    let sum = said("(param a 4) (param b 1) (param k 1) (* (+ a (* 2 b)) (exp (- (* k t))))");
+    assert_eq!(sum[0].1[0].text, "a + 2*b", "{sum:?}");
+    // Of three in a product one combination is left; two pairs that have nothing to do with each other are told apart.
+    let pairs = said("(param a 1) (param b 2) (param c 1) (param d 0.5) (param e 2) (* a b e (exp (- (* (+ c d) t))))");
+    assert_eq!(pairs.iter().map(|p| p.1[0].text.as_str()).collect::<Vec<_>>(), ["a*b*e", "c + d"], "{pairs:?}");
+    let none = said("(param a 1) (param k 1) (param z 1) (+ (* a (exp (- (* k t)))) (* 0 z))");
+    assert!(none[0].0 == "z" && none[0].1.is_empty(), "{none:?}");
+}
+
+/// Only the product of two rates shows in a solution; adaptive steps leave errors of their tolerance in the derivatives.
+#[test]
+fn states_too_leave_combinations_open() {
+    let t: Vec<f64> = (0..30).map(|i| f64::from(i) / 5.0).collect();
+    let x = t.iter().enumerate().map(|(i, t)| 2.0 * (-0.6 * t).exp() + 0.01 * noise(i, 3)).collect();
+    let data = table(vec![("t", t), ("x", x)]);
+    let found = fitted("(param a 1 :min 0) (param b 0.5 :min 0) (state x 2) (derive x (- (* a b x)))", &data, &Options::default());
+    assert_eq!(found.undetermined[0].determined[0].text, "a*b", "{:?}", found.undetermined);
+    assert!((found.undetermined[0].determined[0].value - 0.6).abs() < 0.01);
+    assert!(found.parameters.iter().all(|p| p.stderr.is_none() && p.ci95.is_none()), "{:?}", found.parameters);
+}
+
+/// A line through a parabola: the best line is still a poor model.
+#[test]
+fn a_minimum_of_a_poor_model_says_so() {
+    let x: Vec<f64> = (0..30).map(|i| f64::from(i) - 14.5).collect();
+    let y: Vec<f64> = x.iter().enumerate().map(|(i, x)| x * x + noise(i, 1)).collect();
+    let found = fitted("(param a 1) (param b 1) (+ a (* b x))", &table(vec![("x", x), ("y", y)]), &Options::default());
+    assert!(found.converged && found.message.contains("does not describe the data well"), "{}", found.message);
+    assert!(found.warnings.iter().any(|w| w.contains("explains only") || w.contains("explains nothing")), "{:?}", found.warnings);
+    assert!(found.warnings.iter().any(|w| w.contains("neighbours along `x` are alike")), "{:?}", found.warnings);
+    let fine = fitted("(param a 1) (param k 1) (* a (exp (- (* k t))))", &decaying(), &Options::default());
+    assert!(fine.warnings.is_empty() && fine.message == "a minimum was reached", "{:?}", fine.warnings);
+}
+
+#[test]
+fn what_has_no_derivative_is_an_error_with_advice() {
+    let data = decaying();
+    let refused = |text: &str| fit(&compile(text), &data, &Options::default()).unwrap_err().0.remove(0);
+    // The square root of k by halving an interval: right, and without derivative.
+    let halving = "(param a 1) (param k 0.5 :min 0.01 :max 4)
+        (define (root y) (loop ((lo 0) (hi 3) (i 0)) (let ((mid (/ (+ lo hi) 2)))
+            (if (> i 45) mid (if (> (* mid mid) y) (recur lo mid (+ i 1)) (recur mid hi (+ i 1)))))))";
+    let error = refused(&format!("{halving} (* a (exp (- (* (root k) t))))"));
+    assert!(error.code == "not-smooth" && error.message.contains("`k`") && !error.message.contains("`a`"), "{error:?}");
+    assert!(error.help.as_ref().unwrap().contains("Newton step"), "{error:?}");
+    for text in ["(param a 1) (param n 2.5) (* a (exp (- (* (floor n) t))))", "(param a 1) (param at 2) (* a (if (> t at) 0 1))"] {
+        assert_eq!(refused(text).code, "not-smooth", "{text}");
+    }
+    // What the advice says works: a Newton step behind the loop. The rate is 0.7, so k is 0.49.
+    let newton = format!("{halving} (define (sharp r) (- r (/ (- (* r r) k) (* 2 r)))) (* a (exp (- (* (sharp (root k)) t))))");
+    let found = fitted(&newton, &data, &Options::default());
+    assert!((found.parameter("k").unwrap().value - 0.49).abs() < 0.01, "{:?}", found.parameters);
+}
+
+#[test]
+fn numbers_whose_squares_leave_the_range_are_told_what_to_do() {
+    let t: Vec<f64> = (0..20).map(f64::from).collect();
+    let y: Vec<f64> = t.iter().map(|t| 1e-300 * (3.0 + 2.0 * t)).collect();
+    let line = "(param a 1) (param b 1) (+ a (* b t))";
+    let error = fit(&compile(line), &table(vec![("t", t.clone()), ("y", y.clone())]), &Options::default()).unwrap_err().0.remove(0);
+    assert!(error.code == "out-of-range" && error.help.as_ref().unwrap().contains("1e299"), "{error:?}");
+    // Divided by errors of their own size they are numbers like others.
+    let found = fitted(
+        "(param a 1) (param b 1) (* 1e-300 (+ a (* b t)))",
+        &table(vec![("t", t.clone()), ("y", y)]),
+        &Options { sigma: Some(1e-301), ..Options::default() },
+    );
+    assert!(near(found.parameter("b").unwrap().value, 2.0, 1e-9) && near(found.r2, 1.0, 1e-9), "{found:?}");
+    let y = t.iter().map(|t| 1e200 * t).collect();
+    let error = fit(&compile(line), &table(vec![("t", t), ("y", y)]), &Options::default()).unwrap_err();
+    assert_eq!(error.0[0].code, "out-of-range");
+}
+
+#[test]
+fn groups_of_a_formula_are_not_ignored() {
+    let data = csv(THEOPH);
+    let formula = format!("{CONSTANTS} (* (/ Dose V) (/ ka (- ka ke)) (- (exp (- (* ke Time))) (exp (- (* ka Time)))))");
+    let how = |group: &str| Options { target: Some("conc".into()), group: Some(group.into()), ..Options::default() };
+    assert_eq!(fit(&compile(&formula), &data, &how("who")).unwrap_err().0[0].code, "missing-column");
+    let found = fitted(&formula, &data, &how("Subject"));
+    assert!(found.warnings.iter().any(|w| w.contains("4 groups of `Subject`")), "{:?}", found.warnings);
+}
+
+/// A row of weight 0 is no observation: freedom and likelihood are those of the others, as in R's `nls`.
+#[test]
+fn rows_of_weight_zero_do_not_count() {
+    let (x, y) = (vec![0.0, 1.0, 2.0, 3.0, 4.0], vec![1.0, 2.5, 2.0, 4.5, 50.0]);
+    let all = table(vec![("x", x.clone()), ("y", y.clone()), ("w", vec![1.0, 1.0, 1.0, 1.0, 0.0])]);
+    let line = "(param a 1) (param b 1) (+ a (* b x))";
+    let with = fitted(line, &all, &Options { target: Some("y".into()), weights_column: Some("w".into()), ..Options::default() });
+    let without = fitted(line, &table(vec![("x", x[..4].to_vec()), ("y", y[..4].to_vec())]), &Options::default());
+    assert_eq!((with.observations, with.uncertainty.freedom), (4, 2));
+    assert!(near(with.likelihood.loglik, without.likelihood.loglik, 1e-9));
+    assert!(near(with.parameter("b").unwrap().stderr.unwrap(), without.parameter("b").unwrap().stderr.unwrap(), 1e-9));
+}

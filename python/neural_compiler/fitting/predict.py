@@ -1,0 +1,67 @@
+"""`predict`: a saved model on new data, without PyTorch."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from .. import _native
+from ..errors import FitError
+from .columns import Columns
+from .fit import blamed
+from .result import FitResult, arranged
+
+
+def predict(
+    model: str | os.PathLike[str] | FitResult,
+    data: Any,
+    *,
+    time: str | None = None,
+    group: str | None = None,
+    start_time: float | None = None,
+    method: str = "auto",
+    step: float | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+) -> Any:
+    """Predictions of a model at its declared values, which a fit that was saved has replaced by the fitted ones: an array with a number
+    per row of `data`; for a model with states a dict of such arrays by state.
+
+    `model`: the path of a model (one saved by `neuralc fit --save` or `FitResult.save`; weights of nets are read from the .safetensors
+    file beside it), its text, or a `FitResult`. `data`, `time`, `group`, `start_time` and how models with states are solved as in `fit`.
+
+    >>> predict("(param a 2) (* a x)", {"x": [1.0, 2.0]})
+    array([2., 4.])
+    """
+    if isinstance(model, FitResult):
+        return model.predict(data)
+    text, path = _read(model)
+    core = _native.Core(text, None, [])
+    options: dict[str, Any] = {
+        "time": time, "group": group, "start_time": start_time, "method": method, "step": step, "rtol": rtol, "atol": atol,
+    }  # fmt: skip
+    if any(i["kind"] == "weight" for i in core.inputs()):
+        options["values"] = _weights(core, path)
+    columns = Columns(data, group)
+    try:
+        return arranged(_native.predict_model(core, columns.listed(), options))
+    except FitError as error:
+        raise blamed(error, columns) from None
+
+
+def _read(model: str | os.PathLike[str]) -> tuple[str, Path | None]:
+    # Every model has a parenthesis or is a single name; a path to a model ends in .scm.
+    if isinstance(model, str) and ("(" in model or not model.endswith(".scm")):
+        return model, None
+    path = Path(model)
+    return path.read_text(encoding="utf-8"), path
+
+
+def _weights(core: _native.Core, path: Path | None) -> list[tuple[str, list[int], Any]]:
+    if path is None:
+        raise ValueError("the model has nets, and only a saved model has their weights beside it: give the path of the model")
+    beside = path.with_suffix(".safetensors")
+    if not beside.exists():
+        raise FileNotFoundError(f"the weights of the model's nets should be in {beside}, beside the model; keep the two files together")
+    return _native.weights_from_bytes(core, beside.read_bytes())

@@ -4,6 +4,7 @@ use crate::algebraic::{Algebraic, Engines};
 use crate::fit::{enough, solve, split, spread, weights, wrong};
 use crate::layout::Layout;
 use crate::least::Residuals;
+use crate::least::effort::Effort;
 use crate::least::search::{Found, Task};
 use crate::options::Options;
 use crate::report::{Axis, Fit};
@@ -36,7 +37,7 @@ pub(crate) struct Prepared {
 const SEARCH_ROWS: usize = 1500;
 
 impl Prepared {
-    fn new(program: &Program, table: &Table, options: &Options<'_>, layout: &Arc<Layout>) -> Result<Prepared, Diagnostics> {
+    fn new(program: &Program, table: &Table, options: &Options<'_>, layout: &Arc<Layout>, effort: &Arc<Effort>) -> Result<Prepared, Diagnostics> {
         let bound = bind::algebraic(program, table, options)?;
         let graph = program.specialise(&bound.shapes)?;
         let targets = bind::target_columns(&bound, table, options, graph.outputs()[0])?;
@@ -54,7 +55,7 @@ impl Prepared {
             (Some((place, (input, values))), None) if values.len() == table.rows() => Some((input.name.clone(), place)),
             _ => None,
         };
-        let engines = Arc::new(Engines::new(&graph, layout));
+        let engines = Arc::new(Engines::new(&graph, layout).with_effort(effort));
         engines.check()?;
         let all = Algebraic::new(engines, layout.clone(), bound.columns, observed, weights, threads::count(options.threads));
         let held_out = split(all.rows(), options)?;
@@ -132,9 +133,9 @@ struct Posed {
 }
 
 impl Posed {
-    fn new(program: &Program, table: &Table, options: &Options<'_>) -> Result<Posed, Diagnostics> {
+    fn new(program: &Program, table: &Table, options: &Options<'_>, effort: &Arc<Effort>) -> Result<Posed, Diagnostics> {
         let layout = Arc::new(Layout::new(program, &options.values)?);
-        let prepared = Prepared::new(program, table, options, &layout)?;
+        let prepared = Prepared::new(program, table, options, &layout, effort)?;
         Ok(Posed { layout, prepared })
     }
 
@@ -157,8 +158,8 @@ impl Posed {
     }
 }
 
-pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>) -> Result<Fit, Diagnostics> {
-    let posed = Posed::new(program, table, options)?;
+pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>, effort: &Arc<Effort>) -> Result<Fit, Diagnostics> {
+    let posed = Posed::new(program, table, options, effort)?;
     let Posed { layout, prepared } = &posed;
     if layout.weights() > 0 {
         return threads::on(options.threads, || hybrid::algebraic::fit(program, prepared, layout, options));
@@ -181,7 +182,7 @@ pub(crate) fn fit_at_once(program: &Program, table: &Table, options: &Options<'_
     if options.profile || !first_try::is_short(table.rows()) {
         return None;
     }
-    let posed = Posed::new(program, table, options).ok()?;
+    let posed = Posed::new(program, table, options, &Arc::default()).ok()?;
     let (whole, _) = posed.prepared.problems(&posed.layout);
     if posed.layout.weights() > 0 {
         return None;
@@ -199,7 +200,7 @@ pub(crate) fn search(graph: &Graph, whole: &Algebraic, layout: &Layout, options:
     let small: &dyn Residuals = sample.as_ref().map_or(whole, |s| s);
     let affine = affine::jointly_affine(graph, &layout.free_inputs());
     let linear: Vec<usize> = layout.shared.iter().filter(|s| affine.contains(&s.input)).flat_map(|s| s.at.map_or(0..0, |at| at..at + s.shape.len())).collect();
-    let task = Task { whole, sample: small, start: &layout.start, bounds: &layout.bounds, linear: &linear, floor: whole.floor(), also: &[], hints: &[] };
+    let task = Task { linear: &linear, floor: whole.floor(), ..Task::new(whole, small, &layout.start, &layout.bounds) };
     let screened = (3_000_000 / (small.count() * (1 + layout.len()))).clamp(256, 2048);
-    solve(&task, options, (32, 8, screened))
+    solve(&task, options, whole.effort(), (32, 8, screened))
 }

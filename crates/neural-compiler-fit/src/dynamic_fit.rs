@@ -7,14 +7,15 @@
 
 use crate::check::Checking;
 use crate::dynamics::problem::Dynamics;
-use crate::dynamics::shooting;
 use crate::dynamics::solver::{self, Solver};
 use crate::dynamics::steps::Scheme;
 use crate::dynamics::trajectories::Trajectories;
+use crate::dynamics::{shooting, white};
 use crate::fit::{enough, solve, typical};
 use crate::layout::{Layout, element_names};
 use crate::least::Residuals;
-use crate::least::lm::{self, End};
+use crate::least::effort::Effort;
+use crate::least::lm::{self, End, Local};
 use crate::least::search::{Found, Task};
 use crate::options::Options;
 use crate::ready::Ready;
@@ -31,8 +32,8 @@ use std::sync::atomic::Ordering;
 const STARTS: usize = 9;
 const SCREENED: usize = 32;
 
-pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>) -> Result<Fit, Diagnostics> {
-    let mut ready = Ready::new(program, table, options, true)?;
+pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>, effort: &Arc<Effort>) -> Result<Fit, Diagnostics> {
+    let mut ready = Ready::new(program, table, options, effort, true)?;
     if ready.layout.weights() > 0 {
         return hybrid::dynamic::fit(program, &ready, options);
     }
@@ -45,6 +46,8 @@ pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>) -> Re
     if stiff && options.scheme.is_none() && ready.solver.scheme() == Scheme::Dopri5 {
         let before = ready.solver.clone();
         ready.solver = ready.implicit(options)?;
+        // Its steps are of another kind.
+        effort.forget();
         match (weighted(&ready, options), &ended) {
             (Ok(again), Ok(first)) if again.best.best.end == End::Converged || again.best.best.cost < first.best.best.cost => ended = Ok(again),
             (Ok(again), Err(_)) => ended = Ok(again),
@@ -167,7 +170,7 @@ fn reweigh(ready: &Ready, first: Weighted, mut scatter: Vec<f64>, options: &Opti
         let problem = ready.problem(&ready.solver, &ready.layout, &scatter, false);
         let before = weighed.best;
         let (mut best, loss) = search(&problem, &before.best.theta, &ready.layout, &once)?;
-        (best.tried, best.agreed) = (before.tried, before.agreed);
+        (best.tried, best.agreed, best.failed, best.noise) = (before.tried, before.agreed, before.failed, before.noise);
         best.tie = before.tie.map(|tie| tie / before.best.cost * best.best.cost);
         weighed = Weighted { problem, best, loss, unit: 1.0, warning: None };
     }
@@ -191,23 +194,29 @@ fn reweigh(ready: &Ready, first: Weighted, mut scatter: Vec<f64>, options: &Opti
 /// The global search over the free numbers of a layout.
 fn search(problem: &Dynamics, start: &[f64], layout: &Layout, options: &Options<'_>) -> Result<(Found, Loss), Diagnostics> {
     let local = lm::Options { evaluations: 200, polish: false, cancel: options.cancel, ..lm::Options::default() };
-    let alone = options.starts == Some(1);
-    let also: Vec<Vec<f64>> = if alone { vec![] } else { shooting::start(problem, start, &layout.bounds, &local).into_iter().collect() };
+    let also = || shooting::start(problem, start, &layout.bounds, &local).into_iter().collect();
     // Adaptive steps leave an error of the size of their tolerance.
     let floor = if problem.solver.adaptive() { (10.0 * problem.solver.tolerance().relative).powi(2) } else { 1e-22 };
     let size: f64 = problem.points.iter().map(|p| (p.value * p.weight).powi(2)).sum();
-    let task = Task { whole: problem, sample: problem, start, bounds: &layout.bounds, linear: &[], floor: floor * size, also: &also, hints: &[] };
-    solve(&task, options, (STARTS, 3, SCREENED))
+    let floor = floor * size;
+    // Where only noise is left no other minimum can be much better; of a robust loss that cannot be told.
+    let plain = options.loss.is_none_or(|l| l == Loss::Squares);
+    let enough = |l: &Local| plain && (l.cost <= floor || white::only_noise(problem, &l.linear.residuals, layout.len()));
+    let task = Task { floor, also: &also, enough: &enough, ..Task::new(problem, problem, start, &layout.bounds) };
+    solve(&task, options, &problem.solver.effort, (STARTS, 3, SCREENED))
 }
 
 /// The parameters with which the known law alone explains the data best, nets being held as in `held`; `None` where that leads nowhere.
 pub(crate) fn law_alone(ready: &Ready, held: Layout, scatter: &[f64], options: &Options<'_>) -> Option<Vec<f64>> {
     let held = Arc::new(held);
     let solver = Solver::new(&ready.field, &held, ready.solver.scheme(), ready.step, options.accuracy()).ok()?;
-    let solver = Arc::new(solver.with_sizes(ready.solver.sizes.clone()));
+    let solver = Arc::new(solver.with_sizes(ready.solver.sizes.clone()).with_effort(&ready.solver.effort));
     let problem = ready.problem(&solver, &held, scatter, false);
     let quiet = Options { progress: None, ..options.clone() };
-    search(&problem, &held.start, &held, &quiet).ok().map(|(found, _)| found.best.theta)
+    let found = search(&problem, &held.start, &held, &quiet).ok().map(|(found, _)| found.best.theta);
+    // What nets make of it may cost more.
+    ready.solver.effort.forget();
+    found
 }
 
 /// The scale of each column to begin with: the standard deviation of the values of its state, but never so small that a state which
@@ -248,7 +257,7 @@ fn by_state(data: &Trajectories, square: impl Fn(usize) -> f64) -> Vec<f64> {
 
 /// The states at every row, at the declared values of the parameters.
 pub(crate) fn predict(program: &Program, table: &Table, options: &Options<'_>) -> Result<Vec<(String, Vec<f64>)>, Diagnostics> {
-    let ready = Ready::new(program, table, &Options { holdout: None, ..options.clone() }, false)?;
+    let ready = Ready::new(program, table, &Options { holdout: None, ..options.clone() }, &Arc::default(), false)?;
     let problem = Dynamics::new(ready.solver.clone(), ready.layout.clone(), ready.data.clone(), |_, _| 1.0);
     let names = ready.field.states.iter().flat_map(|s| element_names(&s.name, s.shape)).map(|n| format!("{n}.predicted"));
     let columns = ready.predicted(&problem, &ready.layout.start, &(0..ready.field.size).collect::<Vec<_>>())?;

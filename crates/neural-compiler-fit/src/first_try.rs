@@ -44,12 +44,12 @@ pub(crate) fn follow(whole: &Algebraic, layout: &Layout, options: &Options<'_>) 
     let floor = whole.floor();
     let part = |rows: usize| whole.sample(&spread(whole.rows(), rows, options.seed)).for_a_moment();
     let fitted = |problem: &dyn Residuals, start: &[f64], gain: f64, polish: bool| -> Option<Local> {
-        let how = lm::Options { evaluations: EVALUATIONS, gain, polish, cancel: options.cancel };
+        let how = lm::Options { evaluations: EVALUATIONS, gain, polish, cancel: options.cancel, ..lm::Options::default() };
         lm::minimise(problem, start, &layout.bounds, Loss::Squares, &how).ok().filter(|l| l.end == End::Converged)
     };
     let few = part(FEW);
     let near = fitted(&few, &layout.start, 1e-4, false)?;
-    let task = Task { whole: &few, sample: &few, start: &layout.start, bounds: &layout.bounds, linear: &[], floor, also: &[], hints: &[] };
+    let task = Task { floor, ..Task::new(&few, &few, &layout.start, &layout.bounds) };
     let near = symmetry::nearest(&task, &[], Loss::Squares, &near.theta);
     let some = part(SOME);
     // A third of a standard error is near enough: the rows themselves tell no more.
@@ -61,6 +61,7 @@ pub(crate) fn follow(whole: &Algebraic, layout: &Layout, options: &Options<'_>) 
         best,
         tried: 1,
         agreed: 1,
+        failed: 0,
         from: 0,
         own: None,
         tie: None,

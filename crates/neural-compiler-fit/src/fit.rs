@@ -1,6 +1,7 @@
 //! The fit as one function. In: a program, a table, options; out: a [`Fit`], or every mistake in the data by row and column.
 
 use crate::layout::Layout;
+use crate::least::effort::Effort;
 use crate::least::loss::Loss;
 use crate::least::search::{self, Found, Task};
 use crate::options::Options;
@@ -10,6 +11,7 @@ use crate::table::Table;
 use crate::{algebraic_fit, dynamic_fit, threads};
 use neural_compiler::syntax::ast::ModelKind;
 use neural_compiler::{Diagnostic, Diagnostics, Program};
+use std::sync::Arc;
 
 pub(crate) fn wrong(code: &'static str, message: impl Into<String>) -> Diagnostics {
     Diagnostic::error(code, Default::default(), message).into()
@@ -18,9 +20,33 @@ pub(crate) fn wrong(code: &'static str, message: impl Into<String>) -> Diagnosti
 /// Fits a model to data.
 pub fn fit(program: &Program, table: &Table, options: &Options<'_>) -> Result<Fit, Diagnostics> {
     some_rows(table)?;
-    match program.kind() {
-        ModelKind::Expression => algebraic_fit::fit(program, table, options),
-        ModelKind::Derivatives | ModelKind::Map => threads::on(options.threads, || dynamic_fit::fit(program, table, options)),
+    if let Some(budget) = options.budget.filter(|b| !(*b > 0.0 && b.is_finite())) {
+        return Err(wrong("bad-budget", format!("a budget is a positive number of seconds, {budget} is none")));
+    }
+    let effort = Arc::new(Effort::default());
+    let outcome = effort.watched(options.cancel, options.budget, |stop| {
+        let options = &Options { cancel: stop, ..options.clone() };
+        match program.kind() {
+            ModelKind::Expression => algebraic_fit::fit(program, table, options, &effort),
+            ModelKind::Derivatives | ModelKind::Map => threads::on(options.threads, || dynamic_fit::fit(program, table, options, &effort)),
+        }
+    });
+    match options.budget.filter(|_| effort.is_late()) {
+        Some(budget) => in_time(outcome, budget),
+        None => outcome,
+    }
+}
+
+/// What became of a fit whose time was over before it ended.
+fn in_time(outcome: Result<Fit, Diagnostics>, budget: f64) -> Result<Fit, Diagnostics> {
+    match outcome {
+        Ok(fit) if fit.converged => Ok(Fit { message: format!("{}; the budget of {budget} s ended before more starts were followed", fit.message), ..fit }),
+        Ok(fit) => Ok(Fit { message: format!("stopped by the budget of {budget} s; these are the best values so far"), ..fit }),
+        Err(e) if e.0.iter().any(|d| d.code == "no-start") => {
+            let message = format!("the budget of {budget} s ended before the model could be computed");
+            Err(Diagnostic::error("budget-ended", Default::default(), message).help("give it more time, or fewer rows").into())
+        }
+        Err(e) => Err(e),
     }
 }
 
@@ -62,7 +88,12 @@ pub(crate) fn weights(table: &Table, options: &Options<'_>, without: &[usize]) -
 }
 
 /// The global search, with the scale of a robust loss found from the residuals where none is given.
-pub(crate) fn solve(task: &Task<'_>, options: &Options<'_>, (starts, round, screened): (usize, usize, usize)) -> Result<(Found, Loss), Diagnostics> {
+pub(crate) fn solve(
+    task: &Task<'_>,
+    options: &Options<'_>,
+    effort: &Effort,
+    (starts, round, screened): (usize, usize, usize),
+) -> Result<(Found, Loss), Diagnostics> {
     let wanted = options.loss.unwrap_or(Loss::Squares);
     let automatic = wanted != Loss::Squares && wanted.scale() == 0.0;
     let mut loss = if automatic { Loss::Squares } else { wanted };
@@ -72,14 +103,14 @@ pub(crate) fn solve(task: &Task<'_>, options: &Options<'_>, (starts, round, scre
     for pass in 0..8 {
         let first = pass == 0;
         let starts = if first { options.starts.unwrap_or(starts) } else { 1 };
-        let settings =
-            search::Options { starts, round, screened, evaluations: 500, seed: options.seed, loss, cancel: options.cancel, progress: options.progress };
+        let (seed, cancel, progress) = (options.seed, options.cancel, options.progress);
+        let settings = search::Options { starts, round, screened, evaluations: 500, seed, loss, cancel, progress, effort };
         let mut found = search::search(&Task { start: &start, ..*task }, &settings).map_err(|e| {
             let message = format!("no start leads anywhere: {}", e.0);
             Diagnostics::from(Diagnostic::error("no-start", Default::default(), message).help("give initial values at which the model can be computed"))
         })?;
         // The first pass is the global one: its starts are what is told.
-        (found.tried, found.agreed) = *counted.get_or_insert((found.tried, found.agreed));
+        (found.tried, found.agreed, found.failed) = *counted.get_or_insert((found.tried, found.agreed, found.failed));
         if !automatic {
             return Ok((found, loss));
         }

@@ -61,7 +61,7 @@ pub fn to_json(fit: &Fit) -> Value {
         "observations": fit.observations, "freedom": sure.freedom, "converged": fit.converged, "message": fit.message,
         "warnings": fit.warnings, "undetermined": undetermined, "correlations": strong,
         "covariance": matrix(n, |i, j| sure.covariance[i * n + j]), "correlation": matrix(n, |i, j| sure.correlation(i, j).unwrap_or(f64::NAN)),
-        "starts": {"tried": fit.tried, "agreed": fit.agreed},
+        "starts": {"tried": fit.tried, "agreed": fit.agreed, "failed": fit.failed},
     });
     if fit.weights > 0 {
         all["weights"] = json!(fit.weights);

@@ -73,6 +73,8 @@ pub struct Options<'a> {
     pub batch: Option<usize>,
     /// Of everything random.
     pub seed: u32,
+    /// Seconds a fit may take; the best so far is then the result.
+    pub budget: Option<f64>,
     /// Threads; 0 is all.
     pub threads: usize,
     /// Set from outside to stop early; the best so far is the result.

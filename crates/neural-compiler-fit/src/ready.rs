@@ -9,6 +9,7 @@ use crate::dynamics::steps::Scheme;
 use crate::dynamics::trajectories::{self, Observed, Trajectories};
 use crate::fit::{split, weights, wrong};
 use crate::layout::Layout;
+use crate::least::effort::Effort;
 use crate::options::Options;
 use crate::report::{Axis, Fit};
 use crate::summary::Compared;
@@ -36,13 +37,13 @@ pub(crate) struct Ready {
 
 impl Ready {
     /// `fitting`: the table must observe a state; a prediction needs no observations.
-    pub(crate) fn new(program: &Program, table: &Table, options: &Options<'_>, fitting: bool) -> Result<Ready, Diagnostics> {
+    pub(crate) fn new(program: &Program, table: &Table, options: &Options<'_>, effort: &Arc<Effort>, fitting: bool) -> Result<Ready, Diagnostics> {
         let layout = Arc::new(Layout::new(program, &options.values)?);
         let pace = Pace::new(program, table, options)?;
         let field = Field::new(program, &layout, &pace.name)?;
         let data = Arc::new(trajectories::read(program, &field, &layout, table, &pace, options.group.as_deref(), fitting)?);
         let step = pace.step.or(options.step);
-        let solver = solver(&field, &layout, &data, step, (program.kind() == ModelKind::Map, fitting), options)?;
+        let solver = solver(&field, &layout, &data, step, (program.kind() == ModelKind::Map, fitting), options, effort)?;
         let (weights, known) = weights(table, options, &[])?;
         if fitting {
             let heaviest = weights.iter().copied().reduce(f64::max).filter(|_| known).unwrap_or(1.0);
@@ -57,7 +58,7 @@ impl Ready {
     /// A solver for stiff problems.
     pub(crate) fn implicit(&self, options: &Options<'_>) -> Result<Arc<Solver>, Diagnostics> {
         let solver = Solver::new(&self.field, &self.layout, Scheme::Rodas4, self.step, options.accuracy())?;
-        Ok(Arc::new(solver.with_sizes(self.solver.sizes.clone())))
+        Ok(Arc::new(solver.with_sizes(self.solver.sizes.clone()).with_effort(&self.solver.effort)))
     }
 
     /// Whether rows are held out.
@@ -128,11 +129,12 @@ fn solver(
     step: Option<f64>,
     (map, fitting): (bool, bool),
     options: &Options<'_>,
+    effort: &Arc<Effort>,
 ) -> Result<Arc<Solver>, Diagnostics> {
     let sizes = sizes(data, field.size);
     let make = |scheme: Scheme| -> Result<Arc<Solver>, Diagnostics> {
         let solver = Solver::new(field, layout, scheme, step, options.accuracy())?;
-        Ok(Arc::new(solver.with_sizes(sizes.clone())))
+        Ok(Arc::new(solver.with_sizes(sizes.clone()).with_effort(effort)))
     };
     match options.scheme {
         _ if map => make(Scheme::Map),

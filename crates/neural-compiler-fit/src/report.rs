@@ -71,6 +71,10 @@ pub struct Fit {
     pub tried: usize,
     /// Starts that ended at the same minimum.
     pub agreed: usize,
+    /// Starts at which the model could not be computed.
+    pub failed: usize,
+    /// Whether a start ended at a cost that is hardly lower, and the user's own was kept.
+    pub better_elsewhere: bool,
     /// Names of the columns explained.
     pub targets: Vec<String>,
     /// Data, target by target, a number per row of the table; NaN where there is none or it was held out.
@@ -132,6 +136,19 @@ impl Check {
 }
 
 impl Fit {
+    /// What became of the starts, in words: `4 of 4 starts agree`, `1 of 9 starts ends here, 6 elsewhere, 2 cannot be computed`.
+    pub fn starts(&self) -> String {
+        let Fit { tried, agreed, failed, .. } = *self;
+        if agreed == tried {
+            return if tried == 1 { "from one start".into() } else { format!("{tried} of {tried} starts agree") };
+        }
+        let elsewhere = tried.saturating_sub(agreed + failed);
+        let where_to = if self.better_elsewhere { "elsewhere" } else { "at higher cost" };
+        let others = [(elsewhere, where_to), (failed, "cannot be computed")];
+        let list: Vec<String> = others.iter().filter(|o| o.0 > 0).map(|(n, what)| format!("{n} {what}")).collect();
+        format!("{agreed} of {tried} starts {} here, {}", if agreed == 1 { "ends" } else { "end" }, list.join(", "))
+    }
+
     /// A parameter by name.
     pub fn parameter(&self, name: &str) -> Option<&Parameter> {
         self.parameters.iter().find(|p| p.name == name)

@@ -62,6 +62,9 @@ pub(crate) struct Ended {
     pub(crate) end: End,
     pub(crate) tried: usize,
     pub(crate) agreed: usize,
+    pub(crate) failed: usize,
+    /// Whether some other start led to a slightly lower cost.
+    pub(crate) better_elsewhere: bool,
     pub(crate) warnings: Vec<String>,
     /// Whether nothing but noise is left, so that no other start was followed.
     pub(crate) noise: bool,
@@ -85,7 +88,9 @@ impl Ended {
                 "another minimum explains the data nearly as well (cost {other:.6e}, here {cost:.6e}); this one was kept because the given start leads to it"
             ));
         }
-        Ended { theta: theta.clone(), cost, squares: loss == Loss::Squares, end: *end, tried: found.tried, agreed: found.agreed, warnings, noise: found.noise }
+        let Found { tried, agreed, failed, noise, .. } = *found;
+        let (squares, better_elsewhere) = (loss == Loss::Squares, found.tie.is_some());
+        Ended { theta: theta.clone(), cost, squares, end: *end, tried, agreed, failed, better_elsewhere, warnings, noise }
     }
 }
 
@@ -126,7 +131,7 @@ impl Minimum<'_> {
 /// Everything there is to say.
 pub(crate) fn summarise(layout: &Layout, ended: Ended, compared: Compared, sure: Sure) -> Fit {
     let Sure { uncertainty, undetermined } = sure;
-    let Ended { theta, cost, squares, end, tried, agreed, warnings: more, noise } = ended;
+    let Ended { theta, cost, squares, end, tried, agreed, failed, better_elsewhere, warnings: more, noise } = ended;
     let targets = compared.each(&compared.observed);
     let (columns, joint) = likelihood::columns(&targets, &compared.weights);
     let (rmse, r2) = joint.unwrap_or((f64::NAN, f64::NAN));
@@ -173,6 +178,8 @@ pub(crate) fn summarise(layout: &Layout, ended: Ended, compared: Compared, sure:
         warnings,
         tried,
         agreed,
+        failed,
+        better_elsewhere,
         targets: compared.targets,
         observed: compared.observed,
         predicted: compared.predicted,

@@ -57,6 +57,7 @@ pub(crate) fn options<'a>(given: &Bound<'_, PyDict>) -> PyResult<Options<'a>> {
         weights_column: get(given, "weights")?,
         loss: (loss != Loss::Squares).then_some(loss),
         starts: get(given, "starts")?,
+        budget: get(given, "budget")?,
         scheme: chosen("method", given, &schemes)?,
         step: get(given, "step")?,
         tolerance: get(given, "rtol")?,

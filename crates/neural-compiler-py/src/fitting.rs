@@ -148,6 +148,7 @@ fn report<'py>(py: Python<'py>, core: &PyCore, fit: Fit) -> PyResult<Bound<'py, 
     all.set_item("warnings", &fit.warnings)?;
     all.set_item("tried", fit.tried)?;
     all.set_item("agreed", fit.agreed)?;
+    all.set_item("starts", fit.starts())?;
     all.set_item("targets", &fit.targets)?;
     all.set_item("source", save::fitted(core.0.program.source(), &fit))?;
     all.set_item("start_time", fit.clock.as_ref().and_then(|c| c.kept()))?;

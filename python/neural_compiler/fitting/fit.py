@@ -24,6 +24,7 @@ def fit(
     loss: str = "squares",
     loss_scale: float | None = None,
     starts: int | None = None,
+    budget: float | None = None,
     method: str = "auto",
     step: float | None = None,
     rtol: float | None = None,
@@ -48,8 +49,8 @@ def fit(
     and of what tells trajectories apart. `start_time`: when the starts of states hold (left out: as the model declares it,
     `(time t :start 0)`, else at the first row of each group). `sigma`: standard deviation of the data, a number or a column; `weights`: a column of relative
     weights. `loss`: `squares`, or robust `huber`, `soft_l1`, `cauchy`, with a `loss_scale` (left out: found from the data). `starts`: at
-    most so many. `method`: how models with states are solved: `auto`, `rk4` (with `step`), `dopri5`, `rosenbrock`. `rtol`, `atol`: relative
-    and absolute tolerance of adaptive steps (`tolerance` is another name of `rtol`). `holdout`: share of rows to judge by. `profile`:
+    most so many. `budget`: seconds it may take; then the best so far is the result. `method`: how models with states are solved: `auto`,
+    `rk4` (with `step`), `dopri5`, `rosenbrock`. `rtol`, `atol`: relative and absolute tolerance of adaptive steps (`tolerance` is another name of `rtol`). `holdout`: share of rows to judge by. `profile`:
     intervals by profile likelihood. `progress(done, of, cost)` is called now and then.
 
     Nets in the model: `training` is `auto`, `gauss-newton` or `first-order` (Adam on minibatches of `batch` rows for `epochs` passes, then
@@ -65,7 +66,7 @@ def fit(
     """
     options: dict[str, Any] = {
         "target": target, "time": time, "group": group, "start_time": start_time, "weights": weights, "loss": loss, "loss_scale": loss_scale, "starts": starts,
-        "method": method, "step": step, "rtol": tolerance if rtol is None else rtol, "atol": atol, "holdout": holdout, "profile": profile,
+        "budget": budget, "method": method, "step": step, "rtol": tolerance if rtol is None else rtol, "atol": atol, "holdout": holdout, "profile": profile,
         "seed": seed, "threads": threads,
         "training": training, "weight_decay": weight_decay, "epochs": epochs, "batch": batch,
     }  # fmt: skip

@@ -119,6 +119,7 @@ class FitResult:
         self.warnings: list[str] = found["warnings"]
         self.starts_tried: int = found["tried"]
         self.starts_agreed: int = found["agreed"]
+        self._starts: str = found["starts"]
         self.holdout: tuple[float, float] | None = found["holdout"]
         """Root mean squared error and R2 on the rows held out, if any were and all columns have one unit."""
         self.holdout_columns: dict[str, ColumnFit] = {name: ColumnFit(n, rmse, r2) for name, n, rmse, r2 in found["holdout_columns"]}
@@ -241,7 +242,7 @@ class FitResult:
             lines.insert(1, self._starts_hold)
         if self.holdout_columns:
             lines += _explained("on the rows held out: ", self.holdout_columns, self.holdout or (np.nan, np.nan))
-        lines.append(f"{self.message}; {self.starts_agreed} of {self.starts_tried} starts agree")
+        lines.append(f"{self.message}; {self._starts}")
         if self.check is not None:
             lines.append(self.check["sentence"])
         return lines + [f"warning: {w}" for w in self.warnings]

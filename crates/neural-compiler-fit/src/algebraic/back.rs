@@ -1,7 +1,7 @@
 //! The cost of an algebraic model with its gradient, summed over rows by the engine. In: parameters and rows; out: cost and gradient.
 
+use super::Algebraic;
 use super::engines::Scratch;
-use super::{Algebraic, check};
 use crate::least::gradient::Gradient;
 use crate::least::{Residuals, Unusable, all_finite, dot, weigh};
 use neural_compiler::exec::lanes::Column;
@@ -36,9 +36,9 @@ impl Gradient for Algebraic {
             outputs.push(block);
             rest = behind;
         }
-        let outcome = self.engines.back()?.run(workspace, &inputs, rows, &mut outputs, &self.options());
+        let outcome = self.run(self.engines.back()?, workspace, &inputs, &mut outputs);
         gradient.iter_mut().zip(&*blocks).for_each(|(g, x)| *g += x);
-        check(outcome)?;
+        outcome?;
         match cost.is_finite() && all_finite(gradient) {
             true => Ok(cost),
             false => Err(Unusable("a derivative of the cost is not finite".into())),

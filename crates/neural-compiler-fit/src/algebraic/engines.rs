@@ -3,6 +3,7 @@
 
 use crate::layout::Layout;
 use crate::least::Unusable;
+use crate::least::effort::Effort;
 use neural_compiler::exec::lanes::{Engine, Workspace};
 use neural_compiler::graph::Graph;
 use neural_compiler::{Diagnostics, Shape, diff};
@@ -74,6 +75,8 @@ pub struct Engines {
     value: OnceLock<Engine>,
     derivative: OnceLock<Result<Engine, Diagnostics>>,
     back: OnceLock<Result<Engine, Diagnostics>>,
+    /// What a run may cost.
+    pub(super) effort: Arc<Effort>,
     pool: Mutex<Vec<Scratch>>,
 }
 
@@ -83,12 +86,19 @@ impl Engines {
         let mut uniform = vec![false; graph.inputs.len()];
         layout.shared.iter().for_each(|s| uniform[s.input] = true);
         let free = layout.free_inputs();
-        Engines { graph: graph.clone(), uniform, free, value: OnceLock::new(), derivative: OnceLock::new(), back: OnceLock::new(), pool: Mutex::default() }
+        let (value, derivative, back) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Engines { graph: graph.clone(), uniform, free, value, derivative, back, effort: Arc::default(), pool: Mutex::default() }
+    }
+
+    /// The same engines within the limits of a fit.
+    pub(crate) fn with_effort(mut self, effort: &Arc<Effort>) -> Engines {
+        self.effort = effort.clone();
+        self
     }
 
     /// Engines of the same graph for other free numbers.
     pub(super) fn of(&self, layout: &Layout) -> Engines {
-        Engines::new(&self.graph, layout)
+        Engines::new(&self.graph, layout).with_effort(&self.effort)
     }
 
     fn output(&self) -> Shape {

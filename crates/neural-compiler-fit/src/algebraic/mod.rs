@@ -5,11 +5,13 @@ mod back;
 mod engines;
 
 use crate::layout::Layout;
+use crate::least::effort::Effort;
 use crate::least::{Residuals, Unusable, all_finite, dot, weigh, weighted_difference};
 use crate::memory;
 pub use engines::Engines;
 use engines::Scratch;
-use neural_compiler::exec::lanes::{BatchOptions, Column, LaneError};
+use neural_compiler::exec::interp::RunOptions;
+use neural_compiler::exec::lanes::{BatchOptions, Column, Engine, LaneError, Workspace};
 use std::sync::{Arc, Mutex};
 
 /// Predictions, lane by lane, and the parameters they belong to; none: to no parameters.
@@ -163,8 +165,16 @@ impl Algebraic {
         inputs
     }
 
-    fn options(&self) -> BatchOptions {
-        BatchOptions { threads: self.threads, jit: self.generate, ..BatchOptions::default() }
+    /// What its evaluations may cost.
+    pub(crate) fn effort(&self) -> &Effort {
+        &self.engines.effort
+    }
+
+    /// Runs an engine on all rows.
+    pub(super) fn run(&self, engine: &Engine, workspace: &mut Workspace<f64>, inputs: &[Column<'_, f64>], outputs: &mut [&mut [f64]]) -> Result<(), Unusable> {
+        let options = BatchOptions { threads: self.threads, jit: self.generate, ..BatchOptions::default() };
+        let once = |limits| engine.run(workspace, inputs, self.data.rows, outputs, &BatchOptions { run: RunOptions { limits, ..options.run }, ..options });
+        check(self.effort().run(once))
     }
 
     /// Predictions, number by number.
@@ -186,7 +196,7 @@ impl Algebraic {
         known.at.clear();
         known.resize(self.data.target.len());
         let mut scratch = self.engines.scratch();
-        check(self.engines.value().run(&mut scratch.workspace, &self.inputs(theta), self.data.rows, &mut [&mut known.values], &self.options()))?;
+        self.run(self.engines.value(), &mut scratch.workspace, &self.inputs(theta), &mut [&mut known.values])?;
         known.at.extend(theta);
         Ok(())
     }
@@ -234,7 +244,7 @@ impl Algebraic {
         if !self.engines.seeded() && sizes.iter().all(|&s| s == 1) {
             let mut outputs: Vec<&mut [f64]> = vec![&mut known.values];
             outputs.extend(jacobian.chunks_mut(rows));
-            check(engine.run(workspace, &self.inputs(theta), rows, &mut outputs, &self.options()))?;
+            self.run(engine, workspace, &self.inputs(theta), &mut outputs)?;
             known.at.extend(theta);
             return Ok(());
         }
@@ -253,7 +263,7 @@ impl Algebraic {
                 outputs.push(block);
                 rest = behind;
             }
-            check(engine.run(workspace, &inputs, rows, &mut outputs, &self.options()))?;
+            self.run(engine, workspace, &inputs, &mut outputs)?;
             let (mut column, mut from) = (0, 0);
             for size in &sizes {
                 for e in 0..*size {

@@ -51,7 +51,11 @@ impl Solver {
         let (mut states, mut next, mut errors) = (Vec::new(), Vec::new(), Vec::new());
         let mut ends = Vec::new();
         let (mut slopes, mut moved, mut strays) = (Vec::new(), Vec::new(), Vec::new());
+        let patience = self.effort.steps(self.most);
         while !active.is_empty() {
+            if self.effort.stopped() {
+                return Err(Unusable("stopped".into()));
+            }
             states.clear();
             slopes.clear();
             ends.clear();
@@ -143,12 +147,17 @@ impl Solver {
                 if tries[i] > self.most {
                     return Err(Unusable(format!("more than {} {TOO_MANY}; time {} was reached", self.most, lanes[i].time(step.time))));
                 }
+                // Nothing is wrong with the method: there is nothing to be found here.
+                if tries[i] > patience {
+                    return Err(Unusable(format!("many times as many steps as at the first start at time {}", lanes[i].time(step.time))));
+                }
                 if paths[i].states.len() < lanes[i].times.len() {
                     still.push(i);
                 }
             }
             active = still;
         }
+        self.effort.took(tries.into_iter().max().unwrap_or(0));
         Ok((plan, paths))
     }
 }

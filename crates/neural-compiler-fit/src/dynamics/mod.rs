@@ -15,3 +15,4 @@ mod sweep;
 mod switches;
 mod tangents;
 pub mod trajectories;
+pub(crate) mod white;

@@ -12,7 +12,9 @@ use super::steps::{self, Scheme};
 use super::switches::Switches;
 use crate::layout::Layout;
 use crate::least::Unusable;
+use crate::least::effort::Effort;
 use crate::report::Finer;
+use neural_compiler::exec::interp::RunOptions;
 use neural_compiler::exec::lanes::{BatchOptions, Column, Engine, Workspace};
 use neural_compiler::graph::Graph;
 use neural_compiler::{Diagnostics, Shape, diff};
@@ -54,6 +56,8 @@ pub struct Solver {
     cut: usize,
     /// Size of each number of the states, for the absolute tolerance.
     pub sizes: Vec<f64>,
+    /// What a solution may cost.
+    pub(crate) effort: Arc<Effort>,
 }
 
 /// How large the error of an adaptive step may be: `relative` times the state plus `absolute`.
@@ -176,6 +180,7 @@ impl Solver {
             most: MOST_STEPS,
             cut: 1,
             sizes: vec![1.0; field.size],
+            effort: Arc::default(),
         })
     }
 
@@ -203,6 +208,12 @@ impl Solver {
     /// The same solver with another limit to the steps of a lane.
     pub fn with_most(mut self, most: usize) -> Solver {
         self.most = most;
+        self
+    }
+
+    /// The same solver within the limits of a fit.
+    pub(crate) fn with_effort(mut self, effort: &Arc<Effort>) -> Solver {
+        self.effort = effort.clone();
         self
     }
 
@@ -417,7 +428,9 @@ impl Solver {
             inputs.push(Column::rows(force, self.forcing_shapes[k / 2].len()));
         }
         inputs.extend(extra.iter().map(|e| Column::rows(e.0, e.1)));
-        let errors = engine.run(workspace, &inputs, times.len(), outputs, &BatchOptions::default()).map_err(|e| Unusable(e.message))?;
+        let how = |limits| BatchOptions { run: RunOptions { limits, ..RunOptions::default() }, ..BatchOptions::default() };
+        let once = |limits| engine.run(workspace, &inputs, times.len(), outputs, &how(limits));
+        let errors = self.effort.run(once).map_err(|e| Unusable(e.message))?;
         match errors.first() {
             None => Ok(()),
             Some(e) => Err(Unusable(format!("at time {}: {}", times[e.lane], e.error.message))),

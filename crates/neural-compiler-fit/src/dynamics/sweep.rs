@@ -48,6 +48,9 @@ impl Solver {
         let mut paths: Vec<Path> =
             lanes.iter().enumerate().map(|(i, l)| Path { states: vec![l.start.clone()], tangents: way.of(i, n).into_iter().collect() }).collect();
         for k in 0.. {
+            if self.effort.stopped() {
+                return Err(Unusable("stopped".into()));
+            }
             let under_way = order.iter().take_while(|&&i| plan[i].len() > k).count();
             if under_way == 0 {
                 break;

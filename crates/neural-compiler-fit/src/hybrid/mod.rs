@@ -224,7 +224,8 @@ impl Setting<'_> {
         let point = &trained.point;
         let undetermined = identify::determined(&self.layout.names, &point.theta, &Linear::default(), &uncertainty, None);
         let squares = self.loss()? == Loss::Squares;
-        let ended = Ended { theta: point.theta.clone(), cost: point.cost, squares, end, tried: *tried, agreed: *agreed, warnings: vec![], noise: false };
+        let (theta, cost) = (point.theta.clone(), point.cost);
+        let ended = Ended { theta, cost, squares, end, tried: *tried, agreed: *agreed, failed: 0, better_elsewhere: false, warnings: vec![], noise: false };
         Ok((ended, Sure { uncertainty, undetermined }, p as f64 + effective))
     }
 }

@@ -18,7 +18,7 @@ const NEGLIGIBLE: f64 = 1e-5;
 const WALL: f64 = 1e-6;
 
 /// When a local fit stops.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Options<'a> {
     /// Evaluations at most.
     pub evaluations: usize,
@@ -28,11 +28,13 @@ pub struct Options<'a> {
     pub polish: bool,
     /// Set from outside to stop early.
     pub cancel: Option<&'a AtomicBool>,
+    /// Told the cost of every point accepted.
+    pub tell: Option<&'a (dyn Fn(f64) + Sync)>,
 }
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Options { evaluations: 600, gain: GAIN, polish: true, cancel: None }
+        Options { evaluations: 600, gain: GAIN, polish: true, cancel: None, tell: None }
     }
 }
 
@@ -237,6 +239,7 @@ pub fn minimise(problem: &dyn Residuals, start: &[f64], bounds: &Bounds, loss: L
             if let (Ok(next), true) = (trial, ratio > 1e-4) {
                 accepted = true;
                 point = next;
+                options.tell.iter().for_each(|tell| tell(point.cost));
             } else if step.promised <= 1e-12 * point.cost {
                 finished = true;
                 break;

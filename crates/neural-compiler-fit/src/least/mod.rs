@@ -1,6 +1,7 @@
 //! Nonlinear least squares. In: residuals with exact derivatives as a [`Residuals`]; out: the parameters that make the sum of
 //! their squares (or of a robust loss) smallest.
 
+pub mod effort;
 pub mod evidence;
 pub mod gradient;
 pub mod linalg;

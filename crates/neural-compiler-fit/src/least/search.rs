@@ -6,13 +6,14 @@
 //! sampled: they are solved for.
 //! Invariants: the first start is always followed; the outcome does not depend on the number of threads.
 
+use super::effort::Effort;
 use super::lm::{self, End, Local};
 use super::loss::Loss;
 use super::separable::Separable;
 use super::symmetry::{distance, nearest};
 use super::{Bounds, Residuals, Unusable};
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How to search.
 #[derive(Clone, Copy)]
@@ -33,6 +34,8 @@ pub struct Options<'a> {
     pub cancel: Option<&'a AtomicBool>,
     /// Called with the starts followed so far, how many there may be, and the best cost.
     pub progress: Option<&'a (dyn Fn(usize, usize, f64) + Sync)>,
+    /// What evaluations may cost, learnt at the first start.
+    pub effort: &'a Effort,
 }
 
 /// What to search on.
@@ -50,10 +53,19 @@ pub struct Task<'a> {
     pub linear: &'a [usize],
     /// Costs below this are those of a perfect fit: rounding errors.
     pub floor: f64,
-    /// Further starts worth following, after the user's own.
-    pub also: &'a [Vec<f64>],
+    /// Further starts worth following, after the user's own; found only where that is not enough.
+    pub also: &'a (dyn Fn() -> Vec<Vec<f64>> + Sync),
+    /// Whether the minimum the user's own start leads to leaves nothing to look for elsewhere.
+    pub enough: &'a (dyn Fn(&Local) -> bool + Sync),
     /// Values of single parameters worth trying: the parameter and its values.
     pub hints: &'a [(usize, Vec<f64>)],
+}
+
+impl<'a> Task<'a> {
+    /// A task about which nothing is known besides.
+    pub fn new(whole: &'a dyn Residuals, sample: &'a dyn Residuals, start: &'a [f64], bounds: &'a Bounds) -> Task<'a> {
+        Task { whole, sample, start, bounds, linear: &[], floor: 0.0, also: &Vec::new, enough: &|_| false, hints: &[] }
+    }
 }
 
 /// The outcome.
@@ -65,6 +77,8 @@ pub struct Found {
     pub tried: usize,
     /// Starts that ended at this cost.
     pub agreed: usize,
+    /// Starts at which the model has no value.
+    pub failed: usize,
     /// The number of the start it came from; 0 is the user's.
     pub from: usize,
     /// The cost the user's own start led to, when it is another minimum.
@@ -81,26 +95,31 @@ const SAME: f64 = 1e-6;
 /// explain the data equally well the user has chosen one.
 const CLEARLY_LOWER: f64 = 0.98;
 
+/// Evaluations for a second look at a minimum.
+const AGAIN: usize = 20;
+
 /// A start and what became of it.
 struct Run {
     number: usize,
     cost: f64,
     theta: Vec<f64>,
+    end: End,
+    enough: bool,
 }
 
 /// Finds the best minimum.
 pub fn search(task: &Task<'_>, options: &Options<'_>) -> Result<Found, Unusable> {
     let free: Vec<usize> = if options.loss == Loss::Squares { task.linear.iter().copied().filter(|&j| !task.bounds.any(j)).collect() } else { vec![] };
     let cancelled = || options.cancel.is_some_and(|c| c.load(Ordering::Relaxed));
-    let done = AtomicUsize::new(0);
     let mut runs: Vec<Run> = Vec::new();
     let mut why = None;
-    let mut tried = 0;
+    let (mut tried, mut failed) = (0, 0);
     let follow = |starts: &[(usize, Vec<f64>)]| -> Vec<Result<Run, Unusable>> {
         let one = |(number, start): &(usize, Vec<f64>)| {
-            let run = local(task, task.sample, &free, start, options)?;
-            done.fetch_add(1, Ordering::Relaxed);
-            Ok(Run { number: *number, cost: run.cost, theta: run.theta })
+            let watch: &(dyn Fn(f64) + Sync) = &|cost| options.progress.iter().for_each(|progress| progress(0, options.starts, cost));
+            let run = local(task, task.sample, &free, start, options, (*number == 0).then_some(watch))?;
+            let enough = *number == 0 && options.starts > 1 && run.end == End::Converged && (task.enough)(&run);
+            Ok(Run { number: *number, cost: run.cost, theta: run.theta, end: run.end, enough })
         };
         starts.par_iter().map(one).collect()
     };
@@ -113,15 +132,21 @@ pub fn search(task: &Task<'_>, options: &Options<'_>) -> Result<Found, Unusable>
         for outcome in follow(batch) {
             match outcome {
                 Ok(run) => runs.push(run),
-                Err(e) => why = why.take().or(Some(e)),
+                Err(e) => {
+                    failed += 1;
+                    why = why.take().or(Some(e));
+                }
             }
         }
         tried += batch.len();
         tell(tried, runs);
     };
+    options.effort.learn();
     take(&[(0, task.start.to_vec())], &mut runs);
-    if options.starts > 1 && !cancelled() {
-        let candidates: Vec<Vec<f64>> = task.also.iter().cloned().chain(screen(task, &free, options)).collect();
+    options.effort.learnt();
+    let noise = runs.first().is_some_and(|r| r.enough);
+    if options.starts > 1 && !noise && !cancelled() {
+        let candidates: Vec<Vec<f64>> = (task.also)().into_iter().chain(screen(task, &free, options)).collect();
         let mut next = 1;
         for round in candidates.chunks(options.round) {
             if next >= options.starts || cancelled() {
@@ -136,7 +161,9 @@ pub fn search(task: &Task<'_>, options: &Options<'_>) -> Result<Found, Unusable>
             }
         }
     }
-    settle(task, &free, runs, tried, options).ok_or_else(|| why.unwrap_or_else(|| Unusable("no start has finite residuals".into())))?
+    options.effort.settle();
+    let found = settle(task, &free, runs, tried, options).ok_or_else(|| why.unwrap_or_else(|| Unusable("no start has finite residuals".into())))?;
+    found.map(|f| Found { failed, noise, ..f })
 }
 
 impl Task<'_> {
@@ -147,8 +174,15 @@ impl Task<'_> {
 }
 
 /// One local fit: without the affine parameters first where there are some, then with all.
-fn local(task: &Task<'_>, problem: &dyn Residuals, free: &[usize], start: &[f64], options: &Options<'_>) -> Result<Local, Unusable> {
-    let fine = lm::Options { evaluations: options.evaluations, polish: false, cancel: options.cancel, ..lm::Options::default() };
+fn local(
+    task: &Task<'_>,
+    problem: &dyn Residuals,
+    free: &[usize],
+    start: &[f64],
+    options: &Options<'_>,
+    tell: Option<&(dyn Fn(f64) + Sync)>,
+) -> Result<Local, Unusable> {
+    let fine = lm::Options { evaluations: options.evaluations, polish: false, cancel: options.cancel, tell, ..lm::Options::default() };
     if free.is_empty() {
         return lm::minimise(problem, start, task.bounds, options.loss, &fine);
     }
@@ -185,18 +219,25 @@ fn settle(task: &Task<'_>, free: &[usize], mut runs: Vec<Run>, tried: usize, opt
         chosen.push(own);
     }
     let fine = lm::Options { evaluations: options.evaluations, cancel: options.cancel, ..lm::Options::default() };
+    // When time is over, a minimum that was reached is only looked at again.
+    let late = options.effort.is_late();
+    if late {
+        chosen.truncate(1);
+    }
     let mut fits: Vec<(usize, Local)> = Vec::new();
     let mut failed = None;
     for run in chosen {
         let theta = nearest(task, free, options.loss, &run.theta);
-        match lm::minimise(task.whole, &theta, task.bounds, options.loss, &fine) {
+        let reached = late && run.end == End::Converged;
+        let how = if reached { lm::Options { evaluations: AGAIN, polish: false, cancel: None, ..fine } } else { fine };
+        match lm::minimise(task.whole, &theta, task.bounds, options.loss, &how) {
             Ok(fit) => fits.push((run.number, fit)),
             Err(e) => failed = Some(e),
         }
     }
     // A sample may have misled every start; the user's own then goes the whole way on all data.
-    if fits.is_empty() || fits.iter().all(|f| f.1.end != End::Converged) {
-        match local(task, task.whole, free, task.start, options).and_then(|l| lm::minimise(task.whole, &l.theta, task.bounds, options.loss, &fine)) {
+    if fits.is_empty() || (!late && fits.iter().all(|f| f.1.end != End::Converged)) {
+        match local(task, task.whole, free, task.start, options, None).and_then(|l| lm::minimise(task.whole, &l.theta, task.bounds, options.loss, &fine)) {
             Ok(fit) => fits.push((0, fit)),
             Err(e) => failed = Some(e),
         }
@@ -213,7 +254,7 @@ fn settle(task: &Task<'_>, free: &[usize], mut runs: Vec<Run>, tried: usize, opt
     let at = runs.iter().find(|r| r.number == from).map_or(f64::NAN, |r| r.cost);
     let agreed = runs.iter().filter(|r| task.same(r.cost, at)).count().max(1);
     let tie = kept.filter(|k| !task.same(*k, lowest)).map(|_| lowest);
-    Some(Ok(Found { own: own.filter(|own| *own != best.cost), tie, best, tried, agreed, from, noise: false }))
+    Some(Ok(Found { own: own.filter(|own| *own != best.cost), tie, best, tried, agreed, failed: 0, from, noise: false }))
 }
 
 /// Points worth following, the most promising first.

@@ -31,6 +31,9 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
     if args.step.is_some_and(|h| !(h > 0.0 && h.is_finite())) {
         return Err(Failure::Usage("a step is a positive number".into()));
     }
+    if args.budget.is_some_and(|b| !(b > 0.0 && b.is_finite())) {
+        return Err(Failure::Usage("a budget is a positive number of seconds".into()));
+    }
     if args.weight_decay.is_some_and(|d| !(d > 0.0 && d.is_finite())) {
         return Err(Failure::Usage("a weight decay is a positive number".into()));
     }
@@ -50,7 +53,7 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
         return Err(failure);
     }
     let cancel = interrupts();
-    let bar = Bar::new();
+    let bar = Bar::new(if weights::needed(&model.program).is_empty() { "starts" } else { "steps of training" });
     let tell = |done: usize, of: usize, cost: f64| bar.tell(done, of, cost);
     let options = Options { cancel: Some(&cancel), progress: Some(&tell), ..options(args, &whole)? };
     let outcome = fit(&model.program, &whole.table, &options);
@@ -147,6 +150,7 @@ fn options<'a>(args: &FitArgs, whole: &Whole) -> Result<Options<'a>, Failure> {
         weights_column: args.weights.clone(),
         loss: (args.loss != Loss::Squares).then_some(args.loss),
         starts: args.starts.map(Into::into),
+        budget: args.budget,
         scheme: scheme(args.method),
         step: args.step,
         tolerance: args.rtol,
@@ -198,30 +202,39 @@ fn interrupts() -> Arc<AtomicBool> {
 /// Progress: a bar on a terminal, now and then a line elsewhere.
 struct Bar {
     bar: Option<ProgressBar>,
+    /// What is counted.
+    what: &'static str,
     begun: Instant,
     said: std::sync::Mutex<Instant>,
 }
 
 impl Bar {
-    fn new() -> Bar {
-        let style = ProgressStyle::with_template("{wide_bar} {pos} of at most {len}  {msg}  {eta} left").expect("the template is right");
+    fn new(what: &'static str) -> Bar {
+        let style = ProgressStyle::with_template("{wide_bar} {msg}  {elapsed}").expect("the template is right");
         let bar = std::io::stderr().is_terminal().then(|| ProgressBar::new(1).with_style(style));
-        Bar { bar, begun: Instant::now(), said: std::sync::Mutex::new(Instant::now()) }
+        Bar { bar, what, begun: Instant::now(), said: std::sync::Mutex::new(Instant::now()) }
+    }
+
+    /// What is being waited for.
+    fn waiting(&self, done: usize, of: usize, cost: f64) -> String {
+        match done {
+            0 => format!("following the declared values, loss {cost:.6e}"),
+            _ => format!("{done} of at most {of} {}, loss {cost:.6e}", self.what),
+        }
     }
 
     fn tell(&self, done: usize, of: usize, cost: f64) {
         if let Some(bar) = &self.bar {
             bar.set_length(of as u64);
             bar.set_position(done as u64);
-            bar.set_message(format!("loss {cost:.6e}"));
+            bar.set_message(self.waiting(done, of, cost));
             return;
         }
         let mut said = self.said.lock().unwrap_or_else(|e| e.into_inner());
         if said.elapsed() > Duration::from_secs(2) {
             *said = Instant::now();
             let spent = self.begun.elapsed().as_secs_f64();
-            let left = spent / done.max(1) as f64 * of.saturating_sub(done) as f64;
-            let _ = writeln!(std::io::stderr(), "{done} of at most {of}, loss {cost:.6e}, {spent:.0} s, at most {left:.0} s left");
+            let _ = writeln!(std::io::stderr(), "{}, {spent:.0} s", self.waiting(done, of, cost));
         }
     }
 

@@ -17,9 +17,9 @@ the first row, unless the model says when, (time t :start 0), or --start-time do
 A net in the model, (net drag (v) 16 1), is trained together with the parameters. Its weights are held as strongly as the data ask for, \
 the parameters are free: what the known law can explain is not left to the net.
 
-Many starts are tried unless --starts says otherwise, or thousands of rows show that the first fit leaves nothing but noise; the \
-report says how many agree. A parameter that ends at its bound, or that the data do not determine, is named instead of given an error bar, \
-with the combination that is determined.
+Many starts are tried unless --starts says otherwise, or the first fit leaves nothing but noise: thousands of rows of a formula, or \
+the course of a model with states, show it. The report says how many agree; --budget ends the search with the best so far. A parameter \
+that ends at its bound, or that the data do not determine, is named instead of given an error bar, with the combination that is determined.
 
 AIC and BIC are those of normal errors with all constants, the same for formulas and states; k counts the standard deviations of the errors \
 unless --sigma gives them. Several observed states are weighed by what the fit leaves of each, until that settles.
@@ -64,6 +64,9 @@ pub(crate) struct FitArgs {
     /// Most starts to follow; 1 is the declared values alone
     #[arg(long, value_name = "N")]
     pub(crate) starts: Option<std::num::NonZeroUsize>,
+    /// Seconds the fit may take; then the best values so far are the result (default: no limit)
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) budget: Option<f64>,
     /// How models with states are solved
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) method: Method,

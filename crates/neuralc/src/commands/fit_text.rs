@@ -81,7 +81,7 @@ pub(crate) fn to_text(fit: &Fit) -> String {
         let joint = fit.holdout.unwrap_or((f64::NAN, f64::NAN));
         let _ = write!(out, "{}", explained("on the rows held out: ", joint, &fit.holdout_columns));
     }
-    let _ = writeln!(out, "{}; {} of {} starts agree", fit.message, fit.agreed, fit.tried);
+    let _ = writeln!(out, "{}; {}", fit.message, fit.starts());
     if let Some(check) = &fit.check {
         let _ = writeln!(out, "{}", check.sentence());
     }

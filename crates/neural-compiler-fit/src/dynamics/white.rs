@@ -1,0 +1,105 @@
+//! Whether a model with states leaves nothing but noise. In: its residuals along trajectories; out: whether a better solution could hide.
+//!
+//! What another solution of the same law would explain changes smoothly along a trajectory, or belongs to some trajectories more than to
+//! others. So it shows as correlation of residuals a few rows apart (Box and Pierce 1970), or as means of trajectories and of times that
+//! scatter more than noise does. A share s of the variance that is smooth makes neighbours correlate by about s: it is noticed from about
+//! 3/√n on.
+//! Invariant: "no" is always safe.
+
+use super::problem::Dynamics;
+
+/// Fewer residuals, or fewer for each parameter, tell too little.
+const FEWEST: usize = 64;
+const PER_PARAMETER: usize = 8;
+/// Rows apart at most.
+const LAGS: usize = 8;
+/// Pairs of residuals that make a lag worth looking at.
+const PAIRS: usize = 16;
+/// Standard deviations at which a statistic is no chance. A false alarm costs time only.
+const NOTICED: f64 = 2.0;
+/// Residuals of a time, on average, and at most so many times.
+const PER_TIME: usize = 16;
+const TIMES: usize = 32;
+
+/// Whether nothing in the residuals of a fit goes with time or trajectory.
+pub(crate) fn only_noise(problem: &Dynamics, residuals: &[f64], parameters: usize) -> bool {
+    let n = residuals.len();
+    if n < FEWEST || n < PER_PARAMETER * parameters {
+        return false;
+    }
+    // Every column on its own scale.
+    let columns = problem.data.observed.len();
+    let mut sums = vec![(0.0f64, 0usize); columns];
+    problem.points.iter().zip(residuals).for_each(|(p, r)| sums[p.column] = (sums[p.column].0 + r * r, sums[p.column].1 + 1));
+    let scale: Vec<f64> = sums.iter().map(|(s, n)| (s / *n as f64).sqrt()).collect();
+    let scaled: Vec<f64> = problem.points.iter().zip(residuals).map(|(p, r)| if scale[p.column] > 0.0 { r / scale[p.column] } else { 0.0 }).collect();
+    // Points stand column by column, trajectory by trajectory, in the order of time.
+    let mut series: Vec<&[f64]> = Vec::new();
+    let mut from = 0;
+    for to in 1..=n {
+        let (p, next) = (&problem.points[from], problem.points.get(to));
+        if next.is_none_or(|q| (q.column, q.trajectory) != (p.column, p.trajectory)) {
+            series.push(&scaled[from..to]);
+            from = to;
+        }
+    }
+    let mut by_time: Vec<(usize, f64, f64)> = problem.points.iter().zip(&scaled).map(|(p, r)| (p.column, problem.data.row_times[p.row], *r)).collect();
+    by_time.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let sorted: Vec<f64> = by_time.iter().map(|t| t.2).collect();
+    let times = (n / PER_TIME).min(TIMES * columns);
+    uncorrelated(&series) && alike(series.iter().copied()) && alike(sorted.chunks(n.div_ceil(times)))
+}
+
+/// Whether residuals a few rows apart have nothing to do with each other.
+fn uncorrelated(series: &[&[f64]]) -> bool {
+    let lag = |k: usize| {
+        let pairs: usize = series.iter().map(|s| s.len().saturating_sub(k)).sum();
+        let sum: f64 = series.iter().flat_map(|s| s.iter().zip(s.iter().skip(k))).map(|(a, b)| a * b).sum();
+        (pairs >= PAIRS).then(|| sum * sum / pairs as f64)
+    };
+    let squares: Vec<f64> = (1..=LAGS).filter_map(lag).collect();
+    let count = squares.len() as f64;
+    count > 0.0 && squares.iter().sum::<f64>() - count <= NOTICED * (2.0 * count).sqrt()
+}
+
+/// Whether the means of some parts scatter as those of noise of variance 1 do.
+fn alike<'a>(parts: impl Iterator<Item = &'a [f64]>) -> bool {
+    let squares: Vec<f64> = parts.filter(|p| !p.is_empty()).map(|p| p.iter().sum::<f64>().powi(2) / p.len() as f64).collect();
+    let count = squares.len() as f64;
+    squares.iter().sum::<f64>() - count <= NOTICED * (2.0 * count).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Stream;
+
+    /// Noise with a wave of a share of its variance, scaled to variance 1 as the caller does.
+    fn waves(n: usize, share: f64, period: f64, seed: u32) -> Vec<f64> {
+        let mut s = Stream::new(seed, 11);
+        let all: Vec<f64> = (0..n).map(|i| s.normal() + (2.0 * share).sqrt() * (std::f64::consts::TAU * i as f64 / period).sin()).collect();
+        let scale = (all.iter().map(|x| x * x).sum::<f64>() / n as f64).sqrt();
+        all.into_iter().map(|x| x / scale).collect()
+    }
+
+    fn pass(n: usize, share: f64, period: f64) -> usize {
+        (0..40).filter(|&seed| uncorrelated(&[&waves(n, share, period, seed)])).count()
+    }
+
+    #[test]
+    fn noise_is_noise_and_waves_are_not() {
+        assert!(pass(200, 0.0, 1.0) >= 34, "a few false alarms in a hundred: {}", pass(200, 0.0, 1.0));
+        for period in [4.0, 9.0, 50.0, 200.0] {
+            assert_eq!(pass(200, 1.0, period), 0, "a wave as large as the noise, period {period}");
+            assert!(pass(1000, 0.25, period) <= 1, "a wave of a quarter, period {period}");
+        }
+    }
+
+    #[test]
+    fn trajectories_that_are_off_as_a_whole_are_noticed() {
+        let shifted = |by: f64| (0..100).map(|k| waves(10, 0.0, 1.0, k).iter().map(|x| x + if k % 2 == 0 { by } else { -by }).collect::<Vec<f64>>()).collect();
+        let (right, wrong): (Vec<Vec<f64>>, Vec<Vec<f64>>) = (shifted(0.0), shifted(0.4));
+        assert!(alike(right.iter().map(Vec::as_slice)));
+        assert!(!alike(wrong.iter().map(Vec::as_slice)));
+    }
+}

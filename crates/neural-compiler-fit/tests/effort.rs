@@ -1,0 +1,99 @@
+//! What a fit may cost: endless loops, other starts, budgets of time. No test measures time.
+
+mod common;
+use common::{compile, noise, table};
+use neural_compiler_fit::{Fit, Options, Table, fit};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Counts up to n + 1 in steps of `k`, which never ends where k is 0 or less. Its value is the smallest multiple of k beyond n.
+const COUNTING: &str = "(param k 0.5) (param a 1) (+ a (* x k) (loop ((i 0)) (if (> i 20) i (recur (+ i k)))))";
+
+#[test]
+fn a_loop_that_never_ends_is_given_up_soon() {
+    // a + x k + (20 + k): for k = 0.25 and a = 2. Points with k <= 0 are among those tried.
+    let x: Vec<f64> = (0..40).map(f64::from).collect();
+    let y = x.iter().map(|x| 2.0 + 0.25 * x + 20.25).collect();
+    let found = fit(&compile(COUNTING), &table(vec![("x", x), ("y", y)]), &Options::default()).unwrap();
+    assert!((found.parameter("k").unwrap().value - 0.25).abs() < 1e-9, "{:?}", found.parameters);
+}
+
+/// Three trajectories of a damped oscillation with noise.
+fn oscillations(sigma: f64) -> Table {
+    let (mut t, mut g, mut x, mut x0) = (vec![], vec![], vec![], vec![]);
+    for group in 0..3 {
+        for i in 0..60 {
+            let (time, start) = (f64::from(i) * 0.1, 1.0 + f64::from(group));
+            let w = (4.0f64 - 0.0225).sqrt();
+            let exact = start * (-0.15 * time).exp() * ((w * time).cos() + 0.15 / w * (w * time).sin());
+            t.push(time);
+            g.push(f64::from(group));
+            x0.push(start);
+            x.push(exact + sigma * noise(x.len(), 7));
+        }
+    }
+    table(vec![("t", t), ("g", g), ("x", x), ("x0", x0)])
+}
+
+const OSCILLATOR: &str = "(param k 3 :min 0) (param c 0.1 :min 0) (state x x0) (state v 0) (derive x v) (derive v (- (- (* k x)) (* c v)))";
+
+fn oscillator(model: &str, sigma: f64, options: Options<'_>) -> Fit {
+    fit(&compile(model), &oscillations(sigma), &Options { group: Some("g".into()), ..options }).unwrap()
+}
+
+#[test]
+fn a_first_fit_that_leaves_only_noise_is_enough() {
+    for sigma in [0.0, 0.05] {
+        let found = oscillator(OSCILLATOR, sigma, Options::default());
+        let (k, error) = (found.parameter("k").unwrap().value, found.parameter("k").unwrap().stderr.unwrap());
+        assert!((k - 4.0).abs() < 4.0 * error.max(1e-7) && found.tried == 1 && found.converged, "{sigma}: {k} ± {error}, {} starts", found.tried);
+        assert_eq!(found.starts(), "from one start");
+    }
+}
+
+#[test]
+fn a_first_fit_that_leaves_a_course_is_not() {
+    // From k = 400 the minimum nearest by has nothing to do with the data; the right one is found all the same.
+    let found = oscillator(&OSCILLATOR.replace("k 3", "k 400"), 0.05, Options::default());
+    assert!((found.parameter("k").unwrap().value - 4.0).abs() < 0.05 && found.tried > 1, "{:?}, {}", found.parameters, found.starts());
+    assert!(!found.message.contains("nothing but noise"), "{}", found.message);
+}
+
+#[test]
+fn what_became_of_the_starts_is_said() {
+    let found = oscillator(&OSCILLATOR.replace("k 3", "k 400"), 0.05, Options::default());
+    let Fit { tried, agreed, failed, .. } = found;
+    let words = found.starts();
+    assert!(agreed + failed <= tried, "{words}");
+    if agreed < tried {
+        assert!(words.starts_with(&format!("{agreed} of {tried} starts end")) && (words.contains("at higher cost") || words.contains("cannot be")), "{words}");
+    }
+}
+
+#[test]
+fn a_budget_is_a_positive_number() {
+    let data = oscillations(0.05);
+    for budget in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let options = Options { group: Some("g".into()), budget: Some(budget), ..Options::default() };
+        assert_eq!(fit(&compile(OSCILLATOR), &data, &options).unwrap_err().0[0].code, "bad-budget");
+    }
+}
+
+#[test]
+fn a_budget_ends_the_search_with_the_best_so_far() {
+    // The first step that is told lasts longer than the budget: however fast the machine is, the budget ends the fit.
+    let told = AtomicUsize::new(0);
+    let last = |_: usize, _: usize, _: f64| {
+        if told.fetch_add(1, Ordering::Relaxed) == 0 {
+            std::thread::sleep(std::time::Duration::from_millis(2100));
+        }
+    };
+    let options = Options { group: Some("g".into()), budget: Some(2.0), progress: Some(&last), ..Options::default() };
+    match fit(&compile(&OSCILLATOR.replace("k 3", "k 400")), &oscillations(0.05), &options) {
+        Ok(found) => {
+            assert!(!found.converged && found.message.contains("the budget of 2 s"), "{}", found.message);
+            assert!(found.parameter("k").unwrap().value.is_finite());
+        }
+        // A machine so slow that nothing was known in time.
+        Err(e) => assert_eq!(e.0[0].code, "budget-ended", "{e}"),
+    }
+}

@@ -52,21 +52,14 @@ fn a_first_fit_that_leaves_only_noise_is_enough() {
 
 #[test]
 fn a_first_fit_that_leaves_a_course_is_not() {
-    // From k = 400 the minimum nearest by has nothing to do with the data; the right one is found all the same.
-    let found = oscillator(&OSCILLATOR.replace("k 3", "k 400"), 0.05, Options::default());
-    assert!((found.parameter("k").unwrap().value - 4.0).abs() < 0.05 && found.tried > 1, "{:?}, {}", found.parameters, found.starts());
-    assert!(!found.message.contains("nothing but noise"), "{}", found.message);
-}
-
-#[test]
-fn what_became_of_the_starts_is_said() {
-    let found = oscillator(&OSCILLATOR.replace("k 3", "k 400"), 0.05, Options::default());
+    // Without damping the model cannot follow the data: its residuals swing.
+    let found = oscillator(&OSCILLATOR.replace("c 0.1 :min 0", "c 0 :fixed"), 0.05, Options::default());
+    assert!(found.tried > 1 && !found.message.contains("nothing but noise"), "{}; {}", found.message, found.starts());
+    // What became of the others is said.
     let Fit { tried, agreed, failed, .. } = found;
     let words = found.starts();
-    assert!(agreed + failed <= tried, "{words}");
-    if agreed < tried {
-        assert!(words.starts_with(&format!("{agreed} of {tried} starts end")) && (words.contains("at higher cost") || words.contains("cannot be")), "{words}");
-    }
+    assert!(agreed + failed <= tried && words.starts_with(&format!("{agreed} of {tried} starts ")), "{words}");
+    assert!(agreed == tried || words.contains("at higher cost") || words.contains("elsewhere") || words.contains("cannot be computed"), "{words}");
 }
 
 #[test]

@@ -27,9 +27,9 @@ impl Scale {
         let room = match (high > low, log) {
             (true, _) => 0.05 * (high - low),
             (false, true) => 0.5,
-            // Wide enough for its ends to differ.
-            (false, false) => 0.5 * high.abs().max(f64::MIN_POSITIVE / f64::EPSILON),
+            (false, false) => 0.5 * high.abs(),
         };
+        // Of nothing but 0, or numbers too small to be halved: wide enough for its ends to differ.
         let room = if room > 0.0 && low + room > low { room } else { 0.5 };
         Scale { low: low - room, high: high + room, log }
     }
@@ -67,7 +67,7 @@ impl Scale {
 
     /// Powers of ten, their multiples by 2 and 5 where there are few, every second or third where there are many.
     fn decades(&self, wanted: f64, decades: f64) -> Ticks {
-        let every = (decades / wanted.max(2.0)).ceil().max(1.0);
+        let every = (decades / wanted.max(2.0)).round().max(1.0);
         let parts: &[f64] = if decades <= 2.5 { &[1.0, 2.0, 5.0] } else { &[1.0] };
         let powers = (self.low.floor() as i32..=self.high.ceil() as i32).filter(|p| f64::from(*p).rem_euclid(every) == 0.0);
         let all = powers.flat_map(|p| parts.iter().map(move |m| m * 10f64.powi(p)));

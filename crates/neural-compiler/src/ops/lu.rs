@@ -102,7 +102,8 @@ impl<T: Real> Lu<T> {
                 continue;
             }
             for i in k + 1..n {
-                if lu[i * n + k] == T::ZERO {
+                // Only large ones: with small ones generated code subtracts the products too, of which 0 * inf and -0 leave a trace.
+                if n >= LARGE && lu[i * n + k] == T::ZERO {
                     continue;
                 }
                 let factor = lu[i * n + k] / d;

@@ -1015,7 +1015,7 @@ table! {
             vec![b.mul(y, p), b.mul(y, q)]
         }),
         domain: Domain::BothPositive,
-        bound: Bound::Corners(0.0, f64::INFINITY),
+        bound: Bound::OnPositive(0.0, f64::INFINITY),
         usage: "(beta a b)",
         doc: "gamma a gamma b / gamma(a + b)",
         derivative_doc: "beta (digamma a - digamma(a + b)), likewise for b",
@@ -1032,7 +1032,7 @@ table! {
         kernel: Kernel::Binary(&math::LBETA),
         derivative: Derivative::Partials(|b, x, _| special::lbeta_partials(b, x).to_vec()),
         domain: Domain::BothPositive,
-        bound: Bound::Corners(f64::NEG_INFINITY, f64::INFINITY),
+        bound: Bound::OnPositive(f64::NEG_INFINITY, f64::INFINITY),
         usage: "(lbeta a b)",
         doc: "log of beta a b",
         derivative_doc: "digamma a - digamma(a + b), likewise for b",

@@ -51,7 +51,7 @@ fn check_tells_overflow_from_danger() {
 fn many_mistakes_are_reported_in_part() {
     let names: Vec<String> = (0..30_000).map(|i| format!("x{i}")).collect();
     let (_folder, program) = file("many-inputs.scm", &format!("(+ {})", names.join(" ")));
-    let done = neuralc(&["eval", &program, "--json"]);
+    let done = neuralc(&["run", &program, "--json"]);
     assert_eq!(done.code, 1);
     assert!(done.err.contains("29980 more inputs have no value") || done.out.contains("29980 more inputs have no value"), "{}", done.err);
 }

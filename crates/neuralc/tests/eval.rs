@@ -405,8 +405,9 @@ fn an_interrupt_leaves_nothing_behind() {
         let folder = Folder::new();
         let out = folder.write("out.csv", "precious\n");
         // Standard input stays open: the run waits for more rows.
-        let mut child = Command::new(env!("CARGO_BIN_EXE_neuralc"))
-            .args(["eval", "-e", "x", "--data", "-", "--out", &out])
+        // A signal that whoever started the tests ignores, as `nohup` does, would be ignored by design.
+        let mut child = Command::new("env")
+            .args(["--default-signal", env!("CARGO_BIN_EXE_neuralc"), "eval", "-e", "x", "--data", "-", "--out", &out])
             .stdin(Stdio::piped())
             .spawn()
             .expect("neuralc starts");

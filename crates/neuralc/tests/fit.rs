@@ -199,5 +199,6 @@ fn a_saved_model_keeps_when_its_start_holds() {
     // Unless something is said the first row is the start, and that is told.
     let json = neuralc(&["fit", "-e", model, "--data", &data, "--json"]).json();
     assert_eq!((json["start"]["time"].as_f64(), json["start"]["from"].as_str()), (Some(1.0), Some("first row")), "{json}");
-    assert!(json["warnings"][0].as_str().unwrap().contains("(time t :start 0)"), "{json}");
+    let warned = json["warnings"].as_array().unwrap().iter().any(|w| w.as_str().unwrap().contains("(time t :start 0)"));
+    assert!(warned, "{json}");
 }

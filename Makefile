@@ -65,11 +65,11 @@ soak: deps ## calls under change, forks, ever new lengths: about half an hour
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --quiet --locked --release
 	$(VENV)/bin/python -X dev tools/soak.py
 
-valgrind: deps ## the extension's tests of odd arrays and of threads under valgrind
+valgrind: deps ## the extension's tests of odd arrays under valgrind
 	@command -v valgrind >/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq valgrind >/dev/null; }
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --quiet --locked
 	PYTHONMALLOC=malloc NEURAL_COMPILER_JIT=0 valgrind --quiet --error-exitcode=3 --undef-value-errors=no --suppressions=tools/valgrind.supp \
-		$(VENV)/bin/python -m pytest -p no:cacheprovider tests/python/test_odd_arrays.py tests/python/test_threads.py -k "not tensors and not soak"
+		$(VENV)/bin/python -m pytest -p no:cacheprovider tests/python/test_odd_arrays.py
 
 bench-compile: ## source text to ready program
 	$(CARGO) bench --locked -p neural-compiler --bench compile

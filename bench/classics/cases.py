@@ -46,6 +46,9 @@ class Case:
     within: float = 1e-6
     """How near our constants are to SciPy's, in standard errors; noise-free tables: relatively."""
 
+    errors: float = 3.5
+    """Digits the standard errors have in common with SciPy's at least; fewer where the solution jumps within a row."""
+
     @property
     def model(self) -> str:
         return found(f"{self.name}.scm").read_text()
@@ -95,7 +98,7 @@ CASES = [
     Case("van-der-pol-1", "mu = 1", systems.van_der_pol, {"time": "t"}),
     Case("van-der-pol-10", "mu = 10", systems.van_der_pol, {"time": "t"}),
     Case("van-der-pol-100", "mu = 100, stiff", systems.van_der_pol, {"time": "t"}),
-    Case("van-der-pol-1000", "mu = 1000, stiff", systems.van_der_pol, {"time": "t"}),
+    Case("van-der-pol-1000", "mu = 1000, stiff", systems.van_der_pol, {"time": "t"}, errors=2.5),
     Case("robertson", "three reactions, stiff", systems.robertson, {"time": "t"}),
     Case("hodgkin-huxley", "a nerve under current", systems.hodgkin_huxley, {"time": "t"}),
     Case("heat", "50 states, method of lines", systems.heat, {"time": "t"}, one_scale=True),

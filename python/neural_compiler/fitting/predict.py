@@ -41,7 +41,7 @@ def predict(
     options: dict[str, Any] = {
         "time": time, "group": group, "start_time": start_time, "method": method, "step": step, "rtol": rtol, "atol": atol,
     }  # fmt: skip
-    if any(i["kind"] == "weight" for i in core.inputs()):
+    if any(i["kind"] == "weight" for i in core.inputs):
         options["values"] = _weights(core, path)
     columns = Columns(data, group)
     try:

@@ -249,8 +249,9 @@ impl D {
     /// e^x.
     #[inline(always)]
     pub(super) fn exp(self) -> Scaled {
-        if self.hi.abs() > 3000.0 {
-            return Scaled { value: d(1.0), exponent: if self.hi > 0.0 { 5000 } else { -5000 } };
+        // Far beyond the range of f64, but what multiplies it may bring it back: beta's factor alone has up to 2^24,576.
+        if self.hi.abs() > 1e5 {
+            return Scaled { value: d(1.0), exponent: if self.hi > 0.0 { 200_000 } else { -200_000 } };
         }
         let n = (self.hi * std::f64::consts::LOG2_E).round();
         let r = self - LN2 * n;

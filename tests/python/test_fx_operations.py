@@ -21,7 +21,8 @@ CONVENTIONS = {
     "Max": lambda x, y: math.isnan(x) or math.isnan(y),
     "Relu": math.isnan,
     "Abs": math.isnan,
-    "Pow": lambda x, y: x == 0 and y < 0,  # -inf or NaN, where the value is infinite
+    # Where the value is infinite: -inf or NaN. Of a negative base only whole powers are real: no slope by y, where torch has NaN.
+    "Pow": lambda x, y: (x == 0 and y <= 0) or x < 0,
     "Modulo": lambda x, y: y == 0 or math.isinf(x),  # the value is NaN
     "Remainder": lambda x, y: y == 0 or math.isinf(x),
     "Atan2": lambda y, x: (x == 0 and y == 0) or math.isinf(x) or math.isinf(y),  # torch: 0 at the origin, which has no angle

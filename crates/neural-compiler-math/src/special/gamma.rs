@@ -265,6 +265,10 @@ pub(super) fn polygamma(n: f64, x: f64) -> f64 {
 #[inline(always)]
 fn lbeta_far(p: D, q: D) -> D {
     let (p, q) = if p.hi <= q.hi { (p, q) } else { (q, p) };
+    if q.hi > 1e100 && p.hi < 1e50 {
+        // p/q is nothing beside 1, and its low word may be too small to be kept: log(1 + p/q) q = p.
+        return (p - 0.5) * (p.log() - q.log()) - p - q.log().scale(0.5) + HALF_LN_2PI + stirling_tail(p);
+    }
     let ratio = p / q;
     // (p - 1/2) log(p/(p+q)) - q log(1 + p/q) - log(q)/2 + log(2 pi)/2 + tails
     let log = ratio.log1p();

@@ -336,8 +336,8 @@ pub(super) fn lbeta(a: f64, b: f64) -> f64 {
     }
     if a.min(b) < TINY {
         let (small, large) = (a.min(b), a.max(b));
-        let large = if large < TINY { Scaled::new(d(1.0 + small / large)) } else { Scaled::new(d(1.0)) };
-        return (large.value.log() - d(small).log()).round();
+        let share = if large < TINY { d(1.0 + small / large) } else { d(1.0) };
+        return (share.log() - d(small).log()).round();
     }
     if a.max(b) > 1e290 {
         // one argument without bound: log Gamma(a) - a log b, and both: their ratio decides

@@ -18,6 +18,7 @@ __all__ = [
     "fit_lines",
     "fit_model",
     "fit_saved",
+    "read_dates",
     "fit_svg",
     "operations",
     "predict_model",
@@ -123,5 +124,13 @@ def fit_svg(
 ) -> str: ...
 def predict_model(core: Core, columns: list[tuple[str, _Column]], options: dict[str, Any]) -> list[tuple[str, _Column]]: ...
 def fit_saved(source: str, found: str, columns: list[tuple[str, _Column]], given: str) -> str: ...
+def read_dates(
+    model: str,
+    columns: list[tuple[str, NDArray[np.int64], int, bool]],
+    named: list[str],
+    unit: str | None,
+    origin: str | None,
+    fitting: bool,
+) -> tuple[list[tuple[str, _Column]], str, str] | None: ...
 def weights_to_bytes(core: Core, options: dict[str, Any]) -> bytes | None: ...
 def weights_from_bytes(core: Core, bytes: bytes) -> list[tuple[str, list[int], _Column]]: ...

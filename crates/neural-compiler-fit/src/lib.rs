@@ -18,6 +18,7 @@ pub mod algebraic;
 mod algebraic_fit;
 mod bind;
 mod check;
+pub mod dates;
 mod dynamic_fit;
 pub mod dynamics;
 mod first_try;

@@ -8,6 +8,7 @@ mod cache;
 mod caller;
 mod chain;
 mod core;
+mod dates;
 mod derive;
 mod dlpack;
 mod errors;
@@ -52,6 +53,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(fitting::fit_svg, m)?)?;
     m.add_function(wrap_pyfunction!(fitting::predict_model, m)?)?;
     m.add_function(wrap_pyfunction!(fitting::fit_saved, m)?)?;
+    m.add_function(wrap_pyfunction!(dates::read_dates, m)?)?;
     m.add_function(wrap_pyfunction!(fitting::weights_to_bytes, m)?)?;
     m.add_function(wrap_pyfunction!(fitting::weights_from_bytes, m)?)?;
     Ok(())

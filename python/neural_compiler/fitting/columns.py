@@ -1,16 +1,20 @@
 """Data as columns of numbers. In: a dict of arrays, a pandas or polars frame, an Arrow table, a NumPy record array; out: float64
-columns by name, and why a column that is there is not among them.
+columns by name, and why a column that is there is not among them. Dates become times where the model asks for the column by name.
 
 An array with more axes than rows becomes one column per number, named as the model names the numbers of a vector: `r[0]`, `r[1]`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from datetime import date, datetime, timezone
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .. import _native
 
 Column = NDArray[np.float64]
 
@@ -22,13 +26,16 @@ class Columns:
         self.numbers: dict[str, Column] = {}
         self.others: dict[str, str] = {}
         """Columns that are no numbers, and what they are."""
+        self.calendar: str | None = None
+        """What times that came as dates count."""
+        self._dates: dict[str, tuple[NDArray[Any], bool]] = {}
         for name, values in _items(data):
             if not isinstance(name, str):
                 raise TypeError(f"columns have names that are texts, not {name!r}")
             self._add(name, values, name == codes)
 
     def _add(self, name: str, values: Any, code: bool) -> None:
-        array = np.asarray(values)
+        array, zoned = _plain(values)
         if array.ndim == 0:
             raise ValueError(f"the column `{name}` is a single value; columns are arrays with a value per row")
         if array.dtype.kind in "fiub":
@@ -36,14 +43,19 @@ class Columns:
         elif code:
             # What tells trajectories apart need not be numbers.
             column = np.unique(array.astype(str), return_inverse=True)[1]
+        elif array.dtype.kind == "M" and array.ndim == 1:
+            self._dates[name] = (array, zoned)
+            self.others[name] = "dates, which are read as times only where the model asks for the column by name"
+            return
         elif array.dtype.kind == "O":
             try:
                 column = np.array([np.nan if _missing(v) else v for v in array.flat], np.float64).reshape(array.shape)
             except (TypeError, ValueError):
-                self.others[name] = "text or other objects"
+                self.others[name] = _texts(array, "text or other objects")
                 return
         else:
-            self.others[name] = {"U": "text", "S": "text", "M": "dates", "m": "durations", "c": "complex numbers"}.get(array.dtype.kind, str(array.dtype))
+            kinds = {"U": "text", "S": "text", "M": "dates in several axes", "m": "durations", "c": "complex numbers"}
+            self.others[name] = _texts(array, kinds.get(array.dtype.kind, str(array.dtype)))
             return
         column = np.ascontiguousarray(column, np.float64)
         if column.ndim == 1:
@@ -52,9 +64,69 @@ class Columns:
         for index in np.ndindex(column.shape[1:]):
             self.numbers[f"{name}[{','.join(map(str, index))}]"] = np.ascontiguousarray(column[(slice(None), *index)])
 
+    def read_dates(self, core: _native.Core, named: list[str | None], unit: str | None, origin: str | None, fitting: bool) -> str:
+        """Turns the dates the model asks for into times; gives the text of the model, which remembers what they count."""
+        model: str = core.source
+        names = [n for n in named if n is not None]
+        asked = {*names, "t", "time", *(i["name"] for i in core.inputs)}
+        dated = [(name, *_counted(array), zoned) for name, (array, zoned) in self._dates.items() if name in asked]
+        found = _native.read_dates(model, dated, names, unit, origin, fitting)
+        if found is None:
+            if unit is not None or origin is not None:
+                raise ValueError("time_unit and time_origin are for times that are dates; the model asks for no column of dates")
+            return model
+        columns, self.calendar, remembered = found
+        self.numbers.update(columns)
+        return remembered
+
     def listed(self) -> list[tuple[str, Column]]:
         """As the extension takes them."""
         return list(self.numbers.items())
+
+
+def _plain(values: Any) -> tuple[NDArray[Any], bool]:
+    """An array; dates as NumPy has them, instants counted in UTC, and whether they are instants."""
+    dtype = getattr(values, "dtype", None)
+    # As pandas, polars and Arrow name it.
+    zone = getattr(dtype, "tz", None) or getattr(dtype, "time_zone", None) or getattr(getattr(values, "type", None), "tz", None)
+    if getattr(dtype, "tz", None) is not None:
+        # pandas' to_numpy() would make an object of every instant.
+        values = getattr(values, "dt", values).tz_convert("UTC")
+        values = getattr(values, "dt", values).tz_localize(None)
+    array = values.to_numpy() if hasattr(values, "to_numpy") else np.asarray(values)
+    if array.dtype.kind != "O" or array.ndim != 1:
+        return array, zone is not None
+    known = [v for v in array if not _missing(v)]
+    if not known or not all(isinstance(v, date) for v in known):
+        return array, False
+    zones = {isinstance(v, datetime) and v.tzinfo is not None for v in known}
+    if len(zones) > 1:
+        raise ValueError("some dates have a zone, others have none: give all of them one")
+    one = [np.datetime64("NaT") if _missing(v) else np.datetime64(_utc(v)) for v in array]
+    return np.array(one, "datetime64[us]"), zones == {True}
+
+
+def _texts(array: NDArray[Any], kind: str) -> str:
+    """What a column holds that is no numbers, with advice where it looks like dates."""
+    first = next((v for v in array.flat if not _missing(v)), None)
+    looks = isinstance(first, str) and re.match(r"\d{4}-\d\d-\d\d", first) is not None
+    return "dates as text (pandas.to_datetime makes dates of them)" if looks else kind
+
+
+def _utc(value: date) -> date:
+    return value.astimezone(timezone.utc).replace(tzinfo=None) if isinstance(value, datetime) and value.tzinfo is not None else value
+
+
+# Nanoseconds of NumPy's units of dates; months and years have no fixed length and become days.
+_UNITS = {"D": 86_400 * 10**9, "h": 3_600 * 10**9, "m": 60 * 10**9, "s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+
+
+def _counted(array: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
+    unit, many = np.datetime_data(array.dtype)
+    if unit not in _UNITS or many != 1:
+        array = array.astype("datetime64[ns]" if unit in ("ps", "fs", "as") else "datetime64[D]" if unit in "YMW" else f"datetime64[{unit}]")
+        unit, many = np.datetime_data(array.dtype)
+    return np.ascontiguousarray(array).view(np.int64), _UNITS[unit]
 
 
 def _missing(value: Any) -> bool:
@@ -68,7 +140,7 @@ def _items(data: Any) -> list[tuple[Any, Any]]:
     if isinstance(data, np.ndarray) and data.dtype.names:
         return [(n, data[n]) for n in data.dtype.names]
     if hasattr(data, "column_names") and hasattr(data, "column"):
-        return [(n, data.column(n).to_numpy()) for n in data.column_names]
+        return [(n, data.column(n)) for n in data.column_names]
     if hasattr(data, "columns") and hasattr(data, "__getitem__"):
-        return [(n, data[n].to_numpy()) for n in data.columns]
+        return [(n, data[n]) for n in data.columns]
     raise TypeError(f"the data are a dict of arrays, a pandas or polars frame or an Arrow table, not {type(data).__name__}")

@@ -19,6 +19,8 @@ def fit(
     time: str | None = None,
     group: str | None = None,
     start_time: float | None = None,
+    time_unit: str | None = None,
+    time_origin: str | None = None,
     sigma: str | float | None = None,
     weights: str | None = None,
     loss: str = "squares",
@@ -47,11 +49,13 @@ def fit(
 
     `target`: the column an algebraic model explains (left out: the one column that is no input). `time`, `group`: the columns of times
     and of what tells trajectories apart. `start_time`: when the starts of states hold (left out: as the model declares it,
-    `(time t :start 0)`, else at the first row of each group). `sigma`: standard deviation of the data, a number or a column; `weights`: a column of relative
+    `(time t :start 0)`, else at the first row of each group). `time_unit`, `time_origin`: what times that come as dates count
+    (`seconds`, `minutes`, `hours`, `days`, `weeks`, `years`; left out: days, hours or seconds, by what they span) and the date that is
+    time 0 (left out: the earliest). `sigma`: standard deviation of the data, a number or a column; `weights`: a column of relative
     weights. `loss`: `squares`, or robust `huber`, `soft_l1`, `cauchy`, with a `loss_scale` (left out: found from the data). `starts`: at
     most so many. `budget`: seconds it may take; then the best so far is the result. `method`: how models with states are solved: `auto`,
-    `rk4` (with `step`), `dopri5`, `rosenbrock`. `rtol`, `atol`: relative and absolute tolerance of adaptive steps (`tolerance` is another name of `rtol`). `holdout`: share of rows to judge by. `profile`:
-    intervals by profile likelihood. `progress(done, of, cost)` is called now and then.
+    `rk4` (with `step`), `dopri5`, `rosenbrock`. `rtol`, `atol`: relative and absolute tolerance of adaptive steps (`tolerance` is
+    another name of `rtol`). `holdout`: share of rows to judge by. `profile`: intervals by profile likelihood. `progress(done, of, cost)` is called now and then.
 
     Nets in the model: `training` is `auto`, `gauss-newton` or `first-order` (Adam on minibatches of `batch` rows for `epochs` passes, then
     L-BFGS); `weight_decay` is the penalty on a squared weight (left out: estimated from the data).
@@ -65,7 +69,7 @@ def fit(
     (0.7, True)
     """
     options: dict[str, Any] = {
-        "target": target, "time": time, "group": group, "start_time": start_time, "weights": weights, "loss": loss, "loss_scale": loss_scale, "starts": starts,
+        "target": target, "time": time, "group": group, "start_time": start_time, "time_unit": time_unit, "time_origin": time_origin, "weights": weights, "loss": loss, "loss_scale": loss_scale, "starts": starts,
         "budget": budget, "method": method, "step": step, "rtol": tolerance if rtol is None else rtol, "atol": atol, "holdout": holdout, "profile": profile,
         "seed": seed, "threads": threads,
         "training": training, "weight_decay": weight_decay, "epochs": epochs, "batch": batch,
@@ -75,12 +79,13 @@ def fit(
     elif sigma is not None:
         options["sigma"] = float(sigma)
     columns = Columns(data, group)
+    model = columns.read_dates(_native.Core(model, None, []), [time, target, weights], time_unit, time_origin, True)
     core = _native.Core(model, None, [])
     try:
         found = _native.fit_model(core, columns.listed(), options, progress)
     except FitError as error:
         raise blamed(error, columns) from None
-    return FitResult(model, found, columns.numbers, options)
+    return FitResult(model, found, columns, options)
 
 
 def blamed(error: FitError, columns: Columns) -> FitError:

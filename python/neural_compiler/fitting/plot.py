@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from .result import FitResult
 
 
-def figure(result: FitResult) -> Figure:
-    """The figure; it belongs to no window and can be saved or shown."""
+def figure(result: FitResult, log: str = "") -> Figure:
+    """The figure; it belongs to no window and can be saved or shown. `log`: the axes with a logarithmic scale, of `x` and `y`."""
+    if not set(log) <= {"x", "y"}:
+        raise ValueError(f"log is 'x', 'y' or 'xy', not {log!r}")
     try:
         from matplotlib.figure import Figure as NewFigure
     except ImportError as error:
@@ -20,14 +24,15 @@ def figure(result: FitResult) -> Figure:
     per = len(result.observed) // count
     made = NewFigure(figsize=(5 * count, 4.5), layout="constrained")
     axes: Any = made.subplots(2, count, squeeze=False, sharex="col", height_ratios=[2, 1])
-    lines = result._lines()
+    lines, errors = result._lines(), _errors(result, per)
     for k, name in enumerate(result.targets):
         part = slice(k * per, (k + 1) * per)
         upper, lower = axes[0][k], axes[1][k]
         label, x = result._axis[:2] if result._axis is not None else ("prediction", result.predicted[part])
         for number, rows in enumerate(_groups(result, per)):
             colour = f"C{number}" if number or len(lines) > 1 else "C0"
-            upper.plot(x[rows], result.observed[part][rows], ".", color=colour, label=None if number else "data")
+            bars = None if errors is None else errors[rows]
+            upper.errorbar(x[rows], result.observed[part][rows], bars, fmt=".", color=colour, label=None if number else "data")
             lower.plot(x[rows], result.residuals[part][rows], ".", color=colour)
         for number, (along, targets) in enumerate(lines):
             upper.plot(along, targets[k], "-", color=f"C{number}" if len(lines) > 1 else "C1", label=None if number else "model")
@@ -37,7 +42,20 @@ def figure(result: FitResult) -> Figure:
         upper.legend()
         lower.axhline(0, linewidth=0.8)
         lower.set(ylabel="residual", xlabel=label)
+        if "x" in log:
+            upper.set_xscale("log")
+        if "y" in log:
+            upper.set_yscale("log")
     return made
+
+
+def _errors(result: FitResult, rows: int) -> Any:
+    """Standard deviations of the rows, where the fit was given them."""
+    column, number = result._given.get("sigma_column"), result._given.get("sigma")
+    if column is not None:
+        found = result._data[column]
+        return found if len(found) == rows else None
+    return None if number is None else np.full(rows, number)
 
 
 def _groups(result: FitResult, rows: int) -> list[Any]:

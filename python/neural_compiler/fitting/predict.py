@@ -20,6 +20,8 @@ def predict(
     time: str | None = None,
     group: str | None = None,
     start_time: float | None = None,
+    time_unit: str | None = None,
+    time_origin: str | None = None,
     method: str = "auto",
     step: float | None = None,
     rtol: float | None = None,
@@ -29,7 +31,8 @@ def predict(
     per row of `data`; for a model with states a dict of such arrays by state.
 
     `model`: the path of a model (one saved by `neuralc fit --save` or `FitResult.save`; weights of nets are read from the .safetensors
-    file beside it), its text, or a `FitResult`. `data`, `time`, `group`, `start_time` and how models with states are solved as in `fit`.
+    file beside it), its text, or a `FitResult`. `data`, `time`, `group`, `start_time`, `time_unit`, `time_origin` and how models with
+    states are solved as in `fit`; a saved model remembers what its dates counted.
 
     >>> predict("(param a 2) (* a x)", {"x": [1.0, 2.0]})
     array([2., 4.])
@@ -44,6 +47,7 @@ def predict(
     if any(i["kind"] == "weight" for i in core.inputs):
         options["values"] = _weights(core, path)
     columns = Columns(data, group)
+    columns.read_dates(core, [time], time_unit, time_origin, False)
     try:
         return arranged(_native.predict_model(core, columns.listed(), options))
     except FitError as error:

@@ -78,7 +78,7 @@ class Undetermined(NamedTuple):
 class FitResult:
     """Fitted constants, how sure they are, and the model with them in place. Made by `fit`."""
 
-    def __init__(self, model: str, found: dict[str, Any], data: dict[str, Array], given: dict[str, Any]) -> None:
+    def __init__(self, model: str, found: dict[str, Any], data: Columns, given: dict[str, Any]) -> None:
         self.model = model
         """The text that was fitted."""
         self.source: str = found["source"]
@@ -139,7 +139,9 @@ class FitResult:
         self.weights: int = found["weights"]
         """How many weights of nets were trained."""
         self._axis: tuple[str, Array, NDArray[np.uintp]] | None = found["axis"]
-        self._data = data
+        self._data = data.numbers
+        self.dates: str | None = data.calendar
+        """What times that came as dates count: "days since 2024-03-01T00:00:00"."""
         self._given = given
         # Predictions start when the fit did, whatever table they are for.
         self._solving = {name: given[name] for name in ("time", "group", "method", "step", "rtol", "atol")}
@@ -161,8 +163,12 @@ class FitResult:
 
     def predict(self, data: Any = None) -> Any:
         """Predictions for the rows of `data` (those fitted, if left out): an array; for a model with states a dict of them by state."""
-        columns = Columns(data, self._solving["group"]).listed() if data is not None else list(self._data.items())
-        return arranged(_native.predict_model(_native.Core(self.model, None, []), columns, self._fitted()))
+        core = _native.Core(self.model, None, [])
+        if data is None:
+            return arranged(_native.predict_model(core, list(self._data.items()), self._fitted()))
+        columns = Columns(data, self._solving["group"])
+        columns.read_dates(core, [self._solving["time"]], None, None, False)
+        return arranged(_native.predict_model(core, columns.listed(), self._fitted()))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model with the fitted values in place, and behind it, as a comment, a record of the fit: covariance, options, the
@@ -240,6 +246,8 @@ class FitResult:
         ]
         if self._starts_hold is not None:
             lines.insert(1, self._starts_hold)
+        if self.dates is not None:
+            lines.insert(1, f"dates are read as {self.dates}")
         if self.holdout_columns:
             lines += _explained("on the rows held out: ", self.holdout_columns, self.holdout or (np.nan, np.nan))
         lines.append(f"{self.message}; {self._starts}")
@@ -257,11 +265,12 @@ class FitResult:
             f"  (k = {self.k:.4g}{errors}; n = {self.observations})"
         )
 
-    def plot(self) -> Figure:
-        """Data, model and residuals, a column per target, over the time or the only input where there is one, else over the predictions."""
+    def plot(self, log: str = "") -> Figure:
+        """Data (with error bars where `sigma` was given), model and residuals, a column per target, over the time or the only input where
+        there is one, else over the predictions. `log`: the axes with a logarithmic scale: `"x"`, `"y"` or `"xy"`."""
         from .plot import figure
 
-        return figure(self)
+        return figure(self, log)
 
 
 def _explained(where: str, columns: dict[str, ColumnFit], joint: tuple[float, float]) -> list[str]:

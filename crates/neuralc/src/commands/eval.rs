@@ -12,7 +12,7 @@ use crate::context::{Context, Failure};
 use crate::core::Compiled;
 use crate::feeds::{Feed, feeds, sets};
 use crate::render;
-use crate::table::dates::{Clock, DateArgs};
+use crate::table::dates::DateArgs;
 use crate::table::{self, CellError, Chunk, Format, Reader, Results, Size, Target, Writer};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use neural_compiler::exec::interp::RunOptions;
@@ -71,13 +71,13 @@ struct Summary {
 /// A column as numbers, or as times where it holds dates and the options say what these are.
 fn numbers<T: Real>(chunk: Chunk<'_>, column: usize, out: &mut [T], most: usize, dates: &DateArgs) -> Vec<CellError> {
     let wrong = chunk.numbers(column, out, most);
-    let (Some(first), Some(clock)) = (wrong.first(), Clock::said(dates)) else { return wrong };
+    let (Some(first), Some(calendar)) = (wrong.first(), dates.said()) else { return wrong };
     match chunk.dates(column) {
         Ok(stamps) => {
             let mut missing = Vec::new();
             for (row, (out, stamp)) in out.iter_mut().zip(stamps).enumerate() {
                 match stamp {
-                    Some(stamp) => *out = T::from_f64(clock.number(stamp.nanoseconds)),
+                    Some(stamp) => *out = T::from_f64(calendar.number(stamp.nanoseconds)),
                     None => missing.push(CellError::missing(row, "")),
                 }
             }

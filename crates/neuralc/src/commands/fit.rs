@@ -67,7 +67,7 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
         let failures = files(args, &model, &whole, &options, &fitted);
         let mut report = to_json(&fitted);
         report["table"] = notes.borrow().json();
-        report["table"]["dates"] = whole.clock.map_or(serde_json::Value::Null, |c| c.json());
+        report["table"]["dates"] = whole.calendar.map_or(serde_json::Value::Null, |c| c.json());
         if !failures.is_empty() {
             report["diagnostics"] = failures.iter().flat_map(Failure::json).collect();
         }
@@ -97,7 +97,7 @@ fn files(args: &FitArgs, model: &Compiled, whole: &Whole, options: &Options<'_>,
             write_whole(&beside(path), &bytes)?;
         }
         let text = save::fitted(&model.source.text, fitted);
-        let text = whole.clock.map_or(text.clone(), |clock| clock.remember(&text));
+        let text = whole.calendar.map_or(text.clone(), |calendar| calendar.remember(&text));
         write_whole(path, save::with_record(&text, &to_json(fitted), &provenance(args, whole)?).as_bytes())
     });
     let drawn = args.plot.as_ref().map(|path| {

@@ -6,11 +6,12 @@
 use crate::context::Failure;
 use crate::core::Compiled;
 use crate::render::Source;
-use crate::table::dates::{self, Clock, DateArgs, Stamp};
+use crate::table::dates::DateArgs;
 use crate::table::dialect::count;
 use crate::table::{Chunk, Missing, Reader, rows_for};
 use neural_compiler::{Diagnostic, Diagnostics};
 use neural_compiler_fit::Table;
+use neural_compiler_fit::dates::{Calendar, Stamp};
 use std::collections::HashMap;
 
 /// What of a table matters.
@@ -37,7 +38,7 @@ pub(crate) struct Whole {
     /// The names of the groups, in the order of their numbers.
     pub(crate) groups: Vec<String>,
     /// What the dates of the table count.
-    pub(crate) clock: Option<Clock>,
+    pub(crate) calendar: Option<Calendar>,
     unreadable: HashMap<String, Unreadable>,
     /// From this row on, lines are so much further down than rows.
     lines: Vec<(usize, u64)>,
@@ -154,19 +155,22 @@ impl Whole {
                 }
             }
         }
-        let clock = clock(&dated, wanted)?;
+        let calendar = Calendar::of_table(&dated, &wanted.named, &wanted.model.source.text, wanted.dates.options(), wanted.fitting).map_err(|d| {
+            let help = (d.code == "no-origin").then(|| DateArgs::NO_ORIGIN.to_string());
+            Failure::plain(d.code, d.message, d.help.or(help))
+        })?;
         for (name, stamps) in dated {
-            let Some(clock) = clock else { continue };
-            let times = stamps.iter().map(|s| s.map_or(f64::NAN, |s| clock.number(s.nanoseconds))).collect();
+            let Some(calendar) = calendar else { continue };
+            let times = stamps.iter().map(|s| s.map_or(f64::NAN, |s| calendar.number(s.nanoseconds))).collect();
             let zoned = stamps.iter().flatten().any(|s| s.zoned);
             let zone = if zoned { "" } else { " (no zone is given)" };
-            notes.borrow_mut().columns.push(format!("the dates in `{name}` are read as {}{zone}", clock.words()));
+            notes.borrow_mut().columns.push(format!("the dates in `{name}` are read as {}{zone}", calendar.words()));
             if let Some(place) = good.iter_mut().find(|g| g.0 == name) {
                 place.1 = times;
             }
         }
         let table = Table::new(good).map_err(|d| Failure::plain(d.code, d.message, d.help))?;
-        Ok(Whole { table, groups, clock, unreadable, lines })
+        Ok(Whole { table, groups, calendar, unreadable, lines })
     }
 
     /// The row as the fit counts it, with its line in the file.
@@ -221,27 +225,4 @@ impl Whole {
         let why = self.unreadable.remove(&name)?.failure;
         Some(why.with_help("mend the cell, or name the column to explain with --target"))
     }
-}
-
-/// What the dates of a table count; nothing where there are none.
-fn clock(dated: &[(String, Vec<Option<Stamp>>)], wanted: &Wanted<'_>) -> Result<Option<Clock>, Failure> {
-    for (name, stamps) in dated {
-        let mixed = stamps.iter().flatten().map(|s| s.zoned).collect::<std::collections::HashSet<_>>().len() > 1;
-        if mixed {
-            let message = format!("some dates of the column `{name}` have a zone, others have none");
-            return Err(Failure::plain("mixed-zones", message, Some("give all of them a zone, such as Z or +01:00".into())));
-        }
-    }
-    // The times say what the others are counted from.
-    let Some(leading) =
-        dated.iter().find(|d| wanted.named.contains(&d.0.as_str())).or(dated.iter().find(|d| ["t", "time"].contains(&d.0.as_str()))).or(dated.first())
-    else {
-        return Ok(None);
-    };
-    let text = &wanted.model.source.text;
-    if !wanted.fitting && Clock::remembered(text).is_none() && Clock::said(wanted.dates).is_none() {
-        return Err(dates::no_origin(&leading.0));
-    }
-    let all: Vec<i128> = leading.1.iter().flatten().map(|s| s.nanoseconds).collect();
-    Ok(Some(Clock::of(wanted.dates, text, &all, leading.1.iter().flatten().any(|s| s.zoned))))
 }

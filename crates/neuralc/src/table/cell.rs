@@ -1,10 +1,10 @@
 //! A cell as a number. In: the text of a cell, and how the table is written; out: a number, "missing", or why it is neither, with the
 //! option that would make it one.
 
-use super::dates;
 use super::dialect::Numbers;
 use crate::context::Failure;
 use crate::value;
+use neural_compiler_fit::dates;
 
 /// What stands for a missing value in the tables of other programs; NaN is a number here and there.
 const MISSING: [&str; 14] = ["NA", "N/A", "n/a", "na", "#N/A", "null", "NULL", "Null", "None", "NaT", "-", "--", "?", "."];

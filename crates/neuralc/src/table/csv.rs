@@ -4,7 +4,6 @@
 //! the order of the cells, whatever the chunks.
 
 use super::cell::{self, CellError, Said};
-use super::dates::{self, Stamp};
 use super::dialect::{Notes, Numbers, Separator, TableArgs, count};
 use super::lines::{LONGEST_ROW, Lines};
 use super::source::Source;
@@ -13,6 +12,7 @@ use crate::context::{Failure, reason};
 use crate::value;
 use csv::{ByteRecord, ErrorKind, ReaderBuilder, WriterBuilder};
 use neural_compiler::ops::real::{Dtype, Real};
+use neural_compiler_fit::dates::{self, Stamp};
 use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::io::{self, Write};

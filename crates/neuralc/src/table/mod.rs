@@ -18,9 +18,9 @@ pub(crate) use cell::CellError;
 pub(crate) use target::{Target, write_whole};
 
 use crate::context::{Context, Failure, reason};
-use dates::Stamp;
 use dialect::{Notes, TableArgs};
 use neural_compiler::ops::real::Real;
+use neural_compiler_fit::dates::Stamp;
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fs::File;

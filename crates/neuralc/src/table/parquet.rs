@@ -4,7 +4,6 @@
 //! some hundred bytes for each column of each.)
 
 use super::cell::{self, Said};
-use super::dates::{self, Stamp};
 use super::dialect::{Numbers, TableArgs};
 use super::parquet_sizes::{self, Wrong};
 use super::{CellError, Chunk, MOST_ROWS, Missing, Results, cannot_read, open_file};
@@ -17,6 +16,7 @@ use arrow_array::{Array, ArrayRef, Float32Array, Float64Array, RecordBatch, Reco
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
 use neural_compiler::ops::real::{Dtype, Real};
+use neural_compiler_fit::dates::{self, Stamp};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::basic::Compression;

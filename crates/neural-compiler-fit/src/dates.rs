@@ -1,0 +1,258 @@
+//! Dates as times. In: dates and date-times (ISO 8601, or as Parquet holds them); out: numbers of a unit since an origin.
+//! Invariants: a date with a zone is an instant, one without is taken as it is (as if in UTC), and the two are not mixed in one column;
+//! differences are taken in whole nanoseconds before anything is rounded.
+
+use chrono::{DateTime, NaiveDate, NaiveDateTime, TimeDelta};
+use neural_compiler::Diagnostic;
+use serde_json::{Value, json};
+use std::str::FromStr;
+
+/// How dates become numbers, as the user says it.
+#[derive(Clone, Copy, Default)]
+pub struct CalendarOptions {
+    /// What times count (left out: days, hours or seconds, by what the dates span).
+    pub unit: Option<Unit>,
+    /// The date that is time 0 (left out: the earliest).
+    pub origin: Option<Stamp>,
+}
+
+/// A unit of time.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Unit {
+    /// 1 s
+    Seconds,
+    /// 60 s
+    Minutes,
+    /// 60 minutes
+    Hours,
+    /// 24 hours
+    Days,
+    /// 7 days
+    Weeks,
+    /// 365.25 days
+    Years,
+}
+
+impl FromStr for Unit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Unit, String> {
+        let lower = text.trim().to_ascii_lowercase();
+        Unit::ALL
+            .into_iter()
+            .find(|u| u.name() == lower)
+            .ok_or_else(|| format!("`{text}` is no unit of time; there are {}", Unit::ALL.map(Unit::name).join(", ")))
+    }
+}
+
+const SECOND: i128 = 1_000_000_000;
+const HOUR: i128 = 3600 * SECOND;
+const DAY: i128 = 24 * HOUR;
+
+impl Unit {
+    /// Every unit.
+    pub const ALL: [Unit; 6] = [Unit::Seconds, Unit::Minutes, Unit::Hours, Unit::Days, Unit::Weeks, Unit::Years];
+
+    fn nanoseconds(self) -> i128 {
+        match self {
+            Unit::Seconds => SECOND,
+            Unit::Minutes => 60 * SECOND,
+            Unit::Hours => HOUR,
+            Unit::Days => DAY,
+            Unit::Weeks => 7 * DAY,
+            Unit::Years => DAY * 36525 / 100,
+        }
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Seconds => "seconds",
+            Unit::Minutes => "minutes",
+            Unit::Hours => "hours",
+            Unit::Days => "days",
+            Unit::Weeks => "weeks",
+            Unit::Years => "years",
+        }
+    }
+}
+
+/// A point in time: nanoseconds since 1970, and whether a zone was given.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Stamp {
+    /// Nanoseconds since 1970-01-01T00:00:00.
+    pub nanoseconds: i128,
+    /// Whether a zone was given: an instant.
+    pub zoned: bool,
+}
+
+impl FromStr for Stamp {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Stamp, String> {
+        parse(text).ok_or_else(|| "a date such as 2024-03-01 or 2024-03-01T12:00:00Z".into())
+    }
+}
+
+fn of(naive: NaiveDateTime) -> i128 {
+    let utc = naive.and_utc();
+    i128::from(utc.timestamp()) * SECOND + i128::from(utc.timestamp_subsec_nanos())
+}
+
+/// Reads a date or a date-time.
+pub fn parse(text: &str) -> Option<Stamp> {
+    // Four digits, a hyphen: nothing else is worth a closer look.
+    let text = text.trim();
+    if text.len() < 10 || text.len() > 40 || !text.is_ascii() || text.as_bytes()[4] != b'-' || text.as_bytes()[7] != b'-' {
+        return None;
+    }
+    let naive = |nanoseconds| Some(Stamp { nanoseconds, zoned: false });
+    if text.len() == 10 {
+        return naive(of(NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?.and_hms_opt(0, 0, 0)?));
+    }
+    let text = text.replacen(' ', "T", 1).replace(' ', "");
+    for format in ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%dT%H:%M"] {
+        if let Ok(at) = NaiveDateTime::parse_from_str(&text, format) {
+            return naive(of(at));
+        }
+    }
+    let zoned = text.strip_suffix(['Z', 'z']).map(|t| format!("{t}+00:00")).unwrap_or(text);
+    ["%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%dT%H:%M%#z"].iter().find_map(|format| {
+        let at = DateTime::parse_from_str(&zoned, format).ok()?;
+        Some(Stamp { nanoseconds: of(at.naive_utc()), zoned: true })
+    })
+}
+
+/// A point in time as ISO 8601.
+pub fn text(stamp: Stamp) -> String {
+    let (seconds, rest) = (stamp.nanoseconds.div_euclid(SECOND), stamp.nanoseconds.rem_euclid(SECOND));
+    let at = i64::try_from(seconds).ok().and_then(|s| DateTime::from_timestamp(s, 0)).and_then(|at| at.checked_add_signed(TimeDelta::nanoseconds(rest as i64)));
+    match at {
+        None => format!("{} ns since 1970", stamp.nanoseconds),
+        Some(at) => format!("{}{}", at.format("%Y-%m-%dT%H:%M:%S%.f"), if stamp.zoned { "Z" } else { "" }),
+    }
+}
+
+/// What time 0 is, and what the times count.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Calendar {
+    unit: Unit,
+    origin: Stamp,
+}
+
+const MARK: &str = "; dates are read as ";
+
+impl Calendar {
+    /// The calendar that the options alone say.
+    pub fn said(options: CalendarOptions) -> Option<Calendar> {
+        Some(Calendar { unit: options.unit?, origin: options.origin? })
+    }
+
+    /// The calendar by which the dates of a table are read: the one the options say, a saved model remembers, or, in a fit, these dates
+    /// suggest; none where there are no dates. `named`: the columns the options name, the time before all.
+    pub fn of_table(
+        dated: &[(String, Vec<Option<Stamp>>)],
+        named: &[&str],
+        model: &str,
+        options: CalendarOptions,
+        fitting: bool,
+    ) -> Result<Option<Calendar>, Diagnostic> {
+        for (name, stamps) in dated {
+            let mut zones = stamps.iter().flatten().map(|s| s.zoned);
+            let first = zones.next();
+            if zones.any(|z| Some(z) != first) {
+                let message = format!("some dates of the column `{name}` have a zone, others have none");
+                return Err(Diagnostic::error("mixed-zones", Default::default(), message).help("give all of them a zone, such as Z or +01:00"));
+            }
+        }
+        // The times say what the others are counted from.
+        let Some(leading) =
+            dated.iter().find(|d| named.contains(&d.0.as_str())).or(dated.iter().find(|d| ["t", "time"].contains(&d.0.as_str()))).or(dated.first())
+        else {
+            return Ok(None);
+        };
+        if !fitting && Calendar::said(options).is_none() && Calendar::remembered(model).is_none() {
+            let message = format!("the column `{}` holds dates, and nothing says which is time 0", leading.0);
+            return Err(Diagnostic::error("no-origin", Default::default(), message));
+        }
+        let all: Vec<i128> = leading.1.iter().flatten().map(|s| s.nanoseconds).collect();
+        Ok(Some(Calendar::of(options, model, &all, leading.1.iter().flatten().any(|s| s.zoned))))
+    }
+
+    fn of(options: CalendarOptions, model: &str, dates: &[i128], zoned: bool) -> Calendar {
+        let saved = Calendar::remembered(model);
+        let (low, high) = dates.iter().fold((i128::MAX, i128::MIN), |(a, b), &x| (a.min(x), b.max(x)));
+        let (low, high) = if low <= high { (low, high) } else { (0, 0) };
+        let suggested = match high - low {
+            span if span >= 2 * DAY => Unit::Days,
+            span if span >= 2 * HOUR => Unit::Hours,
+            _ => Unit::Seconds,
+        };
+        Calendar {
+            unit: options.unit.or(saved.map(|c| c.unit)).unwrap_or(suggested),
+            origin: options.origin.or(saved.map(|c| c.origin)).unwrap_or(Stamp { nanoseconds: low, zoned }),
+        }
+    }
+
+    /// The calendar a saved model was fitted with.
+    pub fn remembered(model: &str) -> Option<Calendar> {
+        let line = model.lines().find_map(|l| l.strip_prefix(MARK))?;
+        let (unit, origin) = line.split_once(" since ")?;
+        Some(Calendar { unit: unit.parse().ok()?, origin: parse(origin)? })
+    }
+
+    /// A model that remembers this calendar and no other.
+    pub fn remember(self, model: &str) -> String {
+        let kept: String = model.lines().filter(|l| !l.starts_with(MARK)).map(|l| format!("{l}\n")).collect();
+        format!("{MARK}{}\n{kept}", self.words())
+    }
+
+    /// A date as a number.
+    pub fn number(self, nanoseconds: i128) -> f64 {
+        (nanoseconds - self.origin.nanoseconds) as f64 / self.unit.nanoseconds() as f64
+    }
+
+    /// In words.
+    pub fn words(self) -> String {
+        format!("{} since {}", self.unit.name(), text(self.origin))
+    }
+
+    /// As reports in JSON have it.
+    pub fn json(self) -> Value {
+        json!({"unit": self.unit.name(), "origin": text(self.origin)})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_with_and_without_zone() {
+        let at = |text: &str| parse(text).map(|s| (s.nanoseconds, s.zoned));
+        // 2024-03-01 is day 19783 since 1970-01-01.
+        let day = 19783 * DAY;
+        assert_eq!(at("2024-03-01"), Some((day, false)));
+        assert_eq!(at("2024-03-01 12:30"), Some((day + HOUR * 25 / 2, false)));
+        assert_eq!(at("2024-03-01T12:30:01.25"), Some((day + HOUR * 25 / 2 + SECOND * 5 / 4, false)));
+        for text in ["2024-03-01T01:00:00+01:00", "2024-03-01 00:00:00Z", "2024-02-29T19:00:00-0500", "2024-03-01T00:00Z", "2024-03-01 02:00:00 +02"] {
+            assert_eq!(at(text), Some((day, true)), "{text}");
+        }
+        for text in ["", "2024", "2024-13-01", "2024-02-30", "01.03.2024", "2024-03-01T25:00", "2024-03-01Z", "1e5", "2024-03-01T00:00:00+", "éé24-03-01"] {
+            assert_eq!(at(text), None, "{text}");
+        }
+        assert_eq!(text(parse("2024-03-01T12:30:01.25Z").unwrap()), "2024-03-01T12:30:01.250Z");
+    }
+
+    #[test]
+    fn a_model_remembers_its_calendar() {
+        let args = CalendarOptions::default();
+        let calendar = Calendar::of(args, "", &[19783 * DAY, 19800 * DAY], true);
+        assert_eq!((calendar.words().as_str(), calendar.number(19784 * DAY + DAY / 2)), ("days since 2024-03-01T00:00:00Z", 1.5));
+        let text = calendar.remember("(param k 1)\n");
+        assert_eq!(Calendar::remembered(&text), Some(calendar));
+        assert_eq!(calendar.remember(&text), text);
+        assert_eq!(Calendar::of(args, &text, &[19790 * DAY], true), calendar);
+        assert_eq!(Calendar::of(args, "", &[0, 3 * HOUR], false).words(), "hours since 1970-01-01T00:00:00");
+    }
+}

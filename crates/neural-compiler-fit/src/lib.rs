@@ -26,6 +26,7 @@ mod fit;
 mod hybrid;
 mod identify;
 mod json;
+mod jumps;
 mod lack_of_fit;
 pub mod layout;
 pub mod least;

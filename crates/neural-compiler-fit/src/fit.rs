@@ -20,6 +20,7 @@ pub(crate) fn wrong(code: &'static str, message: impl Into<String>) -> Diagnosti
 /// Fits a model to data.
 pub fn fit(program: &Program, table: &Table, options: &Options<'_>) -> Result<Fit, Diagnostics> {
     some_rows(table)?;
+    no_constants(program, table, options)?;
     if let Some(budget) = options.budget.filter(|b| !(*b > 0.0 && b.is_finite())) {
         return Err(wrong("bad-budget", format!("a budget is a positive number of seconds, {budget} is none")));
     }
@@ -53,11 +54,17 @@ fn in_time(outcome: Result<Fit, Diagnostics>, budget: f64) -> Result<Fit, Diagno
 /// Fits a model to data if that is a matter of moments: an algebraic model whose declared values lead to a minimum that leaves nothing but
 /// noise. `None`: it is not, or something is wrong; [`fit`] will tell.
 pub fn fit_at_once(program: &Program, table: &Table, options: &Options<'_>) -> Option<Fit> {
-    some_rows(table).ok()?;
+    some_rows(table).and_then(|()| no_constants(program, table, options)).ok()?;
     match program.kind() {
         ModelKind::Expression => algebraic_fit::fit_at_once(program, table, options),
         ModelKind::Derivatives | ModelKind::Map => None,
     }
+}
+
+/// A column with a special role is read whatever its name means in the program; no other has the name of a constant.
+pub(crate) fn no_constants(program: &Program, table: &Table, options: &Options<'_>) -> Result<(), Diagnostics> {
+    let roles = [&options.target, &options.sigma_column, &options.weights_column, &options.group, &options.time];
+    program.check_columns(table.names().iter().map(String::as_str).filter(|n| !roles.iter().any(|r| r.as_deref() == Some(*n))))
 }
 
 fn some_rows(table: &Table) -> Result<(), Diagnostics> {

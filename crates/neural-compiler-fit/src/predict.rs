@@ -1,7 +1,7 @@
 //! Predictions of a model at its declared values. In: a program (fitted and saved, say) and a table; out: new columns for the table.
 
 use crate::algebraic::{Algebraic, Engines};
-use crate::fit::wrong;
+use crate::fit::{no_constants, wrong};
 use crate::layout::{Layout, element_names};
 use crate::options::Options;
 use crate::table::Table;
@@ -16,6 +16,7 @@ pub fn predict(program: &Program, table: &Table, options: &Options<'_>) -> Resul
     if table.rows() == 0 {
         return Err(wrong("no-rows", "the data have no rows"));
     }
+    no_constants(program, table, options)?;
     if let Some((name, _)) = crate::weights::needed(program).into_iter().find(|(n, _)| options.values.iter().all(|v| v.0 != *n)) {
         let message = format!("the weight `{name}` has no value: the net has not been trained");
         return Err(Diagnostic::error("no-weights", Default::default(), message).help("fit the model and save it, or give the fitted values").into());

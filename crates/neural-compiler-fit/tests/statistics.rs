@@ -44,6 +44,22 @@ fn a_formula_and_its_equation_are_equally_probable() {
     }
 }
 
+/// A column with the name of a constant the model uses would be ignored: an error, unless it has a role of its own.
+#[test]
+fn a_column_named_like_a_constant_is_an_error() {
+    let program = compile("(constants si) (param a 1) (* a (/ c 299792458) x)");
+    let data = csv("x,c,y\n1,5,2\n2,6,4\n3,7,6\n");
+    let how = |target: &str| Options { target: Some(target.into()), ..Options::default() };
+    let refused = fit(&program, &data, &how("y")).expect_err("two meanings of c");
+    assert_eq!(refused.0[0].code, "duplicate-name", "{refused}");
+    assert!(refused.to_string().contains("column `c`"), "{refused}");
+    let refused = neural_compiler_fit::predict(&program, &data, &how("y")).expect_err("two meanings of c");
+    assert_eq!(refused.0[0].code, "duplicate-name", "{refused}");
+    assert!(fit(&program, &data, &how("c")).is_ok(), "the column to explain");
+    let other = compile("(constants si) (param a 1) (* a x)");
+    assert!(fit(&other, &data, &how("y")).is_ok_and(|f| near(f.parameter("a").unwrap().value, 2.0, 1e-9)), "it does not use c");
+}
+
 /// Hares and lynx: weights settle where the likelihood is largest. `least_squares` on solutions of `solve_ivp` (DOP853, 1e-11), weighed
 /// anew until nothing changes: 35.7288844, 3.97130837; standard deviations 4.4813696 and 2.97371669; log-likelihood -113.97998554.
 #[test]

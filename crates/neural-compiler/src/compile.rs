@@ -101,6 +101,18 @@ impl Program {
         &self.ast.inputs
     }
 
+    /// An error if one of these columns has the name of a physical constant the program uses: it would be ignored.
+    pub fn check_columns<'a>(&self, columns: impl IntoIterator<Item = &'a str>) -> Result<(), Diagnostics> {
+        let errors = columns.into_iter().filter_map(|column| {
+            let (name, value) = self.ast.constants.iter().find(|c| c.0 == column)?;
+            let message = format!("the data have a column `{name}`, and in this program `{name}` is the constant {value:e}");
+            let help = "rename the column, or ask only for the constants you need: (constants si c h)";
+            Some(Diagnostic::error("duplicate-name", Default::default(), message).help(help))
+        });
+        let errors: Vec<Diagnostic> = errors.collect();
+        if errors.is_empty() { Ok(()) } else { Err(Diagnostics(errors)) }
+    }
+
     /// What it says about the shapes of its inputs.
     pub fn input_shapes(&self) -> &[InputShape] {
         &self.shapes

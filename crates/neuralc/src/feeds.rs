@@ -50,7 +50,7 @@ pub(crate) fn sets(program: &Compiled, words: &[String]) -> Result<HashMap<Strin
 pub(crate) fn feeds(program: &Compiled, columns: &[String], mut sets: HashMap<String, Wide>) -> Result<Vec<Feed>, Failure> {
     let names = Names::new(columns);
     let inputs = program.program.inputs();
-    let mut errors = Vec::new();
+    let mut errors = program.program.check_columns(columns.iter().map(String::as_str)).map_or_else(|e| e.0, |()| Vec::new());
     let mut own: Vec<Option<Feed>> = Vec::new();
     let mut reported = vec![false; inputs.len()];
     for (i, (input, pinned)) in inputs.iter().zip(program.program.input_shapes()).enumerate() {

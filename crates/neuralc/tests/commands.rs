@@ -167,6 +167,18 @@ fn repl_goes_on_after_mistakes() {
     assert!(done.err.contains("<repl>:1:2"), "places are those of the entry: {}", done.err);
 }
 
+/// Constants become values: they can be used, listed and defined anew.
+#[test]
+fn repl_knows_physical_constants() {
+    let entries = "(constants si c h)\n(* 2 c)\n(define c 3)\nc\n(constants cgs)\n(constants si speed)\n(constants)\nh\n";
+    let done = neuralc_with(entries, &["repl"]);
+    assert_eq!((done.code, done.out.as_str()), (0, "c\nh\n599584916\nc\n3\n6.62607015e-34\n"), "{done:?}");
+    assert_eq!(done.err.matches("unknown-constant").count(), 2, "{}", done.err);
+    assert!(done.err.contains("bad-declaration"), "{}", done.err);
+    let all = neuralc_with("(constants si)\n(/ (* N_A k_B) R)\n", &["repl"]).out;
+    assert!(all.ends_with("mu_B\n1\n") || all.ends_with("mu_B\n0.9999999999999999\n") || all.ends_with("mu_B\n1.0000000000000002\n"), "{all}");
+}
+
 #[test]
 fn repl_speaks_json() {
     let done = neuralc_with(

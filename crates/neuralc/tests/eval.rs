@@ -109,6 +109,17 @@ fn every_row_is_what_run_gives() {
     }
 }
 
+/// A column with the name of a constant would be ignored.
+#[test]
+fn a_column_named_like_a_constant_is_an_error() {
+    let done = stream("x,h\n1,2\n", &["-e", "(constants si) (* h x)"]);
+    assert_eq!(done.code, 1, "{done:?}");
+    assert!(done.err.contains("duplicate-name") && done.err.contains("`h` is the constant 6.62607015e-34"), "{done:?}");
+    // not used, not in the way
+    let done = stream("x,h\n1,2\n", &["-e", "(constants si) (* c x)"]);
+    assert_eq!((done.code, done.out.as_str()), (0, "x,h,value\n1,2,299792458.0\n"), "{done:?}");
+}
+
 #[test]
 fn vectors_and_matrices_bind_element_by_element() {
     let csv = "v[1],\"m[0,1]\",v[0],\"m[0,0]\",\"m[1, 0]\",\"m[1,1]\"\n2,20,1,10,30,40\n-1,0,1,0.5,1,0\n";

@@ -158,6 +158,8 @@ pub struct Ast {
     pub kind: ModelKind,
     /// The time, where it is declared.
     pub time: Option<TimeInfo>,
+    /// The physical constants it uses, by name.
+    pub constants: Vec<(String, f64)>,
 }
 
 impl Ast {

@@ -1,6 +1,7 @@
 //! Runs the language reference: every fenced `scheme` block of `spec/*.md` is a program with expectations, and the tables in it
 //! are those of the library. `spec/README.md` describes the format. `UPDATE_SPEC=1` rewrites the generated table.
 
+mod constants;
 mod coverage;
 mod lists;
 mod reading;

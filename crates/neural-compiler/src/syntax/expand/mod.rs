@@ -118,6 +118,7 @@ pub(crate) fn expand(data: &Data, inputs: Option<&[(String, Option<crate::shape:
         inputs: Vec::new(),
         kind: ModelKind::Expression,
         time: None,
+        constants: Vec::new(),
     };
     let mut x = Expander {
         data,
@@ -273,7 +274,13 @@ impl<'a> Expander<'a> {
         match self.scope[s.0 as usize] {
             Some(Meaning::Var(v)) => return self.push(Expr::Var(v), span),
             Some(Meaning::Fun(_)) => return self.function_as_value(s, span),
-            Some(Meaning::Number(x)) => return self.push(Expr::Number(x), span),
+            Some(Meaning::Number(x)) => {
+                if self.ast.constants.iter().all(|c| c.0 != self.name(s)) {
+                    let name = self.name(s).to_string();
+                    self.ast.constants.push((name, x));
+                }
+                return self.push(Expr::Number(x), span);
+            }
             None => {}
         }
         let name = self.name(s);

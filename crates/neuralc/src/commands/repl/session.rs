@@ -12,6 +12,7 @@ use neural_compiler::graph::{Graph, Kind};
 use neural_compiler::ops::real::{Dtype, Real};
 use neural_compiler::source::Span;
 use neural_compiler::syntax::ast::InputKind;
+use neural_compiler::syntax::constants::SETS;
 use neural_compiler::syntax::reader::{Data, DatumId, read};
 use neural_compiler::{Diagnostic, Diagnostics, Shape};
 use serde_json::{Map, Value, json};
@@ -35,6 +36,7 @@ enum Part {
     Value(String, String),
     Function(String, String),
     Param(String),
+    Constants(String, Vec<String>),
     Expression(String),
 }
 
@@ -88,6 +90,7 @@ impl Session {
                 Part::Function(..) => {}
                 Part::Value(name, text) => self.define_value(context, name, &text)?,
                 Part::Param(text) => self.declare(context, &text)?,
+                Part::Constants(text, names) => self.constants(context, &text, &names)?,
                 Part::Expression(text) => self.evaluate(context, &text, Order::Value)?,
             }
         }
@@ -175,6 +178,18 @@ impl Session {
         Ok(())
     }
 
+    /// `(constants si)`, `(constants si c h)`: values like any other here.
+    fn constants(&mut self, context: &mut Context, text: &str, names: &[String]) -> Result<(), Failure> {
+        Compiled::closed(context, Source::new("<repl>", format!("{text} 0")), Some(Vec::new()))?;
+        let set = SETS.iter().find(|(set, _)| names.first().is_some_and(|n| n == set)).map_or(&[][..], |s| s.1);
+        for constant in set.iter().filter(|c| names.len() == 1 || names[1..].iter().any(|n| n == c.name)) {
+            self.forget(constant.name);
+            self.values.push((constant.name.into(), (Shape::Scalar, vec![constant.value])));
+            defined(context, constant.name)?;
+        }
+        Ok(())
+    }
+
     fn list(&self, context: &mut Context) -> Result<(), Failure> {
         let tensor = |value: &Wide| tensors::<f64>(std::slice::from_ref(value)).remove(0);
         if context.json {
@@ -226,7 +241,8 @@ fn part(entry: &str, data: &Data, d: DatumId) -> Result<Part, Failure> {
             None => Part::Expression(text),
         },
         ("param", _) => Part::Param(text),
-        ("state" | "derive" | "next" | "time" | "net" | "input" | "constants", _) => {
+        ("constants", &[_, ..]) => Part::Constants(text, children[1..].iter().filter_map(|&d| name(d)).collect()),
+        ("state" | "derive" | "next" | "time" | "net" | "input", _) => {
             let d = Diagnostic::error("bad-declaration", data.span(d), format!("`{head}` belongs in a model file")).help("neuralc run FILE evaluates one");
             return Err(Failure::Wrong(Source::new("<repl>", entry), vec![d]));
         }

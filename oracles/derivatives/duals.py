@@ -4,6 +4,8 @@ A scalar is a `Dual`: value, gradient (list, or None when constant), Hessian (pa
 zero). A vector is a list of scalars, a matrix a list of rows. The context gives arithmetic (`mpf`) and functions.
 """
 
+from mpmath import mp
+
 
 class Dual:
     """A value with its derivatives."""
@@ -170,7 +172,7 @@ class Numbers:
         elif name == "erf":
             bell = two / c.sqrt(c.pi) * c.exp(-a * a)
             parts = c.erf(a), bell, -2 * a * bell
-        elif name in ("erfc", "erfcx", "gamma", "lgamma", "digamma", "trigamma") or name.startswith("normal-"):
+        elif name in ("erfc", "erfcx", "gamma", "lgamma", "digamma", "trigamma") or name.startswith(("normal-", "bessel-")):
             parts = self.special(name, a)
         elif name == "cbrt":
             v = sign * c.power(abs(a), third)
@@ -216,6 +218,17 @@ class Numbers:
             v = self.quantile(a)
             first = c.sqrt(2 * c.pi) * c.exp(v * v / 2)
             return v, first, v * first * first
+        if name.startswith("bessel-"):
+            # Derivatives by the equations of Bessel: x y' = x y(n-1) - n y, y'' from x^2 y'' + x y' = +-(x^2 -+ n^2) y.
+            kind, n = name[-2], int(name[-1])
+            f = lambda k: {"j": c.besselj, "i": c.besseli, "k": c.besselk}[kind](k, a)
+            if a == 0:
+                second = {"j": -0.5, "i": 0.5}[kind] if n == 0 else 0.0
+                return f(n), self.num(0.5 * n), self.num(second)
+            up = {"j": -1, "i": 1, "k": -1}[kind]
+            first = up * f(1) if n == 0 else (-f(0) if kind == "k" else f(0)) - f(1) / a
+            side = -1 if kind == "j" else 1
+            return f(n), first, side * f(n) + self.num(n) * f(n) / (a * a) - first / a
         psi = [c.digamma(a), c.polygamma(1, a), c.polygamma(2, a), c.polygamma(3, a)]
         if name == "gamma":
             v = c.gamma(a)
@@ -247,6 +260,20 @@ class Numbers:
         if logarithm:
             return self.binary(x, y, c.log(v), p, q, pp, cross, qq)
         return self.binary(x, y, v, v * p, v * q, v * (pp + p * p), v * (cross + p * q), v * (qq + q * q))
+
+    def voigt(self, x, sigma, gamma):
+        """From what is differentiable here already: e^(-z^2) erfc(-i z) over the width, its derivative being -2 z w + 2 i/sqrt(pi)."""
+        c = self.c
+        width = self.mul(self.constant(c.sqrt(self.num(2))), self.function("abs", sigma))
+        p, q = self.div(x, width), self.div(gamma, width)
+        # always in mpmath's numbers: those of `noise` are real
+        z = mp.mpc(p.v, q.v)
+        w = mp.exp(-z * z) * mp.erfc(mp.mpc(q.v, -p.v))
+        first = -2 * z * w + mp.mpc(0, 2) / mp.sqrt(mp.pi)
+        second = -2 * w - 2 * z * first
+        parts = (w.real, first.real, -first.imag, second.real, -second.imag, -second.real)
+        re = self.binary(p, q, *(self.num(x) for x in parts))
+        return self.div(re, self.mul(width, self.constant(c.sqrt(c.pi))))
 
     # ---- shapes ----
 
@@ -357,6 +384,9 @@ class Numbers:
     def op_beta(self, a, b):
         return self.each(lambda x, y: self.beta(x, y, logarithm=False), a, b)
 
+    def op_voigt(self, x, sigma, gamma):
+        return self.each(self.voigt, x, sigma, gamma)
+
     def op_lbeta(self, a, b):
         return self.each(lambda x, y: self.beta(x, y, logarithm=True), a, b)
 
@@ -463,7 +493,7 @@ class Numbers:
 
 FOLDS = {"+": "add", "-": "sub", "*": "mul", "/": "div", "min": "min", "max": "max"}
 SPECIAL = {
-    "beta": "beta", "lbeta": "lbeta", "pow": "pow", "expt": "pow", "atan": "atan", "log": "log", "modulo": "modulo", "remainder": "remainder",
+    "beta": "beta", "lbeta": "lbeta", "voigt": "voigt", "pow": "pow", "expt": "pow", "atan": "atan", "log": "log", "modulo": "modulo", "remainder": "remainder",
     "quotient": "quotient", "select": "select", "clamp": "clamp", "vec": "vec", "mat": "vec", "ref": "ref", "dot": "dot",
     "cross": "cross", "norm": "norm", "normalize": "normalize", "vsum": "total", "total": "total", "vlen": "vlen",
     "scale": "scale", "slice": "slice", "concat": "concat", "matmul": "matmul", "matvec": "matmul",

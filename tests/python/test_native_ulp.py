@@ -25,6 +25,9 @@ FUNCTIONS: dict[str, tuple[Exact, list[tuple[float, float]]]] = {
     "sigmoid": (lambda x: 1 / (1 + mpmath.exp(-x)), [(-30, 30)]), "softplus": (lambda x: mpmath.log1p(mpmath.exp(x)), [(-30, 30)]),
     "erfc": (mpmath.erfc, [(-4, 26)]), "gamma": (mpmath.gamma, [(0.1, 30)]), "lgamma": (mpmath.loggamma, [(2.5, 500)]),
     "digamma": (mpmath.digamma, [(2, 50)]), "beta": (mpmath.beta, [(0.1, 30), (0.1, 30)]), "normal-cdf": (mpmath.ncdf, [(-20, 8)]),
+    "bessel-j0": (lambda x: mpmath.besselj(0, x), [(-20, 60)]), "bessel-j1": (lambda x: mpmath.besselj(1, x), [(-20, 60)]),
+    "bessel-i0": (lambda x: mpmath.besseli(0, x), [(-50, 50)]), "bessel-i1": (lambda x: mpmath.besseli(1, x), [(-50, 50)]),
+    "bessel-k0": (lambda x: mpmath.besselk(0, x), [(0.01, 60)]), "bessel-k1": (lambda x: mpmath.besselk(1, x), [(0.01, 60)]),
     "erf": (mpmath.erf, [(-4, 4)]), "pow": (mpmath.power, [(0.01, 20), (-8, 8)]), "/": (lambda x, y: x / y, [(-9, 9), (0.1, 9)]),
     "*": (lambda x, y: x * y, [(-9, 9), (-9, 9)]), "+": (lambda x, y: x + y, [(-9, 9), (-9, 9)]), "-": (lambda x, y: x - y, [(-9, 9), (-9, 9)]),
 }  # fmt: skip

@@ -48,7 +48,8 @@ _UNARY = {
     "Round": "round", "Truncate": "truncate", "Sign": "sign", "Sigmoid": "sigmoid", "Softplus": "softplus", "Relu": "relu", "Erf": "erf",
     "Erfc": "erfc", "Erfcx": "erfcx", "Gamma": "gamma", "Lgamma": "lgamma", "Digamma": "digamma", "Trigamma": "trigamma",
     "NormalCdf": "normal-cdf", "NormalLogCdf": "normal-log-cdf", "NormalQuantile": "normal-quantile",
-    "Not": "not",
+    "BesselJ0": "bessel-j0", "BesselJ1": "bessel-j1", "BesselI0": "bessel-i0", "BesselI1": "bessel-i1", "BesselK0": "bessel-k0",
+    "BesselK1": "bessel-k1", "Not": "not",
 }  # fmt: skip
 _BINARY = {
     "Add": "+", "Sub": "-", "Mul": "*", "Div": "/", "Min": "min", "Max": "max", "Pow": "pow", "Atan2": "atan", "LogBase": "log",
@@ -62,6 +63,7 @@ OPERATIONS: dict[str, Sample] = {
     "Remainder": _scalars("remainder", -7.3, 2.1),
     "Quotient": _scalars("quotient", 7.3, 2.1),
     "Select": _scalars("select", 1.0, 0.4, 0.9),
+    "Voigt": _scalars("voigt", 0.5, 0.8, 0.3),
     "Clamp": _scalars("clamp", 0.5, 0.2, 0.9),
     "Vec": Sample("(vec x y (* x y))", {"x": None, "y": None}, ((0.4,), (1.3,))),
     "Ref": Sample("(* (ref v 1) (ref v i))", {"v": 3, "i": None}, (V, (0.0,)), ("i",)),

@@ -120,6 +120,18 @@ functions! { Unary, UNARY,
     NORMAL_HAZARD = "normal-hazard": special::NormalHazard;
     /// x plus that.
     NORMAL_EXCESS = "normal-excess": special::NormalExcess;
+    /// Bessel function of the first kind of order 0.
+    BESSEL_J0 = "bessel-j0": special::BesselJ0;
+    /// Bessel function of the first kind of order 1.
+    BESSEL_J1 = "bessel-j1": special::BesselJ1;
+    /// Modified Bessel function of the first kind of order 0.
+    BESSEL_I0 = "bessel-i0": special::BesselI0;
+    /// Modified Bessel function of the first kind of order 1.
+    BESSEL_I1 = "bessel-i1": special::BesselI1;
+    /// Modified Bessel function of the second kind of order 0.
+    BESSEL_K0 = "bessel-k0": special::BesselK0;
+    /// Modified Bessel function of the second kind of order 1.
+    BESSEL_K1 = "bessel-k1": special::BesselK1;
 }
 
 functions! { Binary, BINARY,
@@ -149,6 +161,24 @@ functions! { Binary, BINARY,
     BETA = "beta": special::Beta;
     /// Its logarithm.
     LBETA = "lbeta": special::Lbeta;
+    /// Bessel function of the first kind of a whole order (first argument).
+    BESSEL_J = "bessel-j": special::BesselJ;
+    /// Modified Bessel function of the first kind, likewise.
+    BESSEL_I = "bessel-i": special::BesselI;
+    /// Modified Bessel function of the second kind, likewise.
+    BESSEL_K = "bessel-k": special::BesselK;
+    /// Real part of the Faddeeva function, at a + i b.
+    FADDEEVA_RE = "faddeeva-re": special::FaddeevaRe;
+    /// Imaginary part of the Faddeeva function, at a + i b.
+    FADDEEVA_IM = "faddeeva-im": special::FaddeevaIm;
+    /// Real part of its derivative, at a + i b.
+    FADDEEVA_RE_1 = "faddeeva-re-1": special::FaddeevaRe1;
+    /// Imaginary part of its derivative, at a + i b.
+    FADDEEVA_IM_1 = "faddeeva-im-1": special::FaddeevaIm1;
+    /// Real part of its second derivative, at a + i b.
+    FADDEEVA_RE_2 = "faddeeva-re-2": special::FaddeevaRe2;
+    /// Imaginary part of its second derivative, at a + i b.
+    FADDEEVA_IM_2 = "faddeeva-im-2": special::FaddeevaIm2;
     /// The smaller one; NaN wins, -0 < +0.
     MIN = "min": arithmetic::Min;
     /// The larger one; NaN wins, -0 < +0.

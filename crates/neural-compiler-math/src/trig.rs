@@ -23,7 +23,7 @@ pub(crate) const LIMIT_SINGLE: f32 = 6433.0;
 
 /// (a number with the quadrant in its low bits, r, second word of r) for 0 <= x <= 2^30.
 #[inline(always)]
-fn reduce<V: Num<Scalar = f64>>(x: V) -> (V, V, V) {
+pub(crate) fn reduce<V: Num<Scalar = f64>>(x: V) -> (V, V, V) {
     let t = x.mul_add(x.lit(TWO_OVER_PI_HI), x.lit(MAGIC));
     let n = t - x.lit(MAGIC);
     let r = n.neg_mul_add(x.lit(PIO2_HI), x);
@@ -47,7 +47,7 @@ fn reduce_single<V: Num<Scalar = f32>>(x: V) -> (V, V, V) {
 /// The same for any finite x >= 2^30, by integer arithmetic.
 #[cold]
 #[inline(never)]
-fn reduce_large(x: f64) -> (f64, f64, f64) {
+pub(crate) fn reduce_large(x: f64) -> (f64, f64, f64) {
     let bits = x.to_bits();
     let e = (bits >> 52) as i32 - 1075;
     let m = (bits & ((1 << 52) - 1)) | (1 << 52);

@@ -53,7 +53,8 @@ fn parse(name: &str, text: &str, arguments: usize, f: impl Fn(&[f64]) -> f64) ->
 /// What a function may be off beside 1 ULP, absolutely: next to a zero that is no number of the type, a result has fewer digits.
 fn near_zeros(name: &str) -> f64 {
     match name {
-        "lgamma" | "digamma" | "trigamma" | "polygamma" | "lbeta" => 1e-20,
+        "lgamma" | "digamma" | "trigamma" | "polygamma" | "lbeta" | "bessel-j0" | "bessel-j1" | "bessel-j" => 1e-20,
+        _ if name.starts_with("faddeeva") => 1e-20,
         _ => 0.0,
     }
 }
@@ -74,7 +75,7 @@ fn f64_within_one_ulp_of_the_reference() {
             files += 1;
         }
     }
-    assert_eq!(files, 38, "a reference file is missing or has no function");
+    assert_eq!(files, 53, "a reference file is missing or has no function");
 }
 
 /// |got - want| in units of the f32 spacing at want.

@@ -258,6 +258,31 @@ def beta_args(rng):
     return make(rng), make(rng)
 
 
+BESSEL_J = mixed(uniform(-40, 40), logs(1e-10, 1e3), uniform(1, 3), logs(1e3, 1e12), uniform(25, 35))
+
+
+def order_and(make):
+    return lambda r: (float(r.randint(-6, 6)), make(r))
+
+
+def upper(r):
+    """Points of the upper half plane: near the real axis, far out, and on the nodes of the trapezoidal rule."""
+    x = r.choice([r.uniform(-9, 9), r.uniform(-20, 20), wide(r, 1e-3, 1e3), 0.21875 * r.randint(-30, 30)])
+    return x, r.choice([0.0, r.uniform(0, 10), wide(r, 1e-12, 1e3, False), wide(r, 1e-200, 1, False), r.uniform(0, 1)])
+
+
+def faddeeva(order, imaginary):
+    def f(x, y):
+        z = mp.mpc(x, y)
+        w = mp.exp(-z * z) * mp.erfc(mp.mpc(y, -x))
+        if order > 0:
+            first = -2 * z * w + mp.mpc(0, 2) / mp.sqrt(mp.pi)
+            w = first if order == 1 else -2 * w - 2 * z * first
+        return w.imag if imaginary else w.real
+    # on the axis w is e^(-x^2) and an integral: the difference of huge numbers needs their digits
+    return special(f, 1500)
+
+
 SPECIAL = {
     "erfc": (special(mp.erfc), mixed(uniform(-6, 27), uniform(-1.2, 1.2), uniform(25, 27.2), logs(1e-20, 27)), near(1.0) + near(-1.0) + near(12.0) + near(26.5) + [5.0, 0.5]),
     "erfcx": (special(lambda x: mp.exp(x * x) * mp.erfc(x), 4000), mixed(uniform(-26, 26), uniform(-1.2, 1.2), logs(1e-20, 26), logs(1, 40, False)), near(1.0) + near(12.0) + [26.5, 30.0]),
@@ -270,11 +295,22 @@ SPECIAL = {
     "normal-quantile": (special(normal_quantile), mixed(uniform(0.0001, 0.9999), logs(1e-300, 0.5, False), lambda r: 0.5 + wide(r, 1e-16, 0.3), lambda r: 1 - wide(r, 2e-16, 0.3, False)), near(0.25) + near(0.75) + [MIN, 1e-310, unbits(bits(0.5) + 1)]),
     "normal-hazard": (special(hazard, 3000), mixed(uniform(-40, 37), logs(1e-10, 1e12), uniform(-2, 2)), [-1e10, -1000.0]),
     "normal-excess": (special(lambda x: x + hazard(x), 3000), mixed(uniform(-40, 37), uniform(-1100, 0), logs(1e-10, 1e6), uniform(-2, 2)), near(-1000.0)),
+    "bessel-j0": (special(lambda x: mp.besselj(0, x), 400), BESSEL_J, near(2.0) + near(30.0) + near(2.404825557695773) + near(5.520078110286311) + near(2.0**30) + [1e15]),
+    "bessel-j1": (special(lambda x: mp.besselj(1, x), 400), BESSEL_J, near(2.0) + near(30.0) + near(3.831705970207512) + near(7.015586669815619) + [1e15, 1e-300]),
+    "bessel-i0": (special(lambda x: mp.besseli(0, x)), mixed(uniform(-40, 40), uniform(-713, 713), logs(1e-10, 30)), near(30.0) + [713.0]),
+    "bessel-i1": (special(lambda x: mp.besseli(1, x)), mixed(uniform(-40, 40), uniform(-713, 713), logs(1e-300, 30)), near(30.0) + [713.0]),
+    "bessel-k0": (special(lambda x: mp.besselk(0, x), 300), mixed(uniform(0.01, 40), uniform(0.1, 705), logs(1e-300, 30, False)), near(2.0) + near(30.0)),
+    "bessel-k1": (special(lambda x: mp.besselk(1, x), 300), mixed(uniform(0.01, 40), uniform(0.1, 705), logs(1e-300, 30, False)), near(2.0) + near(30.0)),
 }
 SPECIAL_2 = {
     "polygamma": (special(lambda n, x: mp.polygamma(int(n), x)), lambda r: (float(r.randint(0, 6)), r.choice([r.uniform(-9, 20), wide(r, 1e-3, 1e3, False)])), [(2.0, 1.0), (3.0, 0.5), (9.0, 3.5)]),
     "beta": (special(mp.beta, 800), beta_args, [(0.5, 0.5), (1.0, 1.0), (300.0, 400.0), (1e-200, 3.0)]),
     "lbeta": (special(lambda a, b: mp.loggamma(a) + mp.loggamma(b) - mp.loggamma(a + b), 3000), lambda r: beta_args(r) if r.random() < 0.6 else (wide(r, 1e-200, 1e200, False), wide(r, 1e-200, 1e200, False)), [(1.0, 1.0), (0.5, 0.5), (1e15, 2.0), (1e8, 1e8), (1.0, 1.0000000001)]),
+    "bessel-j": (special(lambda n, x: mp.besselj(int(n), x), 400), order_and(mixed(uniform(-40, 40), logs(1e-3, 1e3))), [(2.0, 0.5), (20.0, 35.0), (20.0, 3.0)]),
+    "bessel-i": (special(lambda n, x: mp.besseli(int(n), x)), order_and(mixed(uniform(-40, 40), uniform(-700, 700))), [(2.0, 0.5), (20.0, 35.0)]),
+    "bessel-k": (special(lambda n, x: mp.besselk(int(n), x), 300), order_and(mixed(uniform(0.01, 40), uniform(0.1, 700))), [(2.0, 0.5), (20.0, 35.0)]),
+    **{f"faddeeva-{part}{suffix}": (faddeeva(order, part == "im"), upper, [(0.0, 0.0), (0.0, 1.0), (3.0, 0.0)])
+       for order, suffix in enumerate(["", "-1", "-2"]) for part in ["re", "im"]},
 }
 
 

@@ -3,7 +3,7 @@
 Run:  python make_special_tables.py   (needs mpmath; gmpy2 makes it faster)
 """
 import os
-from mpmath import mp, mpf, bernoulli, digamma, euler, exp, factorial, findroot, log, pi, polygamma, sqrt, zeta
+from mpmath import mp, mpf, bernoulli, cosh, digamma, euler, exp, factorial, findroot, log, pi, polygamma, sqrt, zeta
 
 mp.prec = 400
 
@@ -49,9 +49,14 @@ out.append("/// Where digamma is 0, word by word.")
 out.append(f"pub(super) const DIGAMMA_ROOT: [f64; 3] = [{h1!r}, {h2!r}, {h3!r}];")
 table("DIGAMMA_NEAR_ROOT", "digamma(root + d)/d in d, |d| <= 1/32", [polygamma(k, root) / factorial(k) for k in range(1, 17)])
 STEP = mpf("0.4375")
-out.append("/// Step of the trapezoidal sum of erfc.")
+out.append("/// Step of the trapezoidal sums of erfc and w.")
 out.append(f"pub(super) const STEP: f64 = {float(STEP)!r};")
 table("BELL_WHOLE", "e^(-(k STEP)^2), k = 1, 2, ...", [exp(-((k * STEP) ** 2)) for k in range(1, 17)])
+table("BELL_HALF", "e^(-((k + 1/2) STEP)^2), k = 0, 1, ...", [exp(-(((k + mpf(1) / 2) * STEP) ** 2)) for k in range(0, 16)])
+COSH = mpf("0.125")
+out.append("/// Step of the trapezoidal sum of K.")
+out.append(f"pub(super) const COSH_STEP: f64 = {float(COSH)!r};")
+table("COSH_LESS_ONE", "cosh(k COSH_STEP) - 1, k = 1, 2, ...", [cosh(k * COSH) - 1 for k in range(1, 36)])
 here = os.path.dirname(os.path.abspath(__file__))
 with open(os.path.join(here, "..", "src", "special", "tables.rs"), "w") as f:
     f.write("\n".join(out) + "\n")

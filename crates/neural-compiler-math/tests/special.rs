@@ -135,6 +135,43 @@ fn the_complement_of_erf_and_the_normal_distribution() {
 }
 
 #[test]
+fn bessel_functions() {
+    unary(&BESSEL_J0, &[(0.0, 1.0), (-0.0, 1.0), (INF, 0.0), (-INF, 0.0), (NAN, NAN)]);
+    unary(&BESSEL_J1, &[(0.0, 0.0), (-0.0, -0.0), (NAN, NAN), (MIN, 0.0), (1e-300, 5e-301)]);
+    unary(&BESSEL_I0, &[(0.0, 1.0), (-0.0, 1.0), (INF, INF), (-INF, INF), (800.0, INF), (NAN, NAN)]);
+    unary(&BESSEL_I1, &[(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF), (-800.0, -INF), (NAN, NAN)]);
+    for f in [&BESSEL_K0, &BESSEL_K1] {
+        unary(f, &[(0.0, INF), (-0.0, INF), (INF, 0.0), (2000.0, 0.0), (-1.0, NAN), (-INF, NAN), (NAN, NAN)]);
+    }
+    binary(&BESSEL_J, &[(2.0, 0.0, 0.0), (0.0, 0.0, 1.0), (2.0, INF, 0.0), (0.5, 1.0, NAN), (21.0, 1.0, NAN), (INF, 1.0, NAN), (1.0, NAN, NAN)]);
+    binary(&BESSEL_I, &[(2.0, 0.0, 0.0), (0.0, 0.0, 1.0), (2.0, -INF, INF), (0.5, 1.0, NAN), (1.0, NAN, NAN)]);
+    binary(&BESSEL_K, &[(2.0, 0.0, INF), (2.0, INF, 0.0), (2.0, -1.0, NAN), (0.5, 1.0, NAN), (1.0, NAN, NAN)]);
+    // the largest number: |J| is at most sqrt(2/(pi x))
+    for f in [&BESSEL_J0, &BESSEL_J1] {
+        let y = f.f64(MAX);
+        assert!(y != 0.0 && y.abs() < 6e-155, "{}: {y:e}", f.name);
+    }
+}
+
+#[test]
+fn the_faddeeva_function() {
+    let two = std::f64::consts::FRAC_2_SQRT_PI;
+    for (f, at_0) in [(&FADDEEVA_RE, 1.0), (&FADDEEVA_IM, 0.0), (&FADDEEVA_RE_1, 0.0), (&FADDEEVA_IM_1, two), (&FADDEEVA_RE_2, -2.0), (&FADDEEVA_IM_2, 0.0)] {
+        binary(f, &[(1.0, -1.0, NAN), (NAN, 1.0, NAN), (1.0, NAN, NAN)]);
+        assert_eq!((f.f64(0.0, 0.0), f.f64(0.0, -0.0)), (at_0, at_0), "{}", f.name);
+        for (x, y) in [(INF, 0.0), (-INF, 1.0), (1.0, INF)] {
+            assert_eq!(f.f64(x, y), 0.0, "{} at {x}, {y}", f.name);
+        }
+    }
+    // on the real axis the bell, on the imaginary one erfcx
+    for x in [0.5, 3.0, 20.0, 26.9] {
+        assert_eq!(FADDEEVA_RE.f64(x, 0.0), FADDEEVA_RE.f64(-x, -0.0));
+        assert!((FADDEEVA_RE.f64(x, 0.0) / (-x * x).exp() - 1.0).abs() < 1e-12);
+        assert_eq!(FADDEEVA_RE.f64(0.0, x), ERFCX.f64(x));
+    }
+}
+
+#[test]
 fn logarithms() {
     for f in [&LOG, &LOG2, &LOG10] {
         unary(f, &[(0.0, -INF), (-0.0, -INF), (1.0, 0.0), (-1.0, NAN), (-INF, NAN), (INF, INF), (NAN, NAN), (-MIN, NAN)]);

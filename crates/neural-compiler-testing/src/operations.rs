@@ -59,6 +59,8 @@ const TEMPLATES: &[Template] = &[
     ("ones", 2, "(total (exp (* x (ones 2 3))))", &[("x", SCALAR)]),
     ("fill", 2, "(vsum (square (fill x 3)))", &[("x", SCALAR)]),
     ("fill", 3, "(total (exp (fill x 2 2)))", &[("x", SCALAR)]),
+    ("voigt", 3, "(voigt x (+ 0.2 (square s)) (+ 0.1 (square g)))", &[("x", SCALAR), ("s", SCALAR), ("g", SCALAR)]),
+    ("voigt", 3, "(dot [0.7 -1.3] (voigt a -0.8 (square g)))", &[("a", V2), ("g", SCALAR)]),
     ("cofactor", 1, "(total (square (cofactor a)))", &[("a", M22)]),
     ("cofactor", 1, "(total (* [[0.7 -1.3 1] [2.1 0.4 -1] [1 2 3]] (cofactor a)))", &[("a", M33)]),
     ("cofactor", 1, "(total (square (cofactor (mat a a [x 1 2]))))", &[("a", V3), ("x", SCALAR)]),
@@ -163,6 +165,11 @@ fn inside(domain: Domain, arguments: usize, rng: &mut Rng) -> Vec<f64> {
         // off the poles, and where gamma neither overflows nor vanishes
         Domain::GammaPoles => x[0] = if rng.bool() { positive(rng) } else { -f64::from(rng.u32(..6)) - 0.1 - 0.8 * rng.f64() },
         Domain::OpenUnit => x[0] = if rng.bool() { 0.001 + 0.998 * rng.f64() } else { 10f64.powf(-1.0 - rng.f64() * 30.0) },
+        Domain::UpperHalf => x[1] = wide(rng).abs(),
+        Domain::Widths => {
+            x[1] = if rng.bool() { 0.1 + near(rng).abs() } else { -0.1 - near(rng).abs() };
+            x[2] = near(rng).abs();
+        }
         Domain::BothPositive => x.iter_mut().for_each(|x| *x = near(rng).abs() * 10.0 + 0.01),
         Domain::Power => {
             x[0] = near(rng).abs() + 0.01;

@@ -11,12 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 
 from . import matrices
+from .bessel import bessel_i, bessel_j, bessel_k
+from .faddeeva import faddeeva
 from .graph import Shape
 from .indices import element_at, placed_at
 from .leaf import leaf
@@ -319,6 +322,18 @@ OPERATIONS: dict[str, Expression] = {
     "NormalQuantile": function(torch.special.ndtri),
     "NormalHazard": function(normal_hazard),
     "NormalExcess": function(lambda x: x + normal_hazard(x)),
+    "BesselJ0": function(lambda x: bessel_j(0, x)),
+    "BesselJ1": function(lambda x: bessel_j(1, x)),
+    "BesselI0": function(lambda x: bessel_i(0, x)),
+    "BesselI1": function(lambda x: bessel_i(1, x)),
+    "BesselK0": function(lambda x: bessel_k(0, x)),
+    "BesselK1": function(lambda x: bessel_k(1, x)),
+    "BesselJ": infix(lambda order, x: bessel_j(order, x)),
+    "BesselI": infix(lambda order, x: bessel_i(order, x)),
+    "BesselK": infix(lambda order, x: bessel_k(order, x)),
+    **{
+        f"Faddeeva{part}{order or ''}": function(partial(faddeeva, order, part == "Im")) for order in range(3) for part in ("Re", "Im")
+    },
     "Eq": comparison(lambda x, y: x == y),
     "Lt": comparison(lambda x, y: x < y),
     "Gt": comparison(lambda x, y: x > y),

@@ -1,4 +1,4 @@
-//! Numbers of two words for the special functions: sums, products, quotients, exponentials, logarithms, sines.
+//! Numbers of two words for the special functions: sums, products, quotients, roots, exponentials, logarithms, sines.
 //!
 //! In: numbers `hi + lo` with |lo| <= ulp(hi)/2. Out: the like, the four operations within 2^-100, the functions within 2^-76 relative
 //! (sine and cosine: absolute). So a function computed with them and rounded once is within 0.5001 ULP wherever less than 2^20 of it
@@ -230,6 +230,14 @@ impl D {
     #[inline(always)]
     pub(super) fn square(self) -> D {
         self * self
+    }
+
+    /// Square root of a positive number.
+    #[inline(always)]
+    pub(super) fn sqrt(self) -> D {
+        let s = self.hi.sqrt();
+        let rest = self - D::product(s, s);
+        D::sum(s, rest.hi / (2.0 * s))
     }
 
     /// e^x - 1 for |x| <= ln(2)/2 and a little more: a sixteenth of x by its series, then four times the double argument.

@@ -1,11 +1,13 @@
-//! Special functions: gamma and its kin, the error function's complement and the normal distribution.
+//! Special functions: gamma and its kin, the error function's complement and the normal distribution, Bessel functions.
 //!
 //! In: any f32 or f64. Out: function values; docs/accuracy.md gives the bound of each. They take hundreds of operations with branches, so
 //! they run one value at a time, in numbers of two words (`double.rs`), the same code at every level and in every loop; generated code
 //! calls them. f32 is the f64 result rounded.
 
+mod bessel;
 mod double;
 mod erfc;
+mod faddeeva;
 mod gamma;
 mod tables;
 
@@ -84,6 +86,25 @@ fn trigamma(x: f64) -> f64 {
     gamma::polygamma(1.0, x)
 }
 
+/// Bessel functions of a fixed order.
+macro_rules! of_order {
+    ($($name:ident = $function:path, $order:literal;)*) => {$(
+        #[inline(always)]
+        fn $name(x: f64) -> f64 {
+            $function($order, x)
+        }
+    )*};
+}
+
+of_order! {
+    j0 = bessel::bessel_j, 0.0;
+    j1 = bessel::bessel_j, 1.0;
+    i0 = bessel::bessel_i, 0.0;
+    i1 = bessel::bessel_i, 1.0;
+    k0 = bessel::bessel_k, 0.0;
+    k1 = bessel::bessel_k, 1.0;
+}
+
 special1! {
     Gamma = gamma::gamma;
     Lgamma = gamma::lgamma;
@@ -96,10 +117,25 @@ special1! {
     NormalQuantile = erfc::normal_quantile;
     NormalHazard = erfc::normal_hazard;
     NormalExcess = erfc::normal_excess;
+    BesselJ0 = j0;
+    BesselJ1 = j1;
+    BesselI0 = i0;
+    BesselI1 = i1;
+    BesselK0 = k0;
+    BesselK1 = k1;
 }
 
 special2! {
     Polygamma = gamma::polygamma;
     Beta = gamma::beta;
     Lbeta = gamma::lbeta;
+    BesselJ = bessel::bessel_j;
+    BesselI = bessel::bessel_i;
+    BesselK = bessel::bessel_k;
+    FaddeevaRe = faddeeva::re;
+    FaddeevaIm = faddeeva::im;
+    FaddeevaRe1 = faddeeva::re_1;
+    FaddeevaIm1 = faddeeva::im_1;
+    FaddeevaRe2 = faddeeva::re_2;
+    FaddeevaIm2 = faddeeva::im_2;
 }

@@ -10,6 +10,10 @@ const ANYWHERE: &[&str] =
 const GROWING: &[&str] = &["exp", "sinh", "cosh", "exp2", "expm1"];
 /// Functions of a positive argument.
 const POSITIVE: &[&str] = &["log", "log2", "log10", "log1p", "sqrt", "cbrt", "/"];
+/// Special functions defined everywhere, which may grow fast.
+const SPECIAL_ANYWHERE: &[&str] = &["erfc", "erfcx", "normal-cdf", "normal-log-cdf", "bessel-j0", "bessel-j1", "bessel-i0", "bessel-i1"];
+/// Special functions of a positive argument.
+const SPECIAL_POSITIVE: &[&str] = &["gamma", "lgamma", "digamma", "trigamma", "bessel-k0", "bessel-k1"];
 /// Functions on [-1, 1].
 const UNIT: &[&str] = &["asin", "acos"];
 
@@ -36,7 +40,7 @@ impl Writer {
     }
 
     fn elementwise(&mut self, shape: Shape, d: u32) -> String {
-        match self.rng.u32(..24) {
+        match self.rng.u32(..29) {
             0..=4 => format!("({} {})", self.op(ANYWHERE), self.expr(shape, d)),
             5..=6 => format!("({} {})", self.op(GROWING), self.tame(shape, d)),
             7..=8 => format!("({} {})", self.op(POSITIVE), self.positive(shape, d)),
@@ -66,6 +70,12 @@ impl Writer {
                 let (low, high) = (self.moderate() - 1.5, self.moderate() + 1.5);
                 if self.safe { format!("(clamp {} {low} {high})", self.expr(shape, d)) } else { format!("(clamp {})", self.mixed(shape, 3, d).join(" ")) }
             }
+            23 => format!("({} {})", self.op(SPECIAL_ANYWHERE), self.tame(shape, d)),
+            24 => format!("({} {})", self.op(SPECIAL_POSITIVE), self.positive(shape, d)),
+            25 => format!("({} {} {})", self.op(&["beta", "lbeta"]), self.positive(shape, d), self.positive(shape, d)),
+            26 if self.safe => format!("(normal-quantile (+ 0.5 (* 0.4 {})))", self.tame(shape, d)),
+            26 => format!("(normal-quantile {})", self.expr(shape, d)),
+            27 => format!("(voigt {} {} {})", self.tame(shape, d), self.positive(shape, d), self.positive(SCALAR, d)),
             _ => {
                 let op = self.pick(&["<", ">", "<=", ">=", "="]);
                 let test = if self.chance(4) { format!("(not {})", self.expr(shape, d)) } else { format!("({op} {})", self.mixed(shape, 2, d).join(" ")) };

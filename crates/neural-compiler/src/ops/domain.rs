@@ -25,6 +25,10 @@ pub enum Domain {
     OpenUnit,
     /// Both arguments `> 0`.
     BothPositive,
+    /// Second argument `>= 0`.
+    UpperHalf,
+    /// Second argument not 0, third `>= 0`: the widths of a line.
+    Widths,
     /// Second argument not 0.
     Divisor,
     /// Base positive, or 0 with exponent `>= 0`, or negative with a whole exponent.
@@ -50,6 +54,8 @@ impl Domain {
             Domain::GammaPoles => "x is not 0, -1, -2, …",
             Domain::OpenUnit => "0 < p < 1",
             Domain::BothPositive => "a > 0, b > 0",
+            Domain::UpperHalf => "y >= 0",
+            Domain::Widths => "sigma != 0, gamma >= 0",
             Domain::Divisor => "divisor != 0",
             Domain::Power => "base > 0; or base = 0 and exponent >= 0; or base < 0 and a whole exponent",
             Domain::LogBase => "x > 0, base > 0, base != 1",
@@ -75,6 +81,8 @@ impl Domain {
             Domain::GammaPoles => x <= zero && (x.to_f64().fract() == 0.0 || x.to_f64().is_infinite()),
             Domain::OpenUnit => x <= zero || x >= one,
             Domain::BothPositive => x <= zero || args[1] <= zero,
+            Domain::UpperHalf => args[1] < zero,
+            Domain::Widths => args[1] == zero || args[2] < zero,
             Domain::Divisor => args[1] == zero,
             Domain::Power => {
                 let y = args[1];
@@ -101,6 +109,8 @@ impl Domain {
             Domain::GammaPoles => x.has_zero() || (x.lo < zero && x.lo.to_f64().ceil() <= x.hi.to_f64().min(-1.0)),
             Domain::OpenUnit => x.lo <= zero || x.hi >= one,
             Domain::BothPositive => args.iter().any(|a| a.lo < zero || a.has_zero()),
+            Domain::UpperHalf => args[1].lo < zero,
+            Domain::Widths => args[1].has_zero() || args[2].lo < zero,
             Domain::Divisor => args[1].has_zero(),
             Domain::Power => {
                 let y = args[1];

@@ -1,9 +1,10 @@
-//! Derivatives of the special functions. In: an application; out: the nodes of its partial derivatives.
+//! Derivatives of the special functions, and the ones made of others. In: an application; out: the nodes of its partial derivatives.
 //! Invariant: each rule is made of table operations, so derivatives can be differentiated again; where the plain formula would lose
 //! digits or multiply 0 by infinity, the factor has a row of its own.
 
 use crate::graph::{Builder, NodeId};
 use crate::ops::Op;
+use crate::ops::row::LowerError;
 use crate::ops::rules::erf_partial;
 
 type Nodes = Vec<NodeId>;
@@ -71,4 +72,54 @@ pub(crate) fn normal_excess_partial(b: &mut Builder, x: &[NodeId], e: NodeId) ->
     let (one, hazard) = (b.constant(1.0), b.op(Op::NormalHazard, x));
     let product = b.mul(hazard, e);
     vec![b.sub(one, product)]
+}
+
+/// Half of the function of order 0 and `side` times that of order 2: the slope of order 1, up to its sign.
+pub(crate) fn neighbours(b: &mut Builder, zeroth: Op, any: Op, x: NodeId, side: f64) -> NodeId {
+    let (half, two, side) = (b.constant(0.5), b.constant(2.0), b.constant(side));
+    let (low, high) = (b.op(zeroth, &[x]), b.op(any, &[two, x]));
+    let (low, high) = (b.mul(half, low), b.mul(side, high));
+    b.add(low, high)
+}
+
+/// The slope of a Bessel function of any whole order: its neighbours, times `below` and `above`. The order counts and does not vary.
+pub(crate) fn order_partials(b: &mut Builder, op: Op, x: &[NodeId], below: f64, above: f64) -> Nodes {
+    let (zero, one, below, above) = (b.constant(0.0), b.constant(1.0), b.constant(below), b.constant(above));
+    let (lower, upper) = (b.sub(x[0], one), b.add(x[0], one));
+    let (lower, upper) = (b.op(op, &[lower, x[1]]), b.op(op, &[upper, x[1]]));
+    let (lower, upper) = (b.mul(below, lower), b.mul(above, upper));
+    vec![zero, b.add(lower, upper)]
+}
+
+/// A part of an analytic function whose derivative has the parts `re` and `im`: f_x = f', f_y = i f'.
+pub(crate) fn analytic_partials(b: &mut Builder, x: &[NodeId], re: Op, im: Op, real: bool) -> Nodes {
+    let (re, im) = (b.op(re, x), b.op(im, x));
+    if real { vec![re, b.neg(im)] } else { vec![im, re] }
+}
+
+/// The partial derivatives of a part of w'': those of w''' = -2 z w'' - 4 w'.
+pub(crate) fn faddeeva_third(b: &mut Builder, x: &[NodeId], real: bool) -> Nodes {
+    let (first, second) = ([Op::FaddeevaRe1, Op::FaddeevaIm1].map(|op| b.op(op, x)), [Op::FaddeevaRe2, Op::FaddeevaIm2].map(|op| b.op(op, x)));
+    let (two, four) = (b.constant(-2.0), b.constant(-4.0));
+    let product = |b: &mut Builder, p: NodeId, q: NodeId| b.mul(p, q);
+    let (xr, yi, xi, yr) = (product(b, x[0], second[0]), product(b, x[1], second[1]), product(b, x[0], second[1]), product(b, x[1], second[0]));
+    let parts = [b.sub(xr, yi), b.add(xi, yr)];
+    let mut third = parts.iter().zip(first).map(|(&p, w)| {
+        let (p, w) = (b.mul(two, p), b.mul(four, w));
+        b.add(p, w)
+    });
+    let (re, im) = (third.next().expect("the real part"), third.next().expect("the imaginary part"));
+    drop(third);
+    if real { vec![re, b.neg(im)] } else { vec![im, re] }
+}
+
+/// `Re w((x + i gamma)/(|sigma| sqrt 2)) / (|sigma| sqrt(2 pi))`: only the square of sigma counts.
+pub(crate) fn voigt(b: &mut Builder, x: &[NodeId]) -> Result<NodeId, LowerError> {
+    let (root, c) = (b.constant(std::f64::consts::SQRT_2), b.constant(1.772_453_850_905_516));
+    let size = b.op(Op::Abs, &[x[1]]);
+    let width = b.mul(size, root);
+    let (place, height) = (b.div(x[0], width), b.div(x[2], width));
+    let profile = b.op(Op::FaddeevaRe, &[place, height]);
+    let area = b.mul(width, c);
+    Ok(b.div(profile, area))
 }

@@ -53,8 +53,8 @@ def _plain(name: str, value: ArrayLike) -> NDArray[np.float64]:
 class Program:
     """A compiled program, or a derivative of one. Made by `compile`; called with arrays, it gives arrays.
 
-    float32 arrays are computed with in float32, float64 arrays in float64; Python numbers follow the arrays they meet. Arrays of whole numbers
-    count as NumPy counts them: no float32 holds those of 32 and 64 bits, so with such the result is float64.
+    float32 arrays are computed with in float32, float64 arrays in float64; Python numbers follow the arrays they meet. Arrays of whole
+    numbers count as NumPy counts them: no float32 holds those of 32 and 64 bits, so with such the result is float64.
     """
 
     def __init__(self, core: _native.Core, told: Any, params: dict[str, NDArray[np.float64]], steps: Steps) -> None:
@@ -249,7 +249,9 @@ class Program:
     def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
         return bind(self._names, self.params, args, kwargs)
 
-    def _run(self, steps: Steps, values: list[Any], out: Any, chain: Chain = (), names: Sequence[str] | None = None, check: bool = False) -> list[Array]:
+    def _run(
+        self, steps: Steps, values: list[Any], out: Any, chain: Chain = (), names: Sequence[str] | None = None, check: bool = False
+    ) -> list[Array]:
         arrays = _one_type(values, names or self._names, set(self.params))
         buffers = None if out is None else list(out) if isinstance(out, tuple) else [out]
         _check_buffers(buffers or [])
@@ -285,7 +287,11 @@ def _one_type(values: Sequence[Any], names: Sequence[str], weak: set[str]) -> li
             raise TypeError(f"`{name}` is a masked array, whose mask would be lost; give `.filled(...)` or the rows that count")
         if kind not in "fiub" or (kind == "f" and array.dtype.newbyteorder("=") not in _FLOATS):
             raise TypeError(f"`{name}` is float32 or float64 (or whole numbers), not {_what(value, array)}")
-        if name not in weak and not isinstance(value, (float, int, list, tuple)) and (kind == "f" or (array.ndim and array.dtype.itemsize > 2)):
+        if (
+            name not in weak
+            and not isinstance(value, (float, int, list, tuple))
+            and (kind == "f" or (array.ndim and array.dtype.itemsize > 2))
+        ):
             dtype = array.dtype if kind == "f" else np.dtype(np.float64)
             target = dtype if target is None else np.promote_types(target, dtype)
     if target is None:

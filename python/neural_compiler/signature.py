@@ -84,7 +84,9 @@ def bind(names: Sequence[str], values: dict[str, Any], args: tuple[Any, ...], kw
         given = dict(listed.pop())
     required = [n for n in names if n not in values]
     if len(listed) > len(required):
-        raise TypeError(f"{len(listed)} arguments were given by position, the program has {len(required)} inputs: {', '.join(required) or 'none'}")
+        raise TypeError(
+            f"{len(listed)} arguments were given by position, the program has {len(required)} inputs: {', '.join(required) or 'none'}"
+        )
     for name, value in [*zip(required, listed), *kwargs.items()]:
         if name in given:
             raise TypeError(f"the input `{name}` was given twice")
@@ -95,7 +97,10 @@ def bind(names: Sequence[str], values: dict[str, Any], args: tuple[Any, ...], kw
             raise TypeError(_no_input(name, names))
     missing = [n for n in required if n not in given]
     if missing:
-        raise TypeError(f"the input{'s' if len(missing) > 1 else ''} {', '.join(f'`{n}`' for n in missing)} {'are' if len(missing) > 1 else 'is'} missing")
+        raise TypeError(
+            f"the input{'s' if len(missing) > 1 else ''} {', '.join(f'`{n}`' for n in missing)} "
+            f"{'are' if len(missing) > 1 else 'is'} missing"
+        )
     return [given[n] if n in given else values[n] for n in names]
 
 
@@ -107,7 +112,16 @@ def call_signature(inputs: Sequence[Input], values: Mapping[str, Any], options: 
     # An input whose name is no word of Python, or is an option's, is given by position or in one dict.
     plain = [i for i in inputs if i.name.isidentifier() and not iskeyword(i.name) and i.name not in options]
     required = [inspect.Parameter(i.name, keyword, annotation=i.described) for i in plain if i.name not in values]
-    given = [inspect.Parameter(i.name, inspect.Parameter.KEYWORD_ONLY, annotation=i.described, default=values[i.name] if isinstance(values[i.name], float) else ...) for i in plain if i.name in values]
+    given = [
+        inspect.Parameter(
+            i.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            annotation=i.described,
+            default=values[i.name] if isinstance(values[i.name], float) else ...,
+        )
+        for i in plain
+        if i.name in values
+    ]
     listed = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=v) for n, v in options.items()]
     return inspect.Signature([*required, *given, *listed])
 
@@ -125,4 +139,6 @@ def positions(inputs: Sequence[Input], wrt: Sequence[str]) -> list[int]:
 
 def _no_input(name: str, names: Sequence[str]) -> str:
     near = get_close_matches(name, names, 1)
-    return f"the program has no input `{name}`" + (f"; did you mean `{near[0]}`?" if near else f"; its inputs are {', '.join(names) or 'none'}")
+    return f"the program has no input `{name}`" + (
+        f"; did you mean `{near[0]}`?" if near else f"; its inputs are {', '.join(names) or 'none'}"
+    )

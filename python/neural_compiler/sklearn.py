@@ -92,4 +92,6 @@ class EquationRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _linear(count: int) -> str:
-    return f"(param intercept 0) (param coefficients [{' '.join(['0'] * count)}]) (input x :size {count}) (+ intercept (dot coefficients x))"
+    return (
+        f"(param intercept 0) (param coefficients [{' '.join(['0'] * count)}]) (input x :size {count}) (+ intercept (dot coefficients x))"
+    )

@@ -25,6 +25,7 @@ mod quick;
 mod signals;
 mod splice;
 mod surroundings;
+mod tableaus;
 mod tensors;
 mod views;
 
@@ -43,6 +44,8 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<places::PyPlaces>()?;
     m.add_class::<autograd::Taped>()?;
     m.add_function(wrap_pyfunction!(operations::operations, m)?)?;
+    m.add_function(wrap_pyfunction!(tableaus::dopri5, m)?)?;
+    m.add_function(wrap_pyfunction!(tableaus::rodas4, m)?)?;
     m.add_function(wrap_pyfunction!(dlpack::use_exchange, m)?)?;
     m.add_function(wrap_pyfunction!(surroundings::use_autograd, m)?)?;
     m.add_function(wrap_pyfunction!(autograd::remember, m)?)?;

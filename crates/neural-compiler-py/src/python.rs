@@ -127,9 +127,13 @@ impl PyCore {
                 "jacobian" => Ok(Step::Jacobian(wrt)),
                 "hessian" => Ok(Step::Hessian(wrt)),
                 // The place of the time comes first, counted from 1; 0: there is none.
-                "rk4" | "dopri5" => {
+                "rk4" | "dopri5" | "rosenbrock" => {
                     let (time, states) = wrt.split_first().ok_or_else(|| PyValueError::new_err("a step has states"))?;
-                    let scheme = if what == "rk4" { Scheme::Rk4 } else { Scheme::Dopri5 };
+                    let scheme = match what.as_str() {
+                        "rk4" => Scheme::Rk4,
+                        "dopri5" => Scheme::Dopri5,
+                        _ => Scheme::Rodas4,
+                    };
                     Ok(Step::Advance { scheme, states: states.to_vec(), time: time.checked_sub(1) })
                 }
                 _ => Err(PyValueError::new_err(format!("`{what}` is no derivation"))),

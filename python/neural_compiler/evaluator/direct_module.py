@@ -57,7 +57,9 @@ class DirectModule(nn.Module):
         main = data["regions"][data["main"]]
         values = [k for k, n in enumerate(main["nodes"]) if n["type"] == "value"]
         # The same program with all its values as results.
-        found = lower({**data, "regions": _with_results(data, values), "result_axes": [main["nodes"][k]["shape"] for k in values]})(*tensors)
+        found = lower({**data, "regions": _with_results(data, values), "result_axes": [main["nodes"][k]["shape"] for k in values]})(
+            *tensors
+        )
         columns = [_over(v, size, len(main["nodes"][k]["shape"])).reshape(size, -1) for k, v in zip(values, found)]
         result = found[values.index(main["results"][0])]
         return _over(result, size, len(main["nodes"][main["results"][0]]["shape"])), torch.cat(columns, 1)

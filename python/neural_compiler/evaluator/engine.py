@@ -11,7 +11,9 @@ from ..compiler import ComputeGraph
 from .direct_module import DirectModule
 
 
-def evaluate(graph: ComputeGraph, inputs: Mapping[str, Any] | None = None, max_iter: int | None = None, max_depth: int | None = None) -> float | torch.Tensor:
+def evaluate(
+    graph: ComputeGraph, inputs: Mapping[str, Any] | None = None, max_iter: int | None = None, max_depth: int | None = None
+) -> float | torch.Tensor:
     """Evaluates a graph. Python numbers alone are computed with in 64 bits; tensors decide the type otherwise.
 
     `max_iter` and `max_depth` bound the rounds of a loop and the depth of recursion (see `DirectModule`).

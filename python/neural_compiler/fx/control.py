@@ -40,7 +40,9 @@ class Regions:
 class Control(torch.nn.Module):
     """A node of the graph that runs regions."""
 
-    def __init__(self, kind: str, regions: Regions, runs: tuple[str, ...], types: tuple[Type, ...], results: tuple[Type, ...], **about: Any) -> None:
+    def __init__(
+        self, kind: str, regions: Regions, runs: tuple[str, ...], types: tuple[Type, ...], results: tuple[Type, ...], **about: Any
+    ) -> None:
         super().__init__()
         self.kind, self.runs, self.types, self.results = kind, runs, types, results
         self.about: Mapping[str, Any] = about

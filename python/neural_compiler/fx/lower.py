@@ -90,7 +90,8 @@ class _Lowering:
     def _shaped(self, results: list[Any]) -> list[Any]:
         """The results with the axes users see."""
         types = self.graph.regions[self.graph.main].result_types
-        return [r if axes == t else flat(r, t).unflatten(-1, axes) for r, axes, t in zip(results, self.graph.axes, types)]  # type: ignore[arg-type]
+        each: Any = zip(results, self.graph.axes, types)
+        return [r if axes == t else flat(r, t).unflatten(-1, axes) for r, axes, t in each]
 
     def control(self, region: Region, node: Node) -> Control:
         """The module of a node that runs regions."""
@@ -137,4 +138,3 @@ def _identifier(name: str) -> str:
     """A name that torch code can have: no word of Python, and not `self`, which is the module's."""
     kept = f"{name}_" if name == "self" or iskeyword(name) else "".join(c if c.isalnum() and c.isascii() else "_" for c in name)
     return kept if kept and not kept[0].isdigit() else f"_{kept}"
-

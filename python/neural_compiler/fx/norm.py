@@ -1,7 +1,9 @@
-"""The length of a vector. In: vectors with any leading batch sizes; out: their lengths, right wherever the length itself is a number of the type.
+"""The length of a vector. In: vectors with any leading batch sizes; out: their lengths, right wherever the length itself is a number of
+the type.
 
-Squares overflow, or vanish, where lengths do not: the vector is scaled by a power of two first, which changes no bit elsewhere. Where the
-numbers can be looked at without waiting for them, and no tracer or transform hides them, it is scaled only if one of the lengths asks for it.
+Squares overflow, or vanish, where lengths do not: the vector is scaled by a power of two first, which changes no bit elsewhere. Where
+the numbers can be looked at without waiting for them, and no tracer or transform hides them, it is scaled only if one of the lengths
+asks for it.
 """
 
 from __future__ import annotations

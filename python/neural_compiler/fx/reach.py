@@ -47,7 +47,8 @@ class Reach:
             pairs = zip(*(self.results(c) for c in children), yes.results, no.results)
             # A result both sides hand through, or a constant, may need no choice and so no test.
             return [
-                _through(firsts[1:], y | n) | (firsts[0] if "op" in (yes.nodes[a].kind, no.nodes[b].kind) else Set()) for y, n, a, b in pairs
+                _through(firsts[1:], y | n) | (firsts[0] if "op" in (yes.nodes[a].kind, no.nodes[b].kind) else Set())
+                for y, n, a, b in pairs
             ]
         everything = Set().union(*firsts)
         return [everything] * (len(self.graph.results_of(node)) if node.type == "many" else 1)

@@ -162,7 +162,9 @@ def joined(inner: CompiledModule, outer: CompiledModule, name: str | None) -> Co
                 raise ValueError(f"both modules have a parameter `{n}`, with different values: {advice}")
     if name is None:
         if len(outer._open) != 1:
-            raise ValueError(f"`>>` feeds the only input of a module, this one has {len(outer._open)}: {', '.join(outer._open)}; use compose")
+            raise ValueError(
+                f"`>>` feeds the only input of a module, this one has {len(outer._open)}: {', '.join(outer._open)}; use compose"
+            )
         name = outer._open[0]
     source = inner._compiled.core.feed(outer._compiled.core, name)
     told: dict[str, list[int] | None] = {}

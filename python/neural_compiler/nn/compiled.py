@@ -66,7 +66,9 @@ class Compiled:
         for i, t in zip(self.inputs, tensors):
             own = t.shape[t.dim() - i.rank :]
             if t.dim() < i.rank or (i.shape is not None and tuple(own) != i.shape):
-                raise ValueError(f"the input `{i.name}` is a {i.described} with any leading batch sizes, an array of shape {list(t.shape)} was given")
+                raise ValueError(
+                    f"the input `{i.name}` is a {i.described} with any leading batch sizes, an array of shape {list(t.shape)} was given"
+                )
             shapes.append(tuple([int(n) for n in own]))
         return tuple(shapes)
 

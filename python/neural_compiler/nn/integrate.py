@@ -1,11 +1,12 @@
 """Differential equations inside PyTorch: `odeint`. In: a right-hand side, initial values, times; out: the states at those times.
 
-Every step is made of torch operations, or is one native operation, so gradients are those of the discretised solution, exactly, with respect to parameters, initial
-values and whatever else the right-hand side depends on.
+Every step is made of torch operations, or is one native operation, so gradients are those of the discretised solution, exactly, with
+respect to parameters, initial values and whatever else the right-hand side depends on.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,10 +15,14 @@ from torch import Tensor
 
 from ..signature import RESERVED
 from .fused import FusedStep, fused
+from .march import March, Method, Tolerance, first_sizes
 from .module import CompiledModule
-from .steppers import States, adaptive, fixed
+from .rosenbrock import Rosenbrock
+from .steppers import Dopri5, States, fixed
 
-METHODS = ("dopri5", "rk4", "euler")
+ADAPTIVE = {"dopri5": ("dopri5",), "rosenbrock": ("rosenbrock",), "auto": ("dopri5", "rosenbrock")}
+"""The methods of a step each of these goes through."""
+METHODS = (*ADAPTIVE, "rk4", "euler")
 
 
 def odeint(
@@ -32,6 +37,7 @@ def odeint(
     max_steps: int = 100_000,
     inputs: Mapping[str, Any] | None = None,
     time: str = "t",
+    per_lane: bool | None = None,
 ) -> Any:
     """Solves y' = f(t, y) and gives y at the times `t`, the first of which is that of `y0`, as a new first axis.
 
@@ -40,8 +46,17 @@ def odeint(
     tensor whose last axis runs over the states; or None, for the values the model declares. Leading axes of the values are a batch.
     `inputs`: values of the module's other inputs, each a tensor, a number or a function of the time.
 
-    `method`: `dopri5`, adaptive, one size of step for the whole batch, to the tolerances `rtol` (1e-6; 1e-4 in float32) and `atol`
-    (a hundredth of it); `rk4` and `euler`, from time to time in equal steps, none longer than `step`.
+    `method`: `dopri5`, adaptive, to the tolerances `rtol` (1e-6; 1e-4 in float32) and `atol` (a hundredth of it); `rosenbrock`, the same
+    for stiff equations, by the Jacobian and linear solves; `auto`, which begins with the first and changes to the second where that comes
+    further at the same cost; `rk4` and `euler`, from time to time in equal steps, none longer than `step`. In `torch.compile`, these two
+    are one graph; a `step` then needs the times as a list of numbers.
+
+    Steps are chosen by errors of the states. Where derivatives change far faster than those (a relaxation oscillation behind its jump),
+    they are less exact by as much: hold `rtol` tighter, until they no longer change.
+
+    `per_lane`: whether each element of the batch has steps of its own, so that its result does not depend on the others. Left out, it is
+    so for compiled modules without functions of the time. A function `f(t, y)` is then told the times as a column, one for each row of `y`;
+    a function of the time among `inputs`, as a vector.
 
     >>> import neural_compiler as nc
     >>> spring = nc.compile_scheme("(param k 4.0) (state x 1.0) (state v 0.0) (derive x v) (derive v (* (- k) x))")
@@ -56,32 +71,73 @@ def odeint(
         raise ValueError(f"the method is one of {', '.join(METHODS)}, not {method!r}")
     if step is not None and not step > 0:
         raise ValueError(f"a step is a positive number, not {step!r}")
-    times = _times(t)
+    times, numbers = _times(t, step is not None and method not in ADAPTIVE)
     field = _Compiled(module, y0, inputs or {}, time, t) if isinstance(module, CompiledModule) else _Plain(module, y0, inputs)
     times = times.to(field.start[0].device, field.start[0].dtype)
     for start in field.start:
         if start.dtype not in (torch.float32, torch.float64):
             raise TypeError(f"initial values are float32 or float64, not {start.dtype}: steps add up what shorter numbers lose")
-    step_of = field.fused(method)
-    if method == "dopri5":
+    if method in ADAPTIVE:
         loose = 1e-6 if times.dtype == torch.float64 else 1e-4
         relative = loose if rtol is None else rtol
-        found = adaptive(field, field.start, times, relative, relative * 1e-2 if atol is None else atol, max_steps, step, whole=step_of)
+        tolerance = Tolerance(relative, relative * 1e-2 if atol is None else atol, max_steps, step)
+        found = _adaptive(field, times, ADAPTIVE[method], tolerance, field.apart_by_default if per_lane is None else per_lane)
     else:
-        found = fixed(field, field.start, times, method, step, step_of)
+        gaps = None if numbers is None else [b - a for a, b in zip(numbers, numbers[1:])]
+        found = fixed(field, field.start, times, gaps, method, step, field.fused(method))
     return field.shaped([torch.stack(states) for states in zip(*found)])
 
 
-def _times(t: Any) -> Tensor:
+_ADAPTIVE = "steps that choose their lengths look at numbers; rk4 and euler are one graph"
+_COUNTED = "how many steps there are depends on the times: give them as a list of numbers, or leave `step` out"
+
+
+@torch.compiler.disable(reason=_ADAPTIVE)  # type: ignore[untyped-decorator]
+def _adaptive(field: _Plain | _Compiled, times: Tensor, methods: tuple[str, ...], tolerance: Tolerance, each: bool) -> list[States]:
+    """By steps as long as the tolerances allow, each time met exactly."""
+    each = each and field.lanes()
+    numbers = sum(s[0].numel() if each else s.numel() for s in field.start)
+    ways = []
+    for method in methods:
+        step: FusedStep | None = field.fused(method)
+        if step is not None:
+            ways.append(Method(step.with_errors, 4.0 if method == "rosenbrock" else 5.0))
+        elif method == "rosenbrock":
+            ways.append(Method(Rosenbrock(field, field.ranks), Rosenbrock.order))
+        else:
+            ways.append(Method(Dopri5(field), Dopri5.order))
+    # Six evaluations and six solves, and a Jacobian of as many derivatives as there are states, against six evaluations.
+    ways[-1].price = 1 + numbers / 3 + numbers**2 / 6
+    if len(times) == 1:
+        return [field.start]
+    span = abs(float((times[-1] - times[0]).detach()))
+    with torch.no_grad():
+        slope = field(times[0].expand(len(field.start[0])) if each else times[0], field.start)
+    march = March(ways, tolerance, field.start, times, each, first_sizes(field.start, slope, tolerance, span, each))
+    march.run()
+    return march.found()
+
+
+@torch.compiler.disable(reason=_COUNTED)  # type: ignore[untyped-decorator]
+def _numbers(times: Tensor) -> list[float]:
+    found: list[float] = times.detach().tolist()
+    return found
+
+
+def _times(t: Any, looked_at: bool) -> tuple[Tensor, list[float] | None]:
+    """The times, and the numbers they are, unless only a compiled graph will know and nothing needs them."""
     times = t if isinstance(t, Tensor) else torch.as_tensor(t, dtype=torch.float64)
     if times.dim() != 1 or not len(times):
         raise ValueError(f"the times are a list of numbers, not of shape {list(times.shape)}")
-    if not bool(torch.isfinite(times).all()):
+    if isinstance(t, Tensor) and torch.compiler.is_compiling() and not looked_at:
+        return times, None
+    numbers = [float(v) for v in t] if isinstance(t, (list, tuple)) else _numbers(times)
+    if not all(math.isfinite(v) for v in numbers):
         raise ValueError("the times are finite numbers")
-    gaps = times.detach().diff()
-    if not (bool((gaps > 0).all()) or bool((gaps < 0).all())):
+    gaps = [b - a for a, b in zip(numbers, numbers[1:])]
+    if not (all(g > 0 for g in gaps) or all(g < 0 for g in gaps)):
         raise ValueError("the times go up, or down, without repeating one")
-    return times
+    return times, numbers
 
 
 class _Plain:
@@ -94,10 +150,20 @@ class _Plain:
             raise TypeError(f"for a function of (t, y) the initial value is a tensor, not {type(y0).__name__}")
         if inputs:
             raise TypeError("`inputs` belong to compiled modules; a function of (t, y) knows its own")
-        self.function, self.start = function, [y0]
+        self.function, self.start, self.shape = function, [y0], y0.shape
+        self.ranks = [min(1, y0.dim())]
 
-    def __call__(self, t: Tensor, y: States) -> States:
-        found = self.function(t, y[0])
+    apart_by_default = False
+
+    def lanes(self) -> bool:
+        """Makes one axis of all batch axes, if there are several lanes; whether it did."""
+        if self.shape[:-1].numel() < 2 or not self.shape:
+            return False
+        self.start = [self.start[0].reshape(-1, self.shape[-1])]
+        return True
+
+    def __call__(self, t: Tensor, y: States, pick: Tensor | None = None) -> States:
+        found = self.function(t[:, None] if t.dim() else t, y[0])
         if not isinstance(found, Tensor) or found.shape != y[0].shape:
             given = list(found.shape) if isinstance(found, Tensor) else type(found).__name__
             raise ValueError(f"the derivative has the shape of the state, {list(y[0].shape)}, not {given}")
@@ -109,7 +175,7 @@ class _Plain:
 
     def shaped(self, states: list[Tensor]) -> Tensor:
         """The solution as the caller asked for it."""
-        return states[0]
+        return states[0].reshape(len(states[0]), *self.shape)
 
 
 class _Compiled:
@@ -117,6 +183,7 @@ class _Compiled:
 
     def __init__(self, module: CompiledModule, y0: Any, inputs: Mapping[str, Any], time: str, t: Any) -> None:
         self.module, self.time = module, time
+        self.batched: set[str] = set()
         declared = {i.name: i for i in module.inputs}
         states = [i.name for i in module.inputs if i.kind == "state"]
         free = [n for n in module._open if n not in inputs and n != time]
@@ -127,24 +194,44 @@ class _Compiled:
         else:
             # What the model declares, unless it is the name of a column.
             values = {n: (declared[n].info["initial"], declared[n].shape or ()) for n in states}
-            given = {n: torch.tensor(v, dtype=torch.float64).reshape(shape) for n, (v, shape) in values.items() if not isinstance(v, str)} | dict(y0 or {})
+            given = {
+                n: torch.tensor(v, dtype=torch.float64).reshape(shape) for n, (v, shape) in values.items() if not isinstance(v, str)
+            } | dict(y0 or {})
         _known(given, names, declared, free)
         tensors = [v for n, v in given.items() if isinstance(v, Tensor) and v.dtype.is_floating_point and (self.stacked or n in (y0 or {}))]
         like = tensors[0] if tensors else t if isinstance(t, Tensor) and t.dtype.is_floating_point else torch.empty(())
         found = [torch.as_tensor(given[n], dtype=like.dtype, device=like.device) for n in names]
         self.names, self.ranks = names, [declared[n].rank for n in names]
         self.sizes = [v.shape[v.dim() - r :] for v, r in zip(found, self.ranks)]
-        batch = torch.broadcast_shapes(*(v.shape[: v.dim() - r] for v, r in zip(found, self.ranks)))
-        self.start = [v.expand(batch + size) for v, size in zip(found, self.sizes)]
-        self.fixed = {n: v for n, v in inputs.items() if not callable(v)}
         self.forcing = {n: v for n, v in inputs.items() if callable(v)}
+        self.fixed = {n: torch.as_tensor(v, dtype=like.dtype, device=like.device) for n, v in inputs.items() if not callable(v)}
+        ranked = [(v, r) for v, r in zip(found, self.ranks)] + [(v, declared[n].rank) for n, v in self.fixed.items() if n in declared]
+        self.batch = torch.broadcast_shapes(*(v.shape[: v.dim() - r] for v, r in ranked))
+        self.start = [v.expand(self.batch + size) for v, size in zip(found, self.sizes)]
+        self.apart_by_default = not self.forcing
         self.timed = time in module._open and time not in inputs
         missing = sorted({*module._open} - {*names} - {*inputs} - {time})
         if missing:
-            raise TypeError(f"the input{'s' if len(missing) > 1 else ''} {', '.join(f'`{n}`' for n in missing)} of the module must be given in `inputs`")
+            raise TypeError(
+                f"the input{'s' if len(missing) > 1 else ''} {', '.join(f'`{n}`' for n in missing)} of the module must be given in `inputs`"
+            )
 
-    def __call__(self, t: Tensor, y: States) -> States:
-        given: dict[str, Any] = {**self.fixed, **dict(zip(self.names, y))}
+    def lanes(self) -> bool:
+        """Makes one axis of all batch axes, if there are several lanes; whether it did."""
+        if self.batch.numel() < 2:
+            return False
+        self.start = [v.reshape(-1, *size) for v, size in zip(self.start, self.sizes)]
+        for i in self.module.inputs:
+            value = self.fixed.get(i.name)
+            if value is not None and value.dim() > i.rank:
+                own = value.shape[value.dim() - i.rank :]
+                self.fixed[i.name] = value.expand(self.batch + own).reshape(-1, *own)
+                self.batched.add(i.name)
+        return True
+
+    def __call__(self, t: Tensor, y: States, pick: Tensor | None = None) -> States:
+        fixed = self.fixed if pick is None else {n: v.index_select(0, pick) if n in self.batched else v for n, v in self.fixed.items()}
+        given: dict[str, Any] = {**fixed, **dict(zip(self.names, y))}
         for name, of in self.forcing.items():
             given[name] = of(t)
         if self.timed:
@@ -156,7 +243,10 @@ class _Compiled:
             return [found]
         if not isinstance(found, Tensor) or found.shape[-1:] != (sum(counts),):
             shape = list(found.shape) if isinstance(found, Tensor) else "no shape of a tensor"
-            raise ValueError(f"the result of the module is a vector of {sum(counts)} derivatives, those of {', '.join(self.names)}; it has the shape {shape}")
+            raise ValueError(
+                f"the result of the module is a vector of {sum(counts)} derivatives, those of {', '.join(self.names)}; "
+                f"it has the shape {shape}"
+            )
         parts = torch.split(found, counts, -1)
         return [p[..., 0] if not size else p if len(size) == 1 else p.unflatten(-1, size) for p, size in zip(parts, self.sizes)]
 
@@ -168,6 +258,7 @@ class _Compiled:
 
     def shaped(self, states: list[Tensor]) -> Any:
         """The solution as the caller asked for it."""
+        states = [s.reshape(len(s), *self.batch, *size) for s, size in zip(states, self.sizes)]
         if not self.stacked:
             return dict(zip(self.names, states))
         return states[0] if len(states) == 1 and self.ranks[0] == 1 else torch.stack(states, -1)
@@ -175,14 +266,18 @@ class _Compiled:
 
 def _apart(y0: Tensor, names: list[str]) -> dict[str, Tensor]:
     if y0.shape[-1:] != (len(names),):
-        raise ValueError(f"the last axis of the initial value runs over the states {', '.join(names) or 'of the module'}, its shape is {list(y0.shape)}")
+        raise ValueError(
+            f"the last axis of the initial value runs over the states {', '.join(names) or 'of the module'}, its shape is {list(y0.shape)}"
+        )
     return dict(zip(names, y0.unbind(-1)))
 
 
 def _known(given: Mapping[str, Any], names: list[str], declared: Mapping[str, Any], free: list[str]) -> None:
     for name in given:
         if name not in names or name not in declared:
-            raise ValueError(f"the module has no state `{name}`; there are {', '.join(names if names and name not in names else free) or 'none'}")
+            raise ValueError(
+                f"the module has no state `{name}`; there are {', '.join(names if names and name not in names else free) or 'none'}"
+            )
     missing = [n for n in names if n not in given]
     if missing or not names:
         raise TypeError(f"the initial value of {', '.join(f'`{n}`' for n in missing) or 'the states'} is missing: give it in `y0`")

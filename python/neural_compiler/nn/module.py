@@ -145,8 +145,8 @@ class CompiledModule(nn.Module):
         return run(compiled, (), tuple(converted), dtype=dtype)
 
     def _on_torch(self, tensors: list[Tensor]) -> Any:
-        """Runs as torch operations, in the type they have, whatever `torch.autocast` says. Where Python would have to look at numbers that a tracer or `vmap` hides, the program is one
-        operation instead, whose inside is the same torch operations."""
+        """Runs as torch operations, in the type they have, whatever `torch.autocast` says. Where Python would have to look at numbers
+        that a tracer or `vmap` hides, the program is one operation instead, whose inside is the same torch operations."""
         if _autocast():
             with torch.autocast(tensors[0].device.type if tensors else "cpu", enabled=False):
                 return self._on_torch(tensors)
@@ -176,7 +176,8 @@ class CompiledModule(nn.Module):
     def _derived(self, what: str, wrt: tuple[str, ...]) -> CompiledModule:
         chosen = positions(self._compiled.inputs, wrt or self._open)
         values = {n: self._parameters.get(f, self._buffers.get(f)) for n, f in self._fields.items()}
-        module = CompiledModule(self.source, self._told, values, self.bounds, (*self._steps, (what, tuple(chosen))), self.backend)  # type: ignore[arg-type]
+        steps = (*self._steps, (what, tuple(chosen)))
+        module = CompiledModule(self.source, self._told, values, self.bounds, steps, self.backend)  # type: ignore[arg-type]
         if what != "hessian" and any(i.shape is None for i in module._compiled.inputs):
             return module
         if all(i.shape is not None for i in module._compiled.inputs):
@@ -281,7 +282,9 @@ class CompiledModule(nn.Module):
         positions(self.inputs, list(shapes))
         return Graph(self._compiled, [sizes(i.name, shapes[i.name]) if i.name in shapes else list(i.shape or ()) for i in self.inputs])
 
-    def explain_domain(self, ranges: Mapping[str, tuple[float, float]], dtype: torch.dtype = torch.float64, **shapes: Size) -> tuple[Diagnostic, ...]:
+    def explain_domain(
+        self, ranges: Mapping[str, tuple[float, float]], dtype: torch.dtype = torch.float64, **shapes: Size
+    ) -> tuple[Diagnostic, ...]:
         """What may leave the safe domain for inputs in these ranges; empty is a proof that nothing does.
 
         Inputs left out may be any finite number; parameters have their value.

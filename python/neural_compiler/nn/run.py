@@ -22,7 +22,8 @@ _is_hidden = torch._C._functorch.is_legacy_batchedtensor
 
 
 def run(compiled: Compiled, chain: Chain, tensors: tuple[Tensor, ...], check: bool = False, dtype: torch.dtype | None = None) -> Any:
-    """The program, or what `chain` makes of it: a tensor, or a tuple of them for several results. `dtype`: that of a program without inputs."""
+    """The program, or what `chain` makes of it: a tensor, or a tuple of them for several results. `dtype`: that of a program without
+    inputs."""
     if not check and (compiled.on_torch or (tensors and not tensors[0].is_cpu)):
         return _over_hidden(compiled, chain, tensors) if any(map(_is_hidden, tensors)) else _run_torch(compiled, chain, tensors)
     function = compiled.function(chain)
@@ -82,7 +83,9 @@ def _plain(results: Sequence[Tensor]) -> Any:
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def in_front(compiled: Compiled, chain: Chain, tensors: Sequence[Tensor], dims: Sequence[int | None]) -> tuple[list[Tensor], list[tuple[int, ...]]]:
+def in_front(
+    compiled: Compiled, chain: Chain, tensors: Sequence[Tensor], dims: Sequence[int | None]
+) -> tuple[list[Tensor], list[tuple[int, ...]]]:
     """Moves the axis `vmap` hides to the front of every tensor and of every other batch axis; gives the tensors and the shapes the
     results have with that axis in front.
 

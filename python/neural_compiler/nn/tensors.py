@@ -23,7 +23,8 @@ _EXACT = 2**53
 
 
 def as_tensor(name: str, value: Any) -> Tensor:
-    """A tensor, a number, or what PyTorch makes a tensor of; Python's numbers in float64, so that nothing is lost before the type is known."""
+    """A tensor, a number, or what PyTorch makes a tensor of; Python's numbers in float64, so that nothing is lost before the type is
+    known."""
     if isinstance(value, Tensor):
         return _dense(name, value)
     try:
@@ -45,12 +46,16 @@ def _weak(value: Any) -> bool:
 
 def _ragged(value: Any) -> bool:
     rows = [len(v) for v in value if isinstance(v, (list, tuple, Tensor)) and not (isinstance(v, Tensor) and v.dim() == 0)]
-    return 0 < len(rows) and (len(rows) < len(value) or len(set(rows)) > 1 or any(_ragged(v) for v in value if isinstance(v, (list, tuple))))
+    return 0 < len(rows) and (
+        len(rows) < len(value) or len(set(rows)) > 1 or any(_ragged(v) for v in value if isinstance(v, (list, tuple)))
+    )
 
 
 def _dense(name: str, tensor: Tensor) -> Tensor:
     if tensor.is_nested:
-        raise TypeError(f"the input `{name}` is a nested tensor: pad it (`{name}.to_padded_tensor(0.0)`), or call once for each of its parts")
+        raise TypeError(
+            f"the input `{name}` is a nested tensor: pad it (`{name}.to_padded_tensor(0.0)`), or call once for each of its parts"
+        )
     if tensor.layout is not torch.strided:
         raise TypeError(f"the input `{name}` is a sparse tensor ({tensor.layout}): give `{name}.to_dense()`, or its values alone")
     if tensor.is_quantized:
@@ -64,7 +69,10 @@ def common_type(names: Sequence[str], values: Sequence[Any], tensors: Sequence[T
     for name, value, tensor in zip(names, values, tensors):
         dtype = tensor.dtype
         if dtype.is_complex:
-            raise TypeError(f"the input `{name}` is complex ({dtype}), programs compute with real numbers: give its real and imaginary part as two inputs")
+            raise TypeError(
+                f"the input `{name}` is complex ({dtype}), programs compute with real numbers: "
+                "give its real and imaginary part as two inputs"
+            )
         if dtype.is_floating_point and dtype not in _FLOATS:
             raise TypeError(f"the input `{name}` has the type {dtype}: convert it to float16, bfloat16, float32 or float64 first")
         if not _weak(value) and dtype not in _SHORT:

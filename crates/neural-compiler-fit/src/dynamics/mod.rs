@@ -13,6 +13,7 @@ mod sparsity;
 pub mod steps;
 mod sweep;
 mod switches;
+pub mod tableaus;
 mod tangents;
 pub mod trajectories;
 pub(crate) mod white;

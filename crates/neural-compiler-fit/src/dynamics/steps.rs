@@ -6,6 +6,7 @@
 
 use super::field::{Field, assemble};
 use super::sparsity;
+use super::tableaus::{DOPRI5, RODAS4};
 use neural_compiler::graph::{Builder, Graph, GraphInput, Kind, NodeId, Region, Type, copy};
 use neural_compiler::ops::Op;
 use neural_compiler::{Shape, diff};
@@ -127,49 +128,20 @@ fn rk4(s: &mut Stage<'_>, x: NodeId) -> NodeId {
 }
 
 fn dopri5(s: &mut Stage<'_>, x: NodeId) -> Vec<NodeId> {
-    const NODES: [f64; 6] = [0.2, 0.3, 0.8, 8.0 / 9.0, 1.0, 1.0];
-    const WEIGHTS: [&[f64]; 6] = [
-        &[0.2],
-        &[3.0 / 40.0, 9.0 / 40.0],
-        &[44.0 / 45.0, -56.0 / 15.0, 32.0 / 9.0],
-        &[19372.0 / 6561.0, -25360.0 / 2187.0, 64448.0 / 6561.0, -212.0 / 729.0],
-        &[9017.0 / 3168.0, -355.0 / 33.0, 46732.0 / 5247.0, 49.0 / 176.0, -5103.0 / 18656.0],
-        &[35.0 / 384.0, 0.0, 500.0 / 1113.0, 125.0 / 192.0, -2187.0 / 6784.0, 11.0 / 84.0],
-    ];
-    const ERROR: [f64; 7] = [71.0 / 57600.0, 0.0, -71.0 / 16695.0, 71.0 / 1920.0, -17253.0 / 339200.0, 22.0 / 525.0, -1.0 / 40.0];
     let mut slopes = vec![s.law(x, 0.0)];
     let mut last = x;
-    for (node, weights) in NODES.iter().zip(WEIGHTS) {
+    for (node, weights) in DOPRI5.nodes.iter().zip(DOPRI5.weights) {
         let terms: Vec<(f64, NodeId)> = weights.iter().copied().zip(slopes.iter().copied()).collect();
         last = s.ahead(x, &terms);
         slopes.push(s.law(last, *node));
     }
-    let terms: Vec<(f64, NodeId)> = ERROR.iter().copied().zip(slopes.iter().copied()).collect();
+    let terms: Vec<(f64, NodeId)> = DOPRI5.error.iter().copied().zip(slopes.iter().copied()).collect();
     let sum = s.sum(&terms);
     let error = s.b.mul(s.step, sum);
     vec![last, error]
 }
 
 fn rodas4(s: &mut Stage<'_>, x: NodeId) -> Vec<NodeId> {
-    const GAMMA: f64 = 0.25;
-    const NODES: [f64; 6] = [0.0, 0.386, 0.21, 0.63, 1.0, 1.0];
-    const TIME: [f64; 6] = [0.25, -0.1043, 0.1035, -0.036_200_000_000_000_23, 0.0, 0.0];
-    const A: [&[f64]; 6] = [
-        &[],
-        &[1.544],
-        &[0.946_678_528_081_582_6, 0.255_701_169_898_328_4],
-        &[3.314_825_187_068_521, 2.896_124_015_972_201, 0.998_641_913_997_781_7],
-        &[1.221_224_509_226_641, 6.019_134_481_288_629, 12.537_083_329_320_87, -0.687_886_036_105_895],
-        &[1.221_224_509_226_641, 6.019_134_481_288_629, 12.537_083_329_320_87, -0.687_886_036_105_895, 1.0],
-    ];
-    const C: [&[f64]; 6] = [
-        &[],
-        &[-5.6688],
-        &[-2.430_093_356_833_875, -0.206_359_915_709_191_5],
-        &[-0.107_352_905_815_137_5, -9.594_562_251_023_355, -20.470_286_148_096_16],
-        &[7.496_443_313_967_647, -10.246_804_314_643_52, -33.999_903_528_199_05, 11.708_908_932_061_6],
-        &[8.083_246_795_921_522, -7.981_132_988_064_893, -31.521_594_328_743_71, 16.319_305_431_231_36, -6.058_818_238_834_054],
-    ];
     let n = s.field.size as u32;
     // The Jacobian of the law at the beginning, and its derivative by time, forcing included.
     let law = &s.field.graph;
@@ -189,7 +161,7 @@ fn rodas4(s: &mut Stage<'_>, x: NodeId) -> Vec<NodeId> {
     let zero = s.b.constant(0.0);
     let parts: Vec<NodeId> = (0..n * n).map(|k| if k % (n + 1) == 0 { one } else { zero }).collect();
     let identity = s.b.given(Op::Join, 0, Shape::Matrix(n, n), &parts);
-    let gamma = s.b.constant(GAMMA);
+    let gamma = s.b.constant(RODAS4.gamma);
     let scaled = s.b.mul(gamma, s.step);
     let reciprocal = s.b.div(one, scaled);
     let diagonal = s.b.mul(reciprocal, identity);
@@ -198,19 +170,19 @@ fn rodas4(s: &mut Stage<'_>, x: NodeId) -> Vec<NodeId> {
     let mut states = x;
     for i in 0..6 {
         if i > 0 {
-            let terms: Vec<(f64, NodeId)> = A[i].iter().copied().zip(slopes.iter().copied()).collect();
+            let terms: Vec<(f64, NodeId)> = RODAS4.a[i].iter().copied().zip(slopes.iter().copied()).collect();
             let sum = s.sum(&terms);
             states = s.b.add(x, sum);
         }
-        let mut rhs = s.law(states, NODES[i]);
+        let mut rhs = s.law(states, RODAS4.nodes[i]);
         if i > 0 {
-            let terms: Vec<(f64, NodeId)> = C[i].iter().copied().zip(slopes.iter().copied()).collect();
+            let terms: Vec<(f64, NodeId)> = RODAS4.c[i].iter().copied().zip(slopes.iter().copied()).collect();
             let sum = s.sum(&terms);
             let part = s.b.div(sum, s.step);
             rhs = s.b.add(rhs, part);
         }
-        if TIME[i] != 0.0 {
-            let weight = s.b.constant(TIME[i]);
+        if RODAS4.time[i] != 0.0 {
+            let weight = s.b.constant(RODAS4.time[i]);
             let weight = s.b.mul(weight, s.step);
             let part = s.b.mul(weight, by_time);
             rhs = s.b.add(rhs, part);

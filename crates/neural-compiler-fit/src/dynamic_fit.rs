@@ -2,7 +2,7 @@
 //! `hybrid`.
 //!
 //! Multiple shooting finds a start that follows the data; single shooting from it, from the declared values and from sampled ones finds the
-//! minimum. Columns of different size or noise count alike: each is weighted by one over the scatter the fit leaves in it, again and again
+//! minimum: with rough solutions, of some of the trajectories where there are many, then with accurate ones of all. Columns of different size or noise count alike: each is weighted by one over the scatter the fit leaves in it, again and again
 //! until that does not change, unless the standard deviations are known.
 
 use crate::check::Checking;
@@ -97,7 +97,7 @@ fn weighted(ready: &Ready, options: &Options<'_>) -> Result<Weighted, Diagnostic
     let scatter = scales(&ready.data, ready.known);
     let problem = ready.problem(&ready.solver, layout, &scatter, false);
     enough(layout, problem.count())?;
-    let (best, loss) = search(&problem, &layout.start, layout, options)?;
+    let (best, loss) = search(&problem, &layout.start, layout, options, true)?;
     let one = ready.data.one_scale(ready.known);
     // A single scale is that of the data: the cost is told in their unit.
     let unit = if one && !ready.known { scatter[0] * scatter[0] } else { 1.0 };
@@ -169,7 +169,7 @@ fn reweigh(ready: &Ready, first: Weighted, mut scatter: Vec<f64>, options: &Opti
         scatter = next;
         let problem = ready.problem(&ready.solver, &ready.layout, &scatter, false);
         let before = weighed.best;
-        let (mut best, loss) = search(&problem, &before.best.theta, &ready.layout, &once)?;
+        let (mut best, loss) = search(&problem, &before.best.theta, &ready.layout, &once, false)?;
         (best.tried, best.agreed, best.failed, best.noise) = (before.tried, before.agreed, before.failed, before.noise);
         best.tie = before.tie.map(|tie| tie / before.best.cost * best.best.cost);
         weighed = Weighted { problem, best, loss, unit: 1.0, warning: None };
@@ -191,19 +191,25 @@ fn reweigh(ready: &Ready, first: Weighted, mut scatter: Vec<f64>, options: &Opti
     Ok(weighed)
 }
 
-/// The global search over the free numbers of a layout.
-fn search(problem: &Dynamics, start: &[f64], layout: &Layout, options: &Options<'_>) -> Result<(Found, Loss), Diagnostics> {
+/// The global search over the free numbers of a layout. `rough`: the way down is taken with a rough solution first.
+fn search(problem: &Dynamics, start: &[f64], layout: &Layout, options: &Options<'_>, rough: bool) -> Result<(Found, Loss), Diagnostics> {
     let local = lm::Options { evaluations: 200, polish: false, cancel: options.cancel, ..lm::Options::default() };
-    let also = || shooting::start(problem, start, &layout.bounds, &local).into_iter().collect();
-    // Adaptive steps leave an error of the size of their tolerance.
-    let floor = if problem.solver.adaptive() { (10.0 * problem.solver.tolerance().relative).powi(2) } else { 1e-22 };
-    let size: f64 = problem.points.iter().map(|p| (p.value * p.weight).powi(2)).sum();
-    let floor = floor * size;
-    // Where only noise is left no other minimum can be much better; of a robust loss that cannot be told.
+    let sketch = rough.then(|| problem.rough(layout.len())).flatten();
+    let sample = sketch.as_ref().unwrap_or(problem);
+    let also = || shooting::start(sample, start, &layout.bounds, &local).into_iter().collect();
+    let floor = problem.blur().max(1e-22 * problem.size());
+    // Where only noise is left no other minimum can be much better; of a robust loss that cannot be told. What is noise and what the
+    // solution leaves is told by the accurate one.
     let plain = options.loss.is_none_or(|l| l == Loss::Squares);
-    let enough = |l: &Local| plain && (l.cost <= floor || white::only_noise(problem, &l.linear.residuals, layout.len()));
-    let task = Task { floor, also: &also, enough: &enough, ..Task::new(problem, problem, start, &layout.bounds) };
-    solve(&task, options, &problem.solver.effort, (STARTS, 3, SCREENED))
+    let noise = |l: &Local| plain && l.end == End::Converged && (l.cost <= floor || white::only_noise(problem, &l.linear.residuals, layout.len()));
+    let enough = |l: &Local| match &sketch {
+        None => noise(l).then(|| l.theta.clone()),
+        Some(_) => lm::minimise(problem, &l.theta, &layout.bounds, Loss::Squares, &local).ok().filter(noise).map(|fine| fine.theta),
+    };
+    let task = Task { floor: floor.max(sample.blur()), also: &also, enough: &enough, ..Task::new(problem, sample, start, &layout.bounds) };
+    let (mut found, loss) = solve(&task, options, &problem.solver.effort, (STARTS, 3, SCREENED))?;
+    found.noise = found.noise || found.tried > 1 && noise(&found.best);
+    Ok((found, loss))
 }
 
 /// The parameters with which the known law alone explains the data best, nets being held as in `held`; `None` where that leads nowhere.
@@ -213,7 +219,7 @@ pub(crate) fn law_alone(ready: &Ready, held: Layout, scatter: &[f64], options: &
     let solver = Arc::new(solver.with_sizes(ready.solver.sizes.clone()).with_effort(&ready.solver.effort));
     let problem = ready.problem(&solver, &held, scatter, false);
     let quiet = Options { progress: None, ..options.clone() };
-    let found = search(&problem, &held.start, &held, &quiet).ok().map(|(found, _)| found.best.theta);
+    let found = search(&problem, &held.start, &held, &quiet, true).ok().map(|(found, _)| found.best.theta);
     // What nets make of it may cost more.
     ready.solver.effort.forget();
     found

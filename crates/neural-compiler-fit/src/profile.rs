@@ -23,6 +23,10 @@ impl Residuals for Held<'_> {
         self.inner.count()
     }
 
+    fn blur(&self) -> f64 {
+        self.inner.blur()
+    }
+
     fn evaluate(&self, theta: &[f64], residuals: &mut [f64], jacobian: Option<&mut [f64]>) -> Result<(), Unusable> {
         let mut all = theta.to_vec();
         all.insert(self.parameter, self.value);

@@ -4,7 +4,7 @@
 use crate::dynamics::clock::Pace;
 use crate::dynamics::field::Field;
 use crate::dynamics::problem::Dynamics;
-use crate::dynamics::solver::Solver;
+use crate::dynamics::solver::{FIRST_LANES, Solver};
 use crate::dynamics::steps::Scheme;
 use crate::dynamics::trajectories::{self, Observed, Trajectories};
 use crate::fit::{split, weights, wrong};
@@ -121,6 +121,10 @@ const PATIENCE: usize = 30_000;
 /// How much dearer the explicit method must be than the implicit one, whose derivatives cost more, to be given up.
 const STIFF: f64 = 1.5;
 
+/// How many times as many steps as a rough solution an accurate one takes at least where accuracy decides: its tolerance is a thousandth,
+/// for the fifth order four times as many.
+const ACCURACY: usize = 2;
+
 /// The solver the user asks for, or one that suits the model at its declared values.
 fn solver(
     field: &Field,
@@ -143,17 +147,34 @@ fn solver(
         None if layout.weights() > 0 => make(Scheme::Dopri5),
         None => {
             let explicit = make(Scheme::Dopri5)?;
-            let implicit = make(Scheme::Rodas4)?;
-            let cost = |solver: &Arc<Solver>| {
+            let count = |solver: &Arc<Solver>| {
                 let problem = Dynamics::new(solver.clone(), layout.clone(), data.clone(), |_, _| 1.0);
-                solver.work(&problem.lanes(&layout.start), &problem.shared(&layout.start))
+                solver.count(&problem.lanes(&layout.start), &problem.shared(&layout.start))
             };
+            let steps = count(&explicit);
+            // Where other values turn out to be stiff, the fit is done again: no need to take very many steps first.
+            let patient = |solver: &Arc<Solver>| if fitting { Arc::new(Solver::clone(solver).with_most(PATIENCE)) } else { solver.clone() };
+            // A rough solution in far fewer steps: accuracy decides over their length, not stability.
+            let rough = explicit.rough().filter(|_| steps.is_some_and(|s| s < PATIENCE / 4)).and_then(|rough| count(&Arc::new(rough)));
+            if let (Some(steps), Some(rough)) = (steps, rough)
+                && steps > ACCURACY * rough
+            {
+                return Ok(patient(&explicit));
+            }
+            // A step of the implicit method solves six systems, and takes one from row to row at least.
+            let intervals: usize = data.all.iter().take(FIRST_LANES).map(|t| t.times.len() - 1).sum();
+            let n = field.size as f64;
+            let least = intervals as f64 * 6.0 * (n.powi(3) / 3.0 + n * n);
+            if steps.is_some_and(|s| s < PATIENCE / 4 && s as f64 * explicit.price() < STIFF * least) {
+                return Ok(patient(&explicit));
+            }
+            let implicit = make(Scheme::Rodas4)?;
+            let cost = |solver: &Arc<Solver>, steps: usize| solver.price() * steps as f64;
             // Stiff at the declared values: so many steps of the explicit method that the dearer ones of the implicit method cost less.
-            Ok(match (cost(&explicit), cost(&implicit)) {
-                (Some(e), Some(i)) if e > STIFF * i => implicit,
+            Ok(match (steps, count(&implicit)) {
+                (Some(e), Some(i)) if cost(&explicit, e) > STIFF * cost(&implicit, i) => implicit,
                 (None, Some(_)) => implicit,
-                // Where other values turn out to be stiff, the fit is done again: no need to take very many steps first.
-                (_, Some(_)) if fitting => Arc::new(Solver::clone(&explicit).with_most(PATIENCE)),
+                (_, Some(_)) => patient(&explicit),
                 _ => explicit,
             })
         }

@@ -66,7 +66,7 @@ pub(crate) struct Ended {
     /// Whether some other start led to a slightly lower cost.
     pub(crate) better_elsewhere: bool,
     pub(crate) warnings: Vec<String>,
-    /// Whether nothing but noise is left, so that no other start was followed.
+    /// Whether nothing but noise is left.
     pub(crate) noise: bool,
 }
 
@@ -151,10 +151,12 @@ pub(crate) fn summarise(layout: &Layout, ended: Ended, compared: Compared, sure:
         }
     }
     warnings.extend(columns.iter().filter(|c| c.r2.is_nan()).map(|c| format!("the data to explain, `{}`, are constant", c.name)));
-    let poor = if noise { vec![] } else { poor::remarks(&targets, &columns, &compared.weights, compared.axis.as_ref()) };
+    let poor = if noise && tried == 1 { vec![] } else { poor::remarks(&targets, &columns, &compared.weights, compared.axis.as_ref()) };
     let message = match end {
         End::Converged if !poor.is_empty() => "a minimum was reached, but the model does not describe the data well",
-        End::Converged if noise => "a minimum was reached that leaves nothing but noise, so no other start was followed",
+        End::Converged if noise && tried == 1 => "a minimum was reached that leaves nothing but noise, so no other start was followed",
+        // However few starts end here, what they could find beside it is no better.
+        End::Converged if noise => "a minimum was reached that leaves nothing but noise",
         End::Converged => "a minimum was reached",
         End::Evaluations => "stopped after as many evaluations as allowed, before a minimum was reached",
         End::Cancelled => "stopped on request; these are the best values so far",

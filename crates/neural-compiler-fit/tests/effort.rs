@@ -90,3 +90,37 @@ fn a_budget_ends_the_search_with_the_best_so_far() {
         Err(e) => assert_eq!(e.0[0].code, "budget-ended", "{e}"),
     }
 }
+
+/// Three masses between four springs; every second row of data made with k = (2, 1.5, 3, 1), c = 0.1 (tests/data/README.md).
+const SPRINGS: &str = "(param k1 1 :min 0) (param k2 1 :min 0) (param k3 1 :min 0) (param k4 1 :min 0) (param c 0.05 :min 0)
+    (define K [[(+ k1 k2) (- k2) 0] [(- k2) (+ k2 k3) (- k3)] [0 (- k3) (+ k3 k4)]])
+    (state q [1 0 0]) (state v [0 0 0]) (derive q v) (derive v (- (+ (matvec K q) (* c v))))";
+
+#[test]
+fn a_first_start_that_ends_in_a_wrong_minimum_does_not_end_the_search() {
+    let data = common::csv(include_str!("data/oscillators-apart.csv"));
+    let model = compile(SPRINGS);
+    // SciPy's least_squares from these values ends there too: a minimum, and not the one that made the data.
+    let first = fit(&model, &data, &Options { starts: Some(1), ..Options::default() }).unwrap();
+    assert!(first.converged && (first.parameter("k1").unwrap().value - 2.73).abs() < 0.01, "{:?}", first.parameters);
+    let found = fit(&model, &data, &Options::default()).unwrap();
+    for (name, truth) in [("k1", 2.0), ("k2", 1.5), ("k3", 3.0), ("k4", 1.0), ("c", 0.1)] {
+        let p = found.parameter(name).unwrap();
+        assert!((p.value - truth).abs() < 4.0 * p.stderr.unwrap(), "{name} = {} ± {:?}", p.value, p.stderr);
+    }
+    assert!(found.tried > 1 && found.agreed > 1, "{}", found.starts());
+    assert_eq!(found.message, "a minimum was reached that leaves nothing but noise");
+}
+
+#[test]
+fn bounds_met_on_the_first_step_are_no_minimum() {
+    // A start from which the whole first step goes beyond two bounds at once, and the corner they make is higher up: it was called a
+    // minimum. SciPy's least_squares goes from there to 0.49721, 0.30228, 44.009.
+    let (model, data) = (include_str!("../../../examples/fits/seir.scm"), common::csv(include_str!("../../../examples/fits/seir.csv")));
+    let model = model.replace("beta 0.4", "beta 0.355709543640").replace("rho 0.5", "rho 0.830408469141").replace("I0 20", "I0 15.0651858587");
+    let found = fit(&compile(&model), &data, &Options { time: Some("t".into()), starts: Some(1), ..Options::default() }).unwrap();
+    for (name, expected) in [("beta", 0.49721), ("rho", 0.30228), ("I0", 44.009)] {
+        let value = found.parameter(name).unwrap().value;
+        assert!((value / expected - 1.0).abs() < 1e-4, "{name} = {value}");
+    }
+}

@@ -74,10 +74,9 @@ fn states_are_weighed_until_nothing_changes() {
     assert!(near(hare.rmse, 4.481_369_6, 1e-5) && near(hare.r2, 0.954_015_02, 1e-5), "{hare:?}");
     // Pelts of hares and of lynx have one unit, but nothing says so.
     assert!(found.rmse.is_nan() && found.r2.is_nan() && near(found.cost, 42.0, 1e-6), "{}", found.cost);
-    // Two growing populations that have nothing to do with each other, with as many constants: a worse model, and it shows.
-    let nonsense = "(param growth 0.5) (param limit 0.03) (param death 0.8) (param gain 0.03) (param hare0 30 :min 0) (param lynx0 4 :min 0)
-        (state hare hare0) (state lynx lynx0)
-        (derive hare (- (* growth hare) (* limit hare hare))) (derive lynx (- (* gain lynx) (* death lynx lynx)))";
+    // Two populations that change at constant rates: a worse model, and it shows.
+    let nonsense = "(param growth 0.5) (param loss 0.8) (param hare0 30 :min 0) (param lynx0 4 :min 0)
+        (state hare hare0) (state lynx lynx0) (derive hare growth) (derive lynx (- loss))";
     let other = fitted(nonsense, &data, &Options { starts: Some(1), ..how });
     assert!(other.likelihood.aic() > found.likelihood.aic() + 50.0, "{:?}", other.likelihood);
     assert!(other.message.contains("does not describe the data well") && other.warnings.iter().any(|w| w.contains("explains")), "{:?}", other.warnings);

@@ -27,20 +27,20 @@ pub struct Pulled {
 
 impl Solver {
     /// Solves all lanes and pulls a cost back.
-    pub fn pull(&self, lanes: &[Lane], shared: &[&[f64]], slope: &Slope<'_>) -> Result<Pulled, Unusable> {
+    pub fn pull(&self, lanes: &[Lane<'_>], shared: &[&[f64]], slope: &Slope<'_>) -> Result<Pulled, Unusable> {
         let mut workspace = self.workspace();
         let outcome = self.pull_in(&mut workspace, lanes, shared, slope);
         self.put_back(workspace);
         outcome
     }
 
-    fn pull_in(&self, workspace: &mut Workspace<f64>, lanes: &[Lane], shared: &[&[f64]], slope: &Slope<'_>) -> Result<Pulled, Unusable> {
+    fn pull_in(&self, workspace: &mut Workspace<f64>, lanes: &[Lane<'_>], shared: &[&[f64]], slope: &Slope<'_>) -> Result<Pulled, Unusable> {
         let n = self.size;
         let courses = self.courses(lanes, shared)?;
         let plan = self.plan(workspace, lanes, shared, &courses)?;
         let order = longest_first(&plan);
         let rounds = order.first().map_or(0, |&i| plan[i].len());
-        let batch = |k: usize| -> Vec<(&Lane, Step)> { order.iter().take_while(|&&i| plan[i].len() > k).map(|&i| (&lanes[i], plan[i][k])).collect() };
+        let batch = |k: usize| -> Vec<(&Lane<'_>, Step)> { order.iter().take_while(|&&i| plan[i].len() > k).map(|&i| (&lanes[i], plan[i][k])).collect() };
         // Forward, keeping the states before every step.
         let mut before: Vec<Vec<f64>> = Vec::with_capacity(rounds);
         let mut paths: Vec<Path> = lanes.iter().map(|l| Path { states: vec![l.start.clone()], tangents: vec![] }).collect();

@@ -6,7 +6,7 @@
 //! stability is saved by its errors, which shorten the next step, but to the derivative steps are given numbers.
 
 use super::segments::{Course, Segment};
-use super::solver::{Lane, Path, Solver, Step, TOO_MANY};
+use super::solver::{Directions, Lane, Path, Solver, Step, TOO_MANY};
 use super::tangents::{Tangents, turned};
 use crate::least::Unusable;
 use neural_compiler::exec::lanes::Workspace;
@@ -24,22 +24,31 @@ impl Solver {
         (sum / error.len() as f64).sqrt()
     }
 
-    /// Chooses steps by their error estimates; gives them, the states at the lanes' times and their derivatives.
+    /// Chooses steps by their error estimates; gives them, if they are wanted (`planned`), the states at the lanes' times and their
+    /// derivatives.
     pub(super) fn march(
         &self,
         workspace: &mut Workspace<f64>,
-        lanes: &[Lane],
+        lanes: &[Lane<'_>],
         shared: &[&[f64]],
         courses: &[Course],
         order: f64,
-        directions: Option<(usize, &[Vec<f64>])>,
+        (planned, directions): (bool, Option<Directions<'_>>),
     ) -> Result<Marched, Unusable> {
         let n = self.size;
         let mut tangents = directions.map(|d| Tangents::new(self, shared, d));
         let copies = tangents.as_ref().map_or(1, |t| t.count);
         let engine = if tangents.is_some() { self.along() } else { self.value() };
         let mut plan: Vec<Vec<Step>> = vec![Vec::new(); lanes.len()];
-        let start = |(i, l): (usize, &Lane)| Path { states: vec![l.start.clone()], tangents: directions.map_or(vec![], |d| vec![d.1[i].clone()]) };
+        let start = |(i, l): (usize, &Lane<'_>)| {
+            let mut path = Path { states: Vec::with_capacity(l.times.len()), tangents: Vec::new() };
+            path.states.push(l.start.clone());
+            if let Some(d) = directions {
+                path.tangents.reserve(l.times.len());
+                path.tangents.push(d.1[i].clone());
+            }
+            path
+        };
         let mut paths: Vec<Path> = lanes.iter().enumerate().map(start).collect();
         let mut now: Vec<(f64, Vec<f64>)> = lanes.iter().map(|l| (l.times[0], l.start.clone())).collect();
         let begin = |s: &Segment| (1e-2 * (s.to - s.from)).min(self.longest);
@@ -59,7 +68,7 @@ impl Solver {
             states.clear();
             slopes.clear();
             ends.clear();
-            let mut batch: Vec<(&Lane, Step)> = Vec::with_capacity(active.len());
+            let mut batch: Vec<(&Lane<'_>, Step)> = Vec::with_capacity(active.len());
             for &i in &active {
                 let segment = &courses[i].segments[at[i].0];
                 let left = segment.to - now[i].0;
@@ -108,7 +117,9 @@ impl Solver {
                     (0.9 * error.powf(-1.0 / order)).clamp(0.2, 5.0)
                 };
                 if fine && error <= 1.0 {
-                    plan[i].push(step);
+                    if planned {
+                        plan[i].push(step);
+                    }
                     now[i].0 = step.time + step.length;
                     now[i].1.copy_from_slice(after);
                     // A step cut short by a row says little against longer ones.

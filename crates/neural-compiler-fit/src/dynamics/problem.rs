@@ -31,6 +31,10 @@ pub struct Point {
 /// that, relative to both, is that of a chaotic solution, or of one that was not computed well, and no measure of certainty.
 const BEYOND_MEASURE: f64 = 1e-3 / f64::EPSILON;
 
+/// Trajectories that show the way down, and observations for each parameter.
+const FEW_TRAJECTORIES: usize = 48;
+const PER_PARAMETER: usize = 100;
+
 /// A model with states and its data.
 pub struct Dynamics {
     /// The solver.
@@ -66,32 +70,53 @@ impl Dynamics {
     }
 
     /// The whole of each trajectory as a lane.
-    pub fn lanes(&self, theta: &[f64]) -> Vec<Lane> {
+    pub fn lanes(&self, theta: &[f64]) -> Vec<Lane<'_>> {
         let value = |s: &Start| match s {
             Start::Value(v) => *v,
             Start::Free(j) => theta[*j],
         };
-        let lane = |t: &Trajectory| Lane {
-            start: t.start.iter().map(value).collect(),
-            origin: t.origin,
-            direction: t.direction,
-            times: t.times.clone(),
-            forcing: t.forcing.clone(),
-        };
-        self.data.all.iter().map(lane).collect()
+        let all = self.data.all.iter();
+        all.map(|t| Lane { start: t.start.iter().map(value).collect(), origin: t.origin, direction: t.direction, times: &t.times, forcing: &t.forcing })
+            .collect()
     }
 
     /// The same of some of the trajectories.
     pub fn part(&self, trajectories: &[usize]) -> Dynamics {
         let data = Trajectories { all: trajectories.iter().map(|&k| self.data.all[k].clone()).collect(), ..Trajectories::clone(&self.data) };
-        let place = |k: usize| trajectories.iter().position(|&t| t == k);
-        let points = self.points.iter().filter_map(|p| place(p.trajectory).map(|trajectory| Point { trajectory, ..*p })).collect();
+        let mut place = vec![None; self.data.all.len()];
+        trajectories.iter().enumerate().for_each(|(k, &t)| place[t] = Some(k));
+        let points = self.points.iter().filter_map(|p| place[p.trajectory].map(|trajectory| Point { trajectory, ..*p })).collect();
         Dynamics { solver: self.solver.clone(), layout: self.layout.clone(), data: Arc::new(data), points }
     }
 
     /// The same, solved in another way.
     pub fn with(&self, solver: Arc<Solver>) -> Dynamics {
         Dynamics { solver, layout: self.layout.clone(), data: self.data.clone(), points: self.points.clone() }
+    }
+
+    /// The same, solved roughly and where there are many trajectories on some of them, for the way down; `None` where that saves nothing.
+    pub fn rough(&self, parameters: usize) -> Option<Dynamics> {
+        let all = self.data.all.len();
+        let rougher = self.solver.rough();
+        let wanted = FEW_TRAJECTORIES.max(all * PER_PARAMETER * parameters / self.points.len().max(1));
+        if rougher.is_none() && all < 2 * wanted {
+            return None;
+        }
+        let rough = self.with(rougher.map_or_else(|| self.solver.clone(), Arc::new));
+        if all < 2 * wanted {
+            return Some(rough);
+        }
+        let some: Vec<usize> = (0..wanted).map(|k| k * all / wanted + (k * 7) % (all / wanted)).collect();
+        // The same cost as that of all, about, so that what is known of one holds of the other.
+        let mut part = rough.part(&some);
+        let share = (self.points.len() as f64 / part.points.len().max(1) as f64).sqrt();
+        part.points.iter_mut().for_each(|p| p.weight *= share);
+        Some(part).filter(|p| p.points.len() >= PER_PARAMETER * parameters)
+    }
+
+    /// The sum of squares of everything observed.
+    pub fn size(&self) -> f64 {
+        self.points.iter().map(|p| (p.value * p.weight).powi(2)).sum()
     }
 
     /// The same up to a share of the rows of each trajectory, at least the second; `None` where that leaves nothing out.
@@ -130,6 +155,14 @@ impl Residuals for Dynamics {
 
     fn count(&self) -> usize {
         self.points.len()
+    }
+
+    fn blur(&self) -> f64 {
+        // Errors of the size of the tolerance at each step, ten times that where they add up.
+        if !self.solver.adaptive() {
+            return 0.0;
+        }
+        (10.0 * self.solver.tolerance().relative).powi(2) * self.size()
     }
 
     fn evaluate(&self, theta: &[f64], residuals: &mut [f64], jacobian: Option<&mut [f64]>) -> Result<(), Unusable> {

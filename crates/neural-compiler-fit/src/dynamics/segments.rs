@@ -32,7 +32,7 @@ pub(super) struct Course {
 
 impl Segment {
     /// The step from a time to the end, `stop` being the one it begins at.
-    pub(super) fn end_from(self, lane: &Lane, time: f64, stop: Option<usize>) -> Step {
+    pub(super) fn end_from(self, lane: &Lane<'_>, time: f64, stop: Option<usize>) -> Step {
         let mut length = self.to - time;
         // The last stage computes its time by a sum of its own, which may be rounded beyond the stop.
         let (now, end) = (lane.time(time), lane.time(self.to));
@@ -45,7 +45,7 @@ impl Segment {
 }
 
 impl Course {
-    pub(super) fn new(lane: &Lane, stops: Arc<Vec<Stop>>) -> Course {
+    pub(super) fn new(lane: &Lane<'_>, stops: Arc<Vec<Stop>>) -> Course {
         let mut segments = Vec::with_capacity(lane.times.len() + stops.len());
         let mut next = 0;
         // A stop that falls on a row is where the next interval begins.
@@ -76,8 +76,8 @@ impl Course {
 
 impl Solver {
     /// The course of every lane.
-    pub(super) fn courses(&self, lanes: &[Lane], shared: &[&[f64]]) -> Result<Vec<Course>, Unusable> {
-        let stops = |lane: &Lane| match self.switches() {
+    pub(super) fn courses(&self, lanes: &[Lane<'_>], shared: &[&[f64]]) -> Result<Vec<Course>, Unusable> {
+        let stops = |lane: &Lane<'_>| match self.switches() {
             Some(switches) if lane.times.len() > 1 => switches.stops(lane, shared),
             _ => Ok(Arc::default()),
         };
@@ -88,7 +88,7 @@ impl Solver {
     pub(super) fn jump(
         &self,
         workspace: &mut Workspace<f64>,
-        lane: &Lane,
+        lane: &Lane<'_>,
         step: Step,
         stop: &Stop,
         states: &[f64],
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn segments_leave_no_gap_but_stops() {
-        let lane = Lane { start: vec![], origin: 0.0, direction: 1.0, times: vec![0.0, 1.0, 2.0], forcing: vec![vec![]; 3] };
+        let lane = Lane { start: vec![], origin: 0.0, direction: 1.0, times: &[0.0, 1.0, 2.0], forcing: &[vec![], vec![], vec![]] };
         let (half, one) = (0.5f64, 1.0f64);
         // In the middle of an interval, and at a row as seen from either side.
         for stop in [stop(half.next_down(), half), stop(one.next_down(), one), stop(one, one.next_up()), stop(one.next_down(), one.next_up())] {
@@ -139,7 +139,7 @@ mod tests {
     fn a_step_to_a_stop_stays_before_it() {
         for (from, to) in [(0.1, 0.7), (1e-3, 24.0f64.next_down()), (23.999_999_999, 24.0f64.next_down()), (0.0, 0.3)] {
             for (origin, direction) in [(0.0, 1.0), (17.3, 1.0), (1e6, 1.0), (-3.1, -1.0), (0.1, -1.0)] {
-                let lane = Lane { start: vec![], origin, direction, times: vec![0.0, 30.0], forcing: vec![vec![]; 2] };
+                let lane = Lane { start: vec![], origin, direction, times: &[0.0, 30.0], forcing: &[vec![], vec![]] };
                 let step = Segment { from, to, interval: 0, last: false, hard: true, stop: None }.end_from(&lane, from, None);
                 let (reached, end) = (lane.time(step.time) + direction * step.length, lane.time(to));
                 assert!(direction * reached <= direction * end && (reached - end).abs() <= 1e-14 * end.abs().max(1.0), "{reached} and {end}");

@@ -81,6 +81,10 @@ impl Residuals for Shooting<'_> {
         self.inner.points.len() + self.nodes
     }
 
+    fn blur(&self) -> f64 {
+        self.inner.blur()
+    }
+
     fn evaluate(&self, all: &[f64], residuals: &mut [f64], mut jacobian: Option<&mut [f64]>) -> Result<(), Unusable> {
         let (n, p) = (self.inner.solver.size, self.inner.layout.len());
         let (theta, nodes) = all.split_at(p);
@@ -91,7 +95,7 @@ impl Residuals for Shooting<'_> {
         for s in &self.stretches {
             let lane = &whole[s.trajectory];
             let start = s.node.map_or(lane.start.clone(), |k| nodes[k..k + n].to_vec());
-            let (times, forcing) = (lane.times[s.from..=s.to].to_vec(), lane.forcing[s.from..=s.to].to_vec());
+            let (times, forcing) = (&lane.times[s.from..=s.to], &lane.forcing[s.from..=s.to]);
             lanes.push(Lane { start, times, forcing, ..*lane });
             let mut tangent = vec![0.0; n * q];
             (0..n).for_each(|k| tangent[k * q + k] = 1.0);

@@ -73,6 +73,8 @@ pub struct Tolerance {
 const ABSOLUTE: f64 = 1e-4;
 /// The tightest relative tolerance a solution is held to unasked: below, rounding errors count.
 const TIGHTEST: f64 = 1e-13;
+/// The relative tolerance with which the way down is found.
+const ROUGH: f64 = 1e-5;
 /// The relative tolerance unless told otherwise.
 pub const TOLERANCE: f64 = 1e-8;
 
@@ -96,7 +98,7 @@ impl Tolerance {
 
 /// A stretch to be solved: from a start through some times.
 #[derive(Clone, Debug)]
-pub struct Lane {
+pub struct Lane<'a> {
     /// States at the first time.
     pub start: Vec<f64>,
     /// The time its times are counted from, and 1 where they run forward from there, -1 where backward.
@@ -104,12 +106,12 @@ pub struct Lane {
     /// See `origin`.
     pub direction: f64,
     /// Times since the origin, rising, the first being that of the start.
-    pub times: Vec<f64>,
+    pub times: &'a [f64],
     /// Forcing at these times.
-    pub forcing: Vec<Vec<f64>>,
+    pub forcing: &'a [Vec<f64>],
 }
 
-impl Lane {
+impl Lane<'_> {
     /// The time so long after the origin.
     pub(super) fn time(&self, since: f64) -> f64 {
         self.origin + self.direction * since
@@ -144,6 +146,8 @@ pub type Directions<'a> = (usize, &'a [Vec<f64>]);
 
 /// The words for a lane that would take more steps than it may.
 pub(crate) const TOO_MANY: &str = "steps are needed";
+/// Lanes whose steps tell what solutions cost.
+pub(crate) const FIRST_LANES: usize = 4;
 /// Most steps of one lane.
 pub const MOST_STEPS: usize = 100_000;
 
@@ -235,6 +239,12 @@ impl Solver {
         Some((finer, Finer::Tolerance(to)))
     }
 
+    /// A solver that is accurate enough to find the way down, from which the accurate one goes on; `None` where it would save little.
+    pub fn rough(&self) -> Option<Solver> {
+        let by = self.tolerance.relative / ROUGH;
+        (self.adaptive() && by <= 0.1).then(|| Solver { tolerance: self.tolerance.tighter(by), ..self.clone() })
+    }
+
     pub(super) fn value(&self) -> &Engine {
         &self.engines.value
     }
@@ -302,14 +312,14 @@ impl Solver {
     }
 
     /// The steps of all lanes.
-    pub(super) fn plan(&self, workspace: &mut Workspace<f64>, lanes: &[Lane], shared: &[&[f64]], courses: &[Course]) -> Result<Vec<Vec<Step>>, Unusable> {
+    pub(super) fn plan(&self, workspace: &mut Workspace<f64>, lanes: &[Lane<'_>], shared: &[&[f64]], courses: &[Course]) -> Result<Vec<Vec<Step>>, Unusable> {
         match self.scheme.error_order() {
             None => lanes.iter().zip(courses).map(|(l, c)| self.fixed_steps(l, c)).collect(),
-            Some(order) => Ok(self.march(workspace, lanes, shared, courses, order, None)?.0),
+            Some(order) => Ok(self.march(workspace, lanes, shared, courses, order, (true, None))?.0),
         }
     }
 
-    fn fixed_steps(&self, lane: &Lane, course: &Course) -> Result<Vec<Step>, Unusable> {
+    fn fixed_steps(&self, lane: &Lane<'_>, course: &Course) -> Result<Vec<Step>, Unusable> {
         let mut steps = Vec::new();
         for segment in &course.segments {
             let span = segment.to - segment.from;
@@ -342,14 +352,14 @@ impl Solver {
     }
 
     /// Solves all lanes. `shared`: the values of the shared inputs. `tangents`: directions to differentiate by, if any.
-    pub fn solve(&self, lanes: &[Lane], shared: &[&[f64]], tangents: Option<Directions<'_>>) -> Result<Vec<Path>, Unusable> {
+    pub fn solve(&self, lanes: &[Lane<'_>], shared: &[&[f64]], tangents: Option<Directions<'_>>) -> Result<Vec<Path>, Unusable> {
         let mut workspace = self.workspace();
         let outcome = self.solve_in(&mut workspace, lanes, shared, tangents);
         self.put_back(workspace);
         outcome
     }
 
-    fn solve_in(&self, workspace: &mut Workspace<f64>, lanes: &[Lane], shared: &[&[f64]], tangents: Option<Directions<'_>>) -> Result<Vec<Path>, Unusable> {
+    fn solve_in(&self, workspace: &mut Workspace<f64>, lanes: &[Lane<'_>], shared: &[&[f64]], tangents: Option<Directions<'_>>) -> Result<Vec<Path>, Unusable> {
         let courses = self.courses(lanes, shared)?;
         let Some(order) = self.scheme.error_order() else {
             let plan = self.plan(workspace, lanes, shared, &courses)?;
@@ -357,31 +367,38 @@ impl Solver {
         };
         match tangents {
             Some((directions, _)) if !self.one_by_one(directions) => {
-                let (plan, _) = self.march(workspace, lanes, shared, &courses, order, None)?;
+                let (plan, _) = self.march(workspace, lanes, shared, &courses, order, (true, None))?;
                 self.sweep(workspace, lanes, shared, &courses, &plan, tangents)
             }
-            _ => Ok(self.march(workspace, lanes, shared, &courses, order, tangents)?.1),
+            _ => Ok(self.march(workspace, lanes, shared, &courses, order, (false, tangents))?.1),
         }
     }
 
-    /// What the first lanes cost, in operations on numbers; `None` when they cannot be solved.
-    pub fn work(&self, lanes: &[Lane], shared: &[&[f64]]) -> Option<f64> {
+    /// The steps of the first lanes; `None` when they cannot be solved.
+    pub fn count(&self, lanes: &[Lane<'_>], shared: &[&[f64]]) -> Option<usize> {
         let order = self.scheme.error_order()?;
-        let lanes = &lanes[..lanes.len().min(4)];
+        let lanes = &lanes[..lanes.len().min(FIRST_LANES)];
         let courses = self.courses(lanes, shared).ok()?;
-        let (plan, _) = self.march(&mut Workspace::new(), lanes, shared, &courses, order, None).ok()?;
-        Some(steps::price(&self.engines.graphs.0) * plan.iter().map(Vec::len).sum::<usize>() as f64)
+        let mut workspace = self.workspace();
+        let marched = self.march(&mut workspace, lanes, shared, &courses, order, (true, None));
+        self.put_back(workspace);
+        Some(marched.ok()?.0.iter().map(Vec::len).sum())
+    }
+
+    /// What a step costs, in operations on numbers.
+    pub fn price(&self) -> f64 {
+        steps::price(&self.engines.graphs.0)
     }
 
     /// Forcing at a time within an interval of a lane.
-    fn forcing_at(lane: &Lane, interval: usize, time: f64, k: usize) -> f64 {
+    fn forcing_at(lane: &Lane<'_>, interval: usize, time: f64, k: usize) -> f64 {
         let (t0, t1) = (lane.times[interval], lane.times[interval + 1]);
         let (u0, u1) = (lane.forcing[interval][k], lane.forcing[interval + 1][k]);
-        if time >= t1 { u1 } else { u0 + (u1 - u0) * ((time - t0) / (t1 - t0)) }
+        if time >= t1 || u0 == u1 { u1 } else { u0 + (u1 - u0) * ((time - t0) / (t1 - t0)) }
     }
 
     /// Forcing at some times within an interval of a lane, a row per time for each input.
-    pub(super) fn forcing_at_times(&self, lane: &Lane, interval: usize, times: &[f64]) -> Vec<Vec<f64>> {
+    pub(super) fn forcing_at_times(&self, lane: &Lane<'_>, interval: usize, times: &[f64]) -> Vec<Vec<f64>> {
         let mut at = 0;
         let mut one = |shape: &Shape| {
             let range = at..at + shape.len();
@@ -399,28 +416,35 @@ impl Solver {
         workspace: &mut Workspace<f64>,
         states: &[f64],
         shared: &[&[f64]],
-        (lanes, repeat): (&[(&Lane, Step)], usize),
+        (lanes, repeat): (&[(&Lane<'_>, Step)], usize),
         extra: &[(&[f64], usize)],
         outputs: &mut [&mut [f64]],
     ) -> Result<(), Unusable> {
-        let each = |value: &dyn Fn(&(&Lane, Step)) -> f64| -> Vec<f64> { lanes.iter().flat_map(|l| std::iter::repeat_n(value(l), repeat)).collect() };
-        let times = each(&|(lane, step)| lane.time(step.time));
-        let lengths = each(&|(lane, step)| lane.direction * step.length);
-        let mut forces: Vec<Vec<f64>> = Vec::new();
+        let (mut times, mut lengths) = (Vec::with_capacity(lanes.len() * repeat), Vec::with_capacity(lanes.len() * repeat));
+        for (lane, step) in lanes {
+            times.resize(times.len() + repeat, lane.time(step.time));
+            lengths.resize(lengths.len() + repeat, lane.direction * step.length);
+        }
+        let mut forces: Vec<Vec<f64>> = Vec::with_capacity(2 * self.forcing_shapes.len());
         let mut at = 0;
         for shape in &self.forcing_shapes {
             for end in [false, true] {
-                let value = |(lane, step): &(&Lane, Step), k: usize| {
+                let mut all = Vec::with_capacity(lanes.len() * repeat * shape.len());
+                for (lane, step) in lanes {
                     let time = if end { step.time + step.length } else { step.time };
+                    let from = all.len();
                     // A map reads the forcing of the row it leaves.
-                    if self.scheme == Scheme::Map { lane.forcing[step.interval][k] } else { Self::forcing_at(lane, step.interval, time, k) }
-                };
-                let row = |l: &(&Lane, Step)| (at..at + shape.len()).map(|k| value(l, k)).collect::<Vec<f64>>();
-                forces.push(lanes.iter().flat_map(|l| std::iter::repeat_n(row(l), repeat).flatten()).collect());
+                    let map = self.scheme == Scheme::Map;
+                    let value = |k: usize| if map { lane.forcing[step.interval][k] } else { Self::forcing_at(lane, step.interval, time, k) };
+                    all.extend((at..at + shape.len()).map(value));
+                    (1..repeat).for_each(|_| all.extend_from_within(from..from + shape.len()));
+                }
+                forces.push(all);
             }
             at += shape.len();
         }
-        let mut inputs: Vec<Column<'_, f64>> = vec![Column::rows(states, self.size)];
+        let mut inputs: Vec<Column<'_, f64>> = Vec::with_capacity(3 + shared.len() + forces.len() + extra.len());
+        inputs.push(Column::rows(states, self.size));
         inputs.extend(shared.iter().map(|v| Column::shared(v)));
         inputs.push(Column::rows(&times, 1));
         inputs.push(Column::rows(&lengths, 1));

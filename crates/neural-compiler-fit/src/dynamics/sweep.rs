@@ -19,7 +19,7 @@ impl Solver {
     pub(super) fn sweep(
         &self,
         workspace: &mut Workspace<f64>,
-        lanes: &[Lane],
+        lanes: &[Lane<'_>],
         shared: &[&[f64]],
         courses: &[Course],
         plan: &[Vec<Step>],
@@ -36,7 +36,7 @@ impl Solver {
     fn walk(
         &self,
         workspace: &mut Workspace<f64>,
-        (lanes, courses): (&[Lane], &[Course]),
+        (lanes, courses): (&[Lane<'_>], &[Course]),
         shared: &[&[f64]],
         plan: &[Vec<Step>],
         way: &mut dyn Way,
@@ -55,7 +55,7 @@ impl Solver {
             if under_way == 0 {
                 break;
             }
-            let batch: Vec<(&Lane, Step)> = order[..under_way].iter().map(|&i| (&lanes[i], plan[i][k])).collect();
+            let batch: Vec<(&Lane<'_>, Step)> = order[..under_way].iter().map(|&i| (&lanes[i], plan[i][k])).collect();
             for (a, (lane, step)) in batch.iter().enumerate() {
                 if let Some(stop) = step.stop.map(|s| &courses[order[a]].stops[s]).filter(|s| way.wants_jumps() && !s.moves.is_empty()) {
                     let jump = self.jump(workspace, lane, *step, stop, &states[a * n..(a + 1) * n], shared)?;
@@ -87,7 +87,7 @@ trait Way {
         solver: &Solver,
         workspace: &mut Workspace<f64>,
         shared: &[&[f64]],
-        lanes: (&[usize], &[(&Lane, Step)]),
+        lanes: (&[usize], &[(&Lane<'_>, Step)]),
         states: &[f64],
         next: &mut [f64],
     ) -> Result<(), Unusable>;
@@ -113,7 +113,7 @@ impl Way for Values {
         solver: &Solver,
         workspace: &mut Workspace<f64>,
         shared: &[&[f64]],
-        (_, batch): (&[usize], &[(&Lane, Step)]),
+        (_, batch): (&[usize], &[(&Lane<'_>, Step)]),
         states: &[f64],
         next: &mut [f64],
     ) -> Result<(), Unusable> {
@@ -139,7 +139,7 @@ impl Way for Tangents {
         solver: &Solver,
         workspace: &mut Workspace<f64>,
         shared: &[&[f64]],
-        (numbers, batch): (&[usize], &[(&Lane, Step)]),
+        (numbers, batch): (&[usize], &[(&Lane<'_>, Step)]),
         states: &[f64],
         next: &mut [f64],
     ) -> Result<(), Unusable> {
@@ -203,7 +203,7 @@ impl Way for Whole {
         solver: &Solver,
         workspace: &mut Workspace<f64>,
         shared: &[&[f64]],
-        (numbers, batch): (&[usize], &[(&Lane, Step)]),
+        (numbers, batch): (&[usize], &[(&Lane<'_>, Step)]),
         states: &[f64],
         next: &mut [f64],
     ) -> Result<(), Unusable> {
@@ -262,15 +262,9 @@ mod tests {
     const CHAIN: &str = "(param k 0.7) (param lag 0.55) (state u [1 2 3 2 1 0 1 2 3 4])
         (derive u (concat (if (< t lag) 0.3 w) (* k (+ (slice u 2 10) (square (slice u 0 8)) (* -2 (slice u 1 9)))) (sin t)))";
 
-    fn lanes(shift: f64) -> Vec<Lane> {
+    fn lanes(shift: f64, forcing: &[Vec<f64>]) -> Vec<Lane<'_>> {
         let start = |k: usize| 0.1 * (k as f64 + shift).sin();
-        vec![Lane {
-            origin: 0.0,
-            direction: 1.0,
-            start: (0..10).map(start).collect(),
-            times: vec![0.0, 0.5, 1.3],
-            forcing: vec![vec![0.2], vec![0.4], vec![-0.1]],
-        }]
+        vec![Lane { origin: 0.0, direction: 1.0, start: (0..10).map(start).collect(), times: &[0.0, 0.5, 1.3], forcing }]
     }
 
     #[test]
@@ -282,7 +276,8 @@ mod tests {
             let solver = Solver::new(&field, &layout, scheme, Some(0.02), Tolerance::default()).unwrap();
             let (k, lag) = ([0.7], [0.55]);
             let shared: Vec<&[f64]> = vec![&k, &lag];
-            let lanes = lanes(0.0);
+            let forcing = [vec![0.2], vec![0.4], vec![-0.1]];
+            let lanes = lanes(0.0, &forcing);
             let mut workspace = Workspace::new();
             let courses = solver.courses(&lanes, &shared).unwrap();
             let plan = solver.plan(&mut workspace, &lanes, &shared, &courses).unwrap();

@@ -129,7 +129,7 @@ impl Switches {
     }
 
     /// Where the law changes its form along a lane, in order.
-    pub(super) fn stops(&self, lane: &Lane, shared: &[&[f64]]) -> Result<Arc<Vec<Stop>>, Unusable> {
+    pub(super) fn stops(&self, lane: &Lane<'_>, shared: &[&[f64]]) -> Result<Arc<Vec<Stop>>, Unusable> {
         let ends = (lane.times[0], lane.times[lane.times.len() - 1]);
         let fixed = !self.by_forcing && self.conditions.iter().all(|c| !c.1);
         let key = [lane.origin, lane.direction, ends.0, ends.1].map(f64::to_bits);
@@ -151,7 +151,7 @@ fn used(region: &Region, id: NodeId) -> bool {
 }
 
 /// Forcing at a time, linear between rows.
-fn forcing_at(lane: &Lane, time: f64, k: usize) -> (f64, f64) {
+fn forcing_at(lane: &Lane<'_>, time: f64, k: usize) -> (f64, f64) {
     let last = lane.times.len() - 2;
     let interval = lane.times.partition_point(|t| *t <= time).saturating_sub(1).min(last);
     let (t0, t1) = (lane.times[interval], lane.times[interval + 1]);
@@ -163,7 +163,7 @@ fn forcing_at(lane: &Lane, time: f64, k: usize) -> (f64, f64) {
 /// The search along one lane.
 struct Search<'a> {
     all: &'a Switches,
-    lane: &'a Lane,
+    lane: &'a Lane<'a>,
     shared: &'a [&'a [f64]],
     workspace: Workspace<f64>,
     /// Sorted stops, each with the condition that changes.

@@ -112,7 +112,8 @@ fn whole(setting: &Setting<'_>, training: &Training<'_>, problem: &Dynamics, sta
 /// The law at the states that were observed, where nothing was observed at those it starts with.
 fn scene(ready: &Ready) -> Scene {
     let (layout, field, data) = (&ready.layout, &ready.field, &ready.data);
-    let begin = Dynamics::new(ready.solver.clone(), layout.clone(), data.clone(), |_, _| 1.0).lanes(&layout.start);
+    let whole = Dynamics::new(ready.solver.clone(), layout.clone(), data.clone(), |_, _| 1.0);
+    let begin = whole.lanes(&layout.start);
     let places = |(k, t): (usize, &Trajectory)| t.at.iter().zip(&t.rows).map(|(&i, &row)| (k, i, row)).collect::<Vec<_>>();
     let rows: Vec<(usize, usize, usize)> = data.all.iter().enumerate().flat_map(places).collect();
     let state = |component: usize| {

@@ -13,6 +13,8 @@ pub const GAIN: f64 = 1e-14;
 /// Residuals beyond which digits far below a standard error are not worth an evaluation, and what share of a standard error is.
 const MANY: usize = 4096;
 const NEGLIGIBLE: f64 = 1e-5;
+/// The share of a standard error that the cost need not tell apart where residuals are blurred: full steps do the rest.
+const BLURRED: f64 = 1e-3;
 
 /// The share of the cost that steps through a wall must promise for the fit to have ended at the wall rather than at a minimum beside it.
 const WALL: f64 = 1e-6;
@@ -90,11 +92,12 @@ struct Search<'a> {
     evaluations: usize,
 }
 
-/// A step, what the linear model promises of it, and whether the trust region cut it short.
+/// A step, what the linear model promises of it, and whether the trust region, or a bound, cut it short.
 struct Step {
     by: Vec<f64>,
     promised: f64,
     limited: bool,
+    cut: bool,
 }
 
 impl Search<'_> {
@@ -131,22 +134,25 @@ impl Search<'_> {
                 Some(share) => (parts.solve(share), false),
                 None => parts.within(radius),
             };
-            let mut beyond = false;
+            // The bound that is met first on the way holds its parameter; where the others go then is another question.
+            let mut first: Option<(f64, usize, f64)> = None;
             let mut by = moved;
             for (&j, z) in free.iter().zip(z) {
                 by[j] = z / scale[j];
                 let target = point.theta[j] + by[j];
-                let clipped = target.clamp(self.bounds.min[j], self.bounds.max[j]);
-                if target != clipped {
-                    pinned[j] = Some(clipped - point.theta[j]);
-                    beyond = true;
+                let clipped = target.clamp(self.bounds.min[j], self.bounds.max[j]) - point.theta[j];
+                let share = clipped / by[j];
+                if target != point.theta[j] + clipped && first.is_none_or(|f| share < f.0) {
+                    first = Some((share, j, clipped));
                 }
             }
-            if beyond {
+            if let Some((_, j, clipped)) = first {
+                pinned[j] = Some(clipped);
                 continue;
             }
             let promised = point.linear.promised(&by);
-            return Some(Step { by, promised, limited });
+            let cut = pinned.iter().any(|p| p.is_some_and(|by| by != 0.0));
+            return Some(Step { by, promised, limited, cut });
         }
     }
 
@@ -166,7 +172,7 @@ impl Search<'_> {
             let length = norm(&step.by.iter().zip(&scale).map(|(b, s)| b * s).collect::<Vec<_>>());
             let nothing = step.by.iter().zip(&point.theta).all(|(b, x)| b.abs() <= f64::EPSILON * x.abs());
             let rows = point.linear.residuals.len();
-            let negligible = rows > MANY && length <= NEGLIGIBLE * (point.cost / rows as f64).sqrt();
+            let negligible = (rows > MANY || self.problem.blur() > 0.0) && length <= NEGLIGIBLE * (point.cost / rows as f64).sqrt();
             if nothing || negligible || length >= 0.9 * last {
                 break;
             }
@@ -193,6 +199,9 @@ pub fn minimise(problem: &dyn Residuals, start: &[f64], bounds: &Bounds, loss: L
     let mut radius = f64::NAN;
     let mut end = End::Evaluations;
     let mut wall = None;
+    // Where residuals are blurred, steps that promise less than the cost can show are left to the last full ones.
+    let blur = problem.blur();
+    let gain = if blur > 0.0 { options.gain.max(BLURRED * BLURRED / problem.count().max(1) as f64) } else { options.gain };
     while search.evaluations < options.evaluations {
         if options.cancelled() {
             end = End::Cancelled;
@@ -215,7 +224,13 @@ pub fn minimise(problem: &dyn Residuals, start: &[f64], bounds: &Bounds, loss: L
             };
             let length = norm(&step.by.iter().zip(&safe).map(|(b, s)| b * s).collect::<Vec<_>>());
             let still = step.by.iter().zip(&point.theta).all(|(b, x)| b.abs() <= 1e-15 * x.abs());
-            if step.promised <= options.gain * point.cost && !step.limited || still || point.cost == 0.0 {
+            let little = step.promised <= gain * point.cost;
+            // Bounds may spoil a long step so that it promises nothing: a shorter one does not meet them.
+            if little && step.cut && !still {
+                radius = 0.25 * length;
+                continue;
+            }
+            if little && !step.limited || still || point.cost <= blur {
                 finished = true;
                 break;
             }
@@ -240,7 +255,7 @@ pub fn minimise(problem: &dyn Residuals, start: &[f64], bounds: &Bounds, loss: L
                 accepted = true;
                 point = next;
                 options.tell.iter().for_each(|tell| tell(point.cost));
-            } else if step.promised <= 1e-12 * point.cost {
+            } else if step.promised <= gain.max(1e-12) * point.cost {
                 finished = true;
                 break;
             }
@@ -270,4 +285,41 @@ fn finish(search: &mut Search<'_>, point: Point, end: End, wall: Option<Unusable
         linear = Linear::new(residuals, jacobian);
     }
     Ok(Local { theta, linear, cost, evaluations: search.evaluations, end, wall })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A narrow valley along a = b, whose floor falls until a + b = 10.
+    struct Valley;
+
+    impl Residuals for Valley {
+        fn parameters(&self) -> usize {
+            2
+        }
+
+        fn count(&self) -> usize {
+            2
+        }
+
+        fn evaluate(&self, theta: &[f64], residuals: &mut [f64], jacobian: Option<&mut [f64]>) -> Result<(), Unusable> {
+            residuals.copy_from_slice(&[100.0 * (theta[0] - theta[1]), theta[0] + theta[1] - 10.0]);
+            if let Some(jacobian) = jacobian {
+                jacobian.copy_from_slice(&[100.0, 1.0, -100.0, 1.0]);
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_step_into_a_corner_is_no_minimum() {
+        // The step goes to (5, 5), beyond both bounds, and the corner of the bounds is far up the side of the valley.
+        for (max, expected) in [([1.0, 3.0], [1.0, 10_009.0 / 10_001.0]), ([3.0, 1.0], [10_009.0 / 10_001.0, 1.0])] {
+            let bounds = Bounds { min: vec![-10.0; 2], max: max.to_vec() };
+            let found = minimise(&Valley, &[0.0, 0.0], &bounds, Loss::Squares, &Options::default()).unwrap();
+            assert_eq!(found.end, End::Converged);
+            assert!(found.theta.iter().zip(expected).all(|(x, e)| (x - e).abs() < 1e-9), "{:?}", found.theta);
+        }
+    }
 }

@@ -33,6 +33,12 @@ pub trait Residuals: Sync {
     /// Writes the residuals and, where wanted, their derivatives: column `j` of `jacobian` is the derivative by parameter `j`.
     /// Everything written is finite.
     fn evaluate(&self, theta: &[f64], residuals: &mut [f64], jacobian: Option<&mut [f64]>) -> Result<(), Unusable>;
+
+    /// The sum of squares that errors in computing the residuals, beside those of rounding, may amount to: of a solution with adaptive
+    /// steps, say. Costs that differ by less than such errors make are not told apart. 0: there are none.
+    fn blur(&self) -> f64 {
+        0.0
+    }
 }
 
 /// The box the parameters must stay in; infinite where there is no bound.

@@ -55,8 +55,8 @@ pub struct Task<'a> {
     pub floor: f64,
     /// Further starts worth following, after the user's own; found only where that is not enough.
     pub also: &'a (dyn Fn() -> Vec<Vec<f64>> + Sync),
-    /// Whether the minimum the user's own start leads to leaves nothing to look for elsewhere.
-    pub enough: &'a (dyn Fn(&Local) -> bool + Sync),
+    /// Where the minimum the user's own start leads to leaves nothing to look for elsewhere: that minimum, of all residuals.
+    pub enough: &'a (dyn Fn(&Local) -> Option<Vec<f64>> + Sync),
     /// Values of single parameters worth trying: the parameter and its values.
     pub hints: &'a [(usize, Vec<f64>)],
 }
@@ -64,7 +64,7 @@ pub struct Task<'a> {
 impl<'a> Task<'a> {
     /// A task about which nothing is known besides.
     pub fn new(whole: &'a dyn Residuals, sample: &'a dyn Residuals, start: &'a [f64], bounds: &'a Bounds) -> Task<'a> {
-        Task { whole, sample, start, bounds, linear: &[], floor: 0.0, also: &Vec::new, enough: &|_| false, hints: &[] }
+        Task { whole, sample, start, bounds, linear: &[], floor: 0.0, also: &Vec::new, enough: &|_| None, hints: &[] }
     }
 }
 
@@ -85,16 +85,22 @@ pub struct Found {
     pub own: Option<f64>,
     /// The cost of another minimum that is hardly lower, when the user's own was kept.
     pub tie: Option<f64>,
-    /// Whether nothing but noise is left, so that no other start was followed.
+    /// Whether nothing but noise is left; of the user's own start, so that no other was followed.
     pub noise: bool,
 }
 
 /// Costs this near (relative) are the same minimum.
 const SAME: f64 = 1e-6;
+/// Parameters this near (relative), of costs that are alike, are at the same minimum.
+const NEAR: f64 = 1e-3;
 /// A minimum elsewhere replaces the one the user's start leads to only if its cost is lower by this factor: of minima that
 /// explain the data equally well the user has chosen one.
 const CLEARLY_LOWER: f64 = 0.98;
 
+/// How many times the lowest cost, both on blurred residuals, is not worth a second look.
+const FAR: f64 = 10.0;
+/// Evaluations of a start on blurred residuals, but for the user's own.
+const ROUGH: usize = 60;
 /// Evaluations for a second look at a minimum.
 const AGAIN: usize = 20;
 
@@ -117,9 +123,13 @@ pub fn search(task: &Task<'_>, options: &Options<'_>) -> Result<Found, Unusable>
     let follow = |starts: &[(usize, Vec<f64>)]| -> Vec<Result<Run, Unusable>> {
         let one = |(number, start): &(usize, Vec<f64>)| {
             let watch: &(dyn Fn(f64) + Sync) = &|cost| options.progress.iter().for_each(|progress| progress(0, options.starts, cost));
+            // A rough way that is still winding after many evaluations rarely leads down; the best are followed on anyway.
+            let few = *number > 0 && task.sample.blur() > 0.0;
+            let options = &Options { evaluations: if few { options.evaluations.min(ROUGH) } else { options.evaluations }, ..*options };
             let run = local(task, task.sample, &free, start, options, (*number == 0).then_some(watch))?;
-            let enough = *number == 0 && options.starts > 1 && run.end == End::Converged && (task.enough)(&run);
-            Ok(Run { number: *number, cost: run.cost, theta: run.theta, end: run.end, enough })
+            let ask = *number == 0 && options.starts > 1 && run.end == End::Converged;
+            let found = if ask { (task.enough)(&run) } else { None };
+            Ok(Run { number: *number, cost: run.cost, enough: found.is_some(), theta: found.unwrap_or(run.theta), end: run.end })
         };
         starts.par_iter().map(one).collect()
     };
@@ -156,7 +166,7 @@ pub fn search(task: &Task<'_>, options: &Options<'_>) -> Result<Found, Unusable>
             next += batch.len();
             take(&batch, &mut runs);
             let lowest = runs.iter().map(|r| r.cost).fold(f64::INFINITY, f64::min);
-            if runs.iter().filter(|r| task.same(r.cost, lowest)).count() >= options.round.min(4) {
+            if runs.iter().filter(|r| task.alike(r.cost, lowest)).count() >= options.round.min(4) {
                 break;
             }
         }
@@ -170,6 +180,13 @@ impl Task<'_> {
     /// Whether two costs are those of the same minimum.
     pub(crate) fn same(&self, a: f64, b: f64) -> bool {
         (a - b).abs() <= SAME * a.abs().max(b.abs()) || a.max(b) <= self.floor
+    }
+
+    /// Whether two costs of the sample may be those of the same minimum, as far as the blur of its residuals tells: errors e change a sum
+    /// of squares r² by at most 2re + e².
+    fn alike(&self, a: f64, b: f64) -> bool {
+        let (largest, blur) = (a.max(b), self.sample.blur());
+        self.same(a, b) || (a - b).abs() <= 2.0 * (largest * blur).sqrt() + blur
     }
 }
 
@@ -200,21 +217,30 @@ fn local(
     }
 }
 
+/// Whether two points are one, as far as a search on a sample tells.
+fn near_by(a: &[f64], b: &[f64]) -> bool {
+    a.iter().zip(b).all(|(a, b)| (a - b).abs() <= NEAR * a.abs().max(b.abs()))
+}
+
 /// Fits the most promising minima on all data, to the last digit, and chooses.
 fn settle(task: &Task<'_>, free: &[usize], mut runs: Vec<Run>, tried: usize, options: &Options<'_>) -> Option<Result<Found, Unusable>> {
     runs.sort_by(|a, b| a.cost.total_cmp(&b.cost).then(a.number.cmp(&b.number)));
+    let blurred = task.sample.blur() > 0.0;
     let mut chosen: Vec<&Run> = Vec::new();
     for run in &runs {
         match chosen.iter().position(|c| task.same(c.cost, run.cost)) {
             // Minima of the same cost are often the same solution with its terms in another order: the one nearest the start.
             Some(k) if distance(&run.theta, task.start) < distance(&chosen[k].theta, task.start) => chosen[k] = run,
             Some(_) => {}
+            None if chosen.iter().any(|c| task.alike(c.cost, run.cost) && near_by(&c.theta, &run.theta)) => {}
+            // A rough solution tells a good minimum from a bad one.
+            None if blurred && chosen.first().is_some_and(|best| run.cost > FAR * best.cost) => {}
             None if chosen.len() < 3 => chosen.push(run),
             None => {}
         }
     }
     if let Some(own) = runs.iter().find(|r| r.number == 0)
-        && !chosen.iter().any(|c| task.same(c.cost, own.cost))
+        && !chosen.iter().any(|c| task.same(c.cost, own.cost) || task.alike(c.cost, own.cost) && near_by(&c.theta, &own.theta))
     {
         chosen.push(own);
     }
@@ -246,13 +272,13 @@ fn settle(task: &Task<'_>, free: &[usize], mut runs: Vec<Run>, tried: usize, opt
         return failed.map(Err);
     }
     let own_cost = runs.iter().find(|r| r.number == 0).map(|r| r.cost);
-    let own = fits.iter().find(|f| f.0 == 0 || runs.iter().any(|r| r.number == f.0 && own_cost.is_some_and(|c| task.same(c, r.cost)))).map(|f| f.1.cost);
+    let own = fits.iter().find(|f| f.0 == 0 || runs.iter().any(|r| r.number == f.0 && own_cost.is_some_and(|c| task.alike(c, r.cost)))).map(|f| f.1.cost);
     let lowest = fits.iter().map(|f| f.1.cost).fold(f64::INFINITY, f64::min);
     let kept = own.filter(|own| *own * CLEARLY_LOWER <= lowest);
     let wanted = kept.unwrap_or(lowest);
     let (from, best) = fits.iter().filter(|f| f.1.cost == wanted).min_by_key(|f| f.0)?.clone();
     let at = runs.iter().find(|r| r.number == from).map_or(f64::NAN, |r| r.cost);
-    let agreed = runs.iter().filter(|r| task.same(r.cost, at)).count().max(1);
+    let agreed = runs.iter().filter(|r| task.alike(r.cost, at)).count().max(1);
     let tie = kept.filter(|k| !task.same(*k, lowest)).map(|_| lowest);
     Some(Ok(Found { own: own.filter(|own| *own != best.cost), tie, best, tried, agreed, failed: 0, from, noise: false }))
 }

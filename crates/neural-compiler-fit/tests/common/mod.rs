@@ -13,6 +13,14 @@ pub(crate) fn table<S: ToString>(columns: Vec<(S, Vec<f64>)>) -> Table {
     Table::new(columns.into_iter().map(|(n, c)| (n.to_string(), c))).unwrap()
 }
 
+/// A table of numbers with a header, separated by commas.
+pub(crate) fn csv(text: &str) -> Table {
+    let mut lines = text.lines();
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let rows: Vec<Vec<f64>> = lines.map(|l| l.split(',').map(|x| x.parse().unwrap()).collect()).collect();
+    table(names.iter().enumerate().map(|(k, n)| (*n, rows.iter().map(|r| r[k]).collect())).collect())
+}
+
 /// Roughly normal with standard deviation 1, reproducible.
 pub(crate) fn noise(i: usize, salt: u64) -> f64 {
     let mut x = (i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ salt.wrapping_mul(0xD1B5_4A32_D192_ED03);

@@ -91,7 +91,11 @@ def calibrate(contender: Contender, effort: Effort) -> None:
 
 def measure(case: Case, modules: dict[str, ModuleType], effort: Effort) -> dict[str, dict[str, Any]]:
     """By contender: `best` and `median` seconds per call and the number of rounds; or `skipped`, `failed` or `wrong`."""
-    found = {name: ready(module, case) for name, module in modules.items()}
+    return race({name: ready(module, case) for name, module in modules.items()}, effort)
+
+
+def race(found: dict[str, Contender | dict[str, str]], effort: Effort) -> dict[str, dict[str, Any]]:
+    """Those that are ready take turns; of the others what they said."""
     racing = {name: c for name, c in found.items() if isinstance(c, Contender)}
     for contender in racing.values():
         calibrate(contender, effort)

@@ -87,7 +87,21 @@ def module(section: dict[str, Any]) -> list[Table]:
         what = "forward and backward" if floor.gradient else "value"
         head = ["program", "ours", "torch eager", f"ours / eager (at most {limit:.2f})", "result", "empty Function", "ours over empty", "allowed over empty"]
         tables.append((f"module, {what}, batch {power(floor.lanes or 0)}, one thread, µs per call", head, rows))
-    return [t for t in tables if t[2]]
+    return [t for t in [*tables, *linear(section)] if t[2]]
+
+
+def linear(section: dict[str, Any]) -> list[Table]:
+    """Linear algebra: our module beside PyTorch by hand, eager and compiled."""
+    groups: dict[tuple[Any, ...], list[list[str]]] = {}
+    for record in (r for r in section["records"] if r.get("linear")):
+        times = times_of(record)
+        said = lambda n: "WRONG" if "wrong" in record["contenders"].get(n, {}) else "failed"
+        cells = [microseconds(times[n]) if n in times else said(n) for n in ("module", "eager", "compile")]
+        ratios = [f"{times['module'] / times[n]:.2f}" if {n, "module"} <= times.keys() else "-" for n in ("eager", "compile")]
+        groups.setdefault((record["threads"], record["dtype"], record["gradient"]), []).append([record["program"], str(record["lanes"]), *cells, *ratios])
+    head = ["operation", "lanes", "ours", "torch eager", "torch.compile", "ours / eager (at most 1)", "ours / torch.compile (at most 1)"]
+    title = lambda t, d, g: f"linear algebra, {'forward and backward' if g else 'value'}, {d}, {t} thread{'s' if t > 1 else ''}, µs per call"
+    return [(title(*key), head, rows) for key, rows in groups.items()]
 
 
 def hybrid(section: dict[str, Any]) -> list[Table]:

@@ -1,11 +1,11 @@
 //! Loops over lanes that are no functions of one or two numbers: choosing, and a matrix all lanes share times a vector of each.
 //!
-//! In: slices of lanes. Out: lanes, with the bits of the same operations one lane at a time: every product and sum is rounded on its
-//! own, sums run from the first term to the last.
+//! In: slices of lanes. Out: lanes, with the bits of the same operations one lane at a time; `matrix.rs` says in which order sums of products are made.
 
 use crate::dispatch::{Arg, Real, canonical};
 use crate::level::Level;
-use std::ops::{Add, Mul};
+use crate::matrix::PARTIAL;
+use crate::vector::Fused;
 
 #[inline(always)]
 fn select<T: Real>(test: Arg<'_, T>, x: Arg<'_, T>, y: Arg<'_, T>, out: &mut [T]) {
@@ -35,7 +35,7 @@ const WIDTH: usize = 32;
 const ROWS: usize = 4;
 
 #[inline(always)]
-fn matrix_times<T: Real + Mul<Output = T> + Add<Output = T>>(matrix: &[T], x: &[&[T]], out: &mut [&mut [T]]) {
+fn matrix_times<T: Fused>(matrix: &[T], x: &[&[T]], out: &mut [&mut [T]]) {
     let lanes = out.first().map_or(0, |o| o.len());
     for from in (0..lanes).step_by(WIDTH) {
         let n = WIDTH.min(lanes - from);
@@ -53,23 +53,16 @@ fn matrix_times<T: Real + Mul<Output = T> + Add<Output = T>>(matrix: &[T], x: &[
 }
 
 #[inline(always)]
-fn rows<T: Real + Mul<Output = T> + Add<Output = T>, const R: usize>(matrix: &[T], x: &[&[T]], out: &mut [&mut [T]], row: usize, from: usize, n: usize) {
+fn rows<T: Fused, const R: usize>(matrix: &[T], x: &[&[T]], out: &mut [&mut [T]], row: usize, from: usize, n: usize) {
     let inner = x.len();
-    let mut sums = [[T::ZERO; WIDTH]; R];
+    let mut sums = [[T::NEUTRAL; WIDTH]; R];
     for (k, x) in x.iter().enumerate() {
         let mut tail = [T::ZERO; WIDTH];
-        let lanes: &[T; WIDTH] = match x[from..from + n].try_into() {
-            Ok(whole) => whole,
-            Err(_) => {
-                tail[..n].copy_from_slice(&x[from..from + n]);
-                &tail
-            }
-        };
+        let lanes = some_lanes(&x[from..from + n], &mut tail);
         for (r, sums) in sums.iter_mut().enumerate() {
             let m = matrix[(row + r) * inner + k];
             for (s, &x) in sums.iter_mut().zip(lanes) {
-                let product = m * x;
-                *s = if k == 0 { product } else { *s + product };
+                *s = m.fused(x, *s);
             }
         }
     }
@@ -78,11 +71,72 @@ fn rows<T: Real + Mul<Output = T> + Add<Output = T>, const R: usize>(matrix: &[T
     }
 }
 
+/// As many lanes as are summed together: those of a column, or with others behind them that nobody reads.
+#[inline(always)]
+fn some_lanes<'l, T: Real>(lanes: &'l [T], tail: &'l mut [T; WIDTH]) -> &'l [T; WIDTH] {
+    match lanes.try_into() {
+        Ok(whole) => whole,
+        Err(_) => {
+            tail[..lanes.len()].copy_from_slice(lanes);
+            tail
+        }
+    }
+}
+
+/// One product of a sum, lane by lane.
+#[inline(always)]
+fn one_product<T: Fused>(x: &Arg<'_, T>, y: &Arg<'_, T>, from: usize, n: usize, sums: &mut [T; WIDTH]) {
+    let (mut left, mut right) = ([T::ZERO; WIDTH], [T::ZERO; WIDTH]);
+    match (x, y) {
+        (Arg::Slice(x), Arg::Slice(y)) => {
+            let (x, y) = (some_lanes(&x[from..from + n], &mut left), some_lanes(&y[from..from + n], &mut right));
+            sums.iter_mut().zip(x).zip(y).for_each(|((s, &x), &y)| *s = x.fused(y, *s));
+        }
+        (Arg::Slice(x), Arg::Splat(y)) | (Arg::Splat(y), Arg::Slice(x)) => {
+            let x = some_lanes(&x[from..from + n], &mut left);
+            sums.iter_mut().zip(x).for_each(|(s, &x)| *s = x.fused(*y, *s));
+        }
+        (Arg::Splat(x), Arg::Splat(y)) => sums.iter_mut().for_each(|s| *s = x.fused(*y, *s)),
+    }
+}
+
+#[inline(always)]
+fn sum_of_products<T: Fused>(x: &[Arg<'_, T>], y: &[Arg<'_, T>], interleaved: bool, out: &mut [T]) {
+    if x.is_empty() {
+        return out.fill(T::ZERO);
+    }
+    let lanes = out.len();
+    for from in (0..lanes).step_by(WIDTH) {
+        let n = WIDTH.min(lanes - from);
+        let mut sums = [T::NEUTRAL; WIDTH];
+        if interleaved {
+            let mut all = [sums; PARTIAL];
+            for (k, (x, y)) in x.iter().zip(y).enumerate() {
+                one_product(x, y, from, n, &mut all[k % PARTIAL]);
+            }
+            let mut half = PARTIAL / 2;
+            while half > 0 {
+                for i in 0..half {
+                    let other = all[i + half];
+                    all[i].iter_mut().zip(other).for_each(|(s, o)| *s = *s + o);
+                }
+                half /= 2;
+            }
+            sums = all[0];
+        } else {
+            for (x, y) in x.iter().zip(y) {
+                one_product(x, y, from, n, &mut sums);
+            }
+        }
+        out[from..from + n].iter_mut().zip(sums).for_each(|(o, s)| *o = canonical(s));
+    }
+}
+
 /// The loops of one level.
 macro_rules! level {
     ($module:ident, $(#[$attr:meta])*) => {
         mod $module {
-            use super::{Add, Arg, Mul, Real};
+            use super::{Arg, Fused, Real};
 
             /// # Safety
             /// The CPU must have the level's instructions.
@@ -94,8 +148,15 @@ macro_rules! level {
             /// # Safety
             /// The CPU must have the level's instructions.
             $(#[$attr])*
-            pub(super) unsafe fn matrix_times<T: Real + Mul<Output = T> + Add<Output = T>>(matrix: &[T], x: &[&[T]], out: &mut [&mut [T]]) {
+            pub(super) unsafe fn matrix_times<T: Fused>(matrix: &[T], x: &[&[T]], out: &mut [&mut [T]]) {
                 super::matrix_times(matrix, x, out)
+            }
+
+            /// # Safety
+            /// The CPU must have the level's instructions.
+            $(#[$attr])*
+            pub(super) unsafe fn sum_of_products<T: Fused>(x: &[Arg<'_, T>], y: &[Arg<'_, T>], interleaved: bool, out: &mut [T]) {
+                super::sum_of_products(x, y, interleaved, out)
             }
         }
     };
@@ -110,7 +171,7 @@ level!(avx512, #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx
 use {baseline as avx2, baseline as avx512};
 
 macro_rules! entry_points {
-    ($t:ident, $select:ident, $matrix_times:ident) => {
+    ($t:ident, $select:ident, $matrix_times:ident, $sum_of_products:ident) => {
         /// `out[i] = if test[i] is not 0 { x[i] } else { y[i] }` with the instructions of `level` (of the best level, if this CPU lacks it).
         ///
         /// # Panics
@@ -132,7 +193,7 @@ macro_rules! entry_points {
         }
 
         /// For every lane `i`: the vector of all `out[r][i]` is the matrix times the vector of all `x[k][i]`. The matrix is given row by
-        /// row; each sum runs from the first product to the last.
+        /// row; each sum is that of an element of a product of matrices.
         ///
         /// # Panics
         /// If the matrix does not have a row for each of `out` and a column for each of `x`, or lanes differ in number.
@@ -149,8 +210,25 @@ macro_rules! entry_points {
                 }
             }
         }
+
+        /// For every lane `i`: `out[i]` is the sum of all products `x[k][i] * y[k][i]`, in the order of an element of a product of matrices or, if
+        /// `interleaved`, of a long dot product.
+        ///
+        /// # Panics
+        /// If `x` and `y` differ in length, or a slice is shorter than `out`.
+        pub fn $sum_of_products(level: Level, x: &[Arg<'_, $t>], y: &[Arg<'_, $t>], interleaved: bool, out: &mut [$t]) {
+            assert_eq!(x.len(), y.len(), "sum_of_products: as many numbers on the left as on the right");
+            // SAFETY: the level is one this CPU has.
+            unsafe {
+                match level.min(Level::best()) {
+                    Level::Baseline => baseline::sum_of_products(x, y, interleaved, out),
+                    Level::Avx2 => avx2::sum_of_products(x, y, interleaved, out),
+                    Level::Avx512 => avx512::sum_of_products(x, y, interleaved, out),
+                }
+            }
+        }
     };
 }
 
-entry_points!(f32, select_f32, matrix_times_f32);
-entry_points!(f64, select_f64, matrix_times_f64);
+entry_points!(f32, select_f32, matrix_times_f32, sum_of_products_f32);
+entry_points!(f64, select_f64, matrix_times_f64, sum_of_products_f64);

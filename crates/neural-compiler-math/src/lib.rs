@@ -19,12 +19,14 @@ mod inverse_trig;
 pub mod lanes;
 mod level;
 mod log;
+pub mod matrix;
 pub mod num;
 mod pow;
 mod root;
 mod rounding;
 mod special;
 mod trig;
+mod vector;
 
 pub use dispatch::{Arg, Binary, Unary};
 pub use level::{LIMIT, Level};

@@ -406,3 +406,19 @@ fn what_is_left_to_the_lane_engine_is_said() {
     assert!(!endless.run(&mut Memory::new(), &[Column::rows(&data, 1)], 5, &mut [&mut out[..]], &limits()));
     assert!(!endless.run(&mut Memory::new(), &[Column::rows(&data, 1)], 6, &mut [&mut out[..]], &limits()), "too few numbers");
 }
+
+/// Sums of many terms are made of partial sums, products of matrices are not: generated code keeps to both orders.
+#[test]
+fn long_sums_keep_their_order() {
+    let inputs = [("a", Shape::Vector(41)), ("b", Shape::Vector(41)), ("m", Shape::Matrix(2, 37)), ("n", Shape::Matrix(37, 2))];
+    let options = Options { inputs: Some(inputs.map(|(n, s)| (n.to_string(), Some(s))).to_vec()), ..Options::default() };
+    let source = "(+ (dot a b) (vsum a) (total (matmul m n)) (total m))";
+    let graph = compile(source, &options).and_then(|p| p.graph()).expect("it compiles");
+    let mut rng = fastrand::Rng::with_seed(23);
+    let values: Vec<(Shape, Vec<f64>)> = inputs.iter().map(|(_, s)| (*s, (0..s.len()).map(|_| rng.f64() * 2.0 - 1.0).collect())).collect();
+    for level in levels() {
+        let uniform = [false; 4];
+        assert_eq!(compare::<f32>(&graph, &columns(&values, 50, 1), 50, &uniform, level, 0, source), 50);
+        assert_eq!(compare::<f64>(&graph, &columns(&values, 50, 2), 50, &uniform, level, 0, source), 50);
+    }
+}

@@ -57,7 +57,21 @@ fn compare<T: Real>(
     workspace: &mut Workspace<T>,
     what: &str,
 ) -> usize {
-    let engine = Engine::new(graph, uniform);
+    let engines = [Engine::new(graph, uniform), Engine::by_values(graph, uniform, &vec![false; graph.outputs().len()])];
+    engines.iter().map(|engine| compare_engine(engine, graph, columns, lanes, uniform, options, workspace, what)).min().unwrap_or(0)
+}
+
+#[allow(clippy::too_many_arguments)]
+fn compare_engine<T: Real>(
+    engine: &Engine,
+    graph: &Graph,
+    columns: &[Vec<T>],
+    lanes: usize,
+    uniform: &[bool],
+    options: &BatchOptions,
+    workspace: &mut Workspace<T>,
+    what: &str,
+) -> usize {
     let sizes: Vec<usize> = graph.outputs().iter().map(|s| s.len()).collect();
     let mut outputs: Vec<Vec<T>> = sizes.iter().map(|n| vec![T::ZERO; n * lanes]).collect();
     let inputs: Vec<Column<'_, T>> = columns
@@ -295,5 +309,92 @@ fn shared_matrices_sum_in_the_interpreters_order() {
                 assert_eq!(good, lanes);
             }
         }
+    }
+}
+
+/// Large values, which run value by value: every kind of product, shared or not, transposed or not, beside the interpreter.
+#[test]
+fn large_values_equal_the_interpreter() {
+    let sizes = |m: u32, k: u32, n: u32| {
+        [
+            ("a", Shape::Matrix(m, k)),
+            ("b", Shape::Matrix(k, n)),
+            ("c", Shape::Matrix(m, n)),
+            ("v", Shape::Vector(k)),
+            ("w", Shape::Vector(m)),
+            ("s", Shape::Scalar),
+        ]
+    };
+    let sources = [
+        "(matmul a b)",
+        "(total (* c (matmul a b)))",
+        "(dot w (matvec a v))",
+        "(total (* a (outer w v)))",
+        "(* s (vsum (sin (* (matvec a v) w))))",
+        "(matmul (transpose c) (matmul a b))",
+        "(total (* s (matmul (transpose (matmul a b)) c)))",
+        "(+ (dot v v) (norm w) (trace (matmul c (transpose c))))",
+        "(if s (ref v 1) (ref w 2))",
+    ];
+    let mut rng = fastrand::Rng::with_seed(77);
+    let mut workspace = Workspaces::default();
+    for (round, (m, k, n)) in [(8, 8, 8), (5, 40, 9), (33, 6, 34)].into_iter().enumerate() {
+        let options = Options { inputs: Some(sizes(m, k, n).map(|(n, s)| (n.to_string(), Some(s))).to_vec()), ..Options::default() };
+        for (number, source) in sources.into_iter().enumerate() {
+            let graph = compile(source, &options).and_then(|p| p.graph()).expect("it compiles");
+            let wrt: Vec<usize> = (0..graph.inputs.len()).collect();
+            let graphs: Vec<Graph> = std::iter::once((*graph).clone()).chain(diff::gradient(&graph, &wrt)).collect();
+            let lanes = [1, 3, 20][(round + number) % 3];
+            for graph in &graphs {
+                let mut number = || match rng.u8(..) {
+                    0 => f64::NAN,
+                    1 => f64::INFINITY,
+                    2 => -0.0,
+                    _ => rng.f64() * 2.0 - 1.0,
+                };
+                let columns: Vec<Vec<f64>> = graph.inputs.iter().map(|i| (0..lanes * i.shape.len()).map(|_| number()).collect()).collect();
+                let narrow: Vec<Vec<f32>> = columns.iter().map(|c| c.iter().map(|&x| x as f32).collect()).collect();
+                for shared in 0..graph.inputs.len() + 1 {
+                    let uniform: Vec<bool> = (0..graph.inputs.len()).map(|i| i == shared).collect();
+                    for &level in Level::available() {
+                        let batch = BatchOptions { level, jit: false, ..BatchOptions::default() };
+                        assert_eq!(compare(graph, &columns, lanes, &uniform, &batch, &mut workspace.wide, source), lanes);
+                        assert_eq!(compare(graph, &narrow, lanes, &uniform, &batch, &mut workspace.narrow, source), lanes);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Large values over a batch: neither threads, nor how columns lie in memory, nor sums over the batch change a bit.
+#[test]
+fn large_values_mind_no_threads_strides_or_tiles() {
+    let options = Options { inputs: Some(vec![("a".into(), Some(Shape::Matrix(9, 40))), ("v".into(), Some(Shape::Vector(40)))]), ..Options::default() };
+    let graph = compile("(vsum (square (matvec a v)))", &options).and_then(|p| p.graph()).expect("it compiles");
+    let gradient = diff::gradient(&graph, &[0, 1]).expect("a scalar");
+    let lanes = 5_003;
+    let mut rng = fastrand::Rng::with_seed(12);
+    let (a, v): (Vec<f32>, Vec<f32>) = ((0..360).map(|_| rng.f32()).collect(), (0..lanes * 40).map(|_| rng.f32()).collect());
+    let turned: Vec<f32> = (0..lanes * 40).map(|i| v[i % lanes * 40 + i / lanes]).collect();
+    let run = |reduced: bool, threads: usize, column: Column<'_, f32>| {
+        let engine = Engine::reduced(&gradient, &[true, false], &[false, reduced, false]);
+        let mut outputs = [vec![0f32; lanes], vec![0f32; if reduced { 360 } else { 360 * lanes }], vec![0f32; 40 * lanes]];
+        let mut buffers: Vec<&mut [f32]> = outputs.iter_mut().map(|o| &mut o[..]).collect();
+        let batch = BatchOptions { threads, ..BatchOptions::default() };
+        assert_eq!(engine.run(&mut Workspace::new(), &[Column::shared(&a), column], lanes, &mut buffers, &batch), Ok(vec![]));
+        outputs
+    };
+    let rows = Column::rows(&v[..], 40);
+    let lanewise = run(false, 1, rows);
+    assert_eq!(run(false, 2, rows), lanewise);
+    assert_eq!(run(false, 3, Column { data: &turned, lane_stride: 1, element_stride: lanes }), lanewise);
+    for threads in [1, 2] {
+        let sums = run(true, threads, rows);
+        for e in 0..360 {
+            let own: Vec<f32> = (0..lanes).map(|l| lanewise[1][l * 360 + e]).collect();
+            assert_eq!(sums[1][e].to_bits(), fixed_order(&own).to_bits(), "number {e} of the sum, {threads} threads");
+        }
+        assert_eq!((&sums[0], &sums[2]), (&lanewise[0], &lanewise[2]));
     }
 }

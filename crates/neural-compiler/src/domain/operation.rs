@@ -10,6 +10,7 @@ use crate::ops::interval::Interval;
 use crate::ops::real::Ring;
 use crate::ops::row::{Kernel, Operand, TensorKernel};
 use crate::shape::Shape;
+use neural_compiler_math::matrix::{INTERLEAVED, PARTIAL};
 
 /// Sums and products beyond so many steps are bounded as if all elements of a value were alike.
 const MOST_STEPS: usize = 1 << 16;
@@ -174,8 +175,9 @@ impl<T: Checked> Analysis<'_, T> {
         let hulls: Vec<Interval<T>> = args.iter().map(|a| values::hull(a)).collect();
         let zero = Interval::ZERO;
         let alike = match op {
-            Op::Product | Op::Dot | Op::Outer => self.repeated(hulls[0] * hulls[1], terms),
-            Op::Total | Op::Trace => self.repeated(hulls[0], terms),
+            Op::Product | Op::Outer => self.repeated(hulls[0] * hulls[1], terms),
+            Op::Dot => self.summed(hulls[0] * hulls[1], terms),
+            Op::Total | Op::Trace => self.summed(hulls[0], terms),
             Op::Place => hulls[0].join(zero),
             Op::Identity => zero.join(Interval::ONE),
             // Copies of elements.
@@ -183,6 +185,16 @@ impl<T: Checked> Analysis<'_, T> {
             _ => Interval::everything().or_nan(true),
         };
         values::uniform(alike, shape)
+    }
+
+    /// The sum of so many terms in one interval, in the order of `dot` and `total`.
+    fn summed(&mut self, term: Interval<T>, count: usize) -> Interval<T> {
+        if count < INTERLEAVED {
+            return self.repeated(term, count);
+        }
+        // Partial sums have one term more, or not; each is in both bounds, which each half is added to the other.
+        let (fewer, more) = (self.repeated(term, count / PARTIAL), self.repeated(term, count.div_ceil(PARTIAL)));
+        (0..PARTIAL.ilog2()).fold(fewer.join(more), |sum, _| sum + sum)
     }
 
     /// The sum of so many terms in one interval, from the first to the last.

@@ -1,11 +1,13 @@
 //! Kernels on whole values: vectors and matrices. In: operands; out: numbers of the result, row by row.
-//! Invariants: sums run from the first element to the last, each `+` and `*` rounded on its own, so that a `dot` is bit for bit
-//! the sum of products a user would write; no kernel allocates more than its operands' size or panics on any numbers.
+//! Invariants: sums are made in one order (`neural_compiler_math::matrix` says which), whoever makes them; kernels of bounds keep it, and round
+//! products and sums on their own, outwards; no kernel allocates more than its operands' size or panics on any numbers.
 
 use crate::ops::lu;
 use crate::ops::real::{Real, Ring};
 use crate::ops::row::{KernelError, Operand};
 use crate::shape::Shape;
+use neural_compiler_math::Level;
+use neural_compiler_math::matrix::{INTERLEAVED, PARTIAL, View};
 
 type Out = Result<(), KernelError>;
 
@@ -17,9 +19,24 @@ fn rows_columns(shape: Shape) -> (usize, usize) {
     }
 }
 
-fn sum<T: Ring>(mut terms: impl Iterator<Item = T>) -> T {
+/// From the first to the last.
+fn in_turn<T: Ring>(mut terms: impl Iterator<Item = T>) -> T {
     let first = terms.next().unwrap_or(T::ZERO);
     terms.fold(first, |a, b| a + b)
+}
+
+/// The sum of so many terms: short ones in turn, long ones as partial sums that are added by halves.
+fn sum<T: Ring>(count: usize, term: impl Fn(usize) -> T) -> T {
+    if count < INTERLEAVED {
+        return in_turn((0..count).map(term));
+    }
+    let mut sums: [T; PARTIAL] = std::array::from_fn(|p| in_turn((p..count).step_by(PARTIAL).map(&term)));
+    let mut half = PARTIAL / 2;
+    while half > 0 {
+        (0..half).for_each(|i| sums[i] = sums[i] + sums[i + half]);
+        half /= 2;
+    }
+    sums[0]
 }
 
 /// All arguments one after another.
@@ -62,14 +79,26 @@ pub(crate) fn eye<T: Ring>(_: &[Operand<'_, T>], _: u32, shape: Shape, out: &mut
 }
 
 /// Sum of all elements.
-pub(crate) fn total<T: Ring>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut [T]) -> Out {
-    out[0] = sum(args[0].data.iter().copied());
+pub(crate) fn total<T: Real>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut [T]) -> Out {
+    out[0] = T::sum(Level::best(), args[0].data);
+    Ok(())
+}
+
+/// The same of lanes, or of bounds.
+pub(crate) fn total_of<T: Ring>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut [T]) -> Out {
+    out[0] = sum(args[0].data.len(), |k| args[0].data[k]);
     Ok(())
 }
 
 /// Sum of products.
-pub(crate) fn dot<T: Ring>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut [T]) -> Out {
-    out[0] = sum(args[0].data.iter().zip(args[1].data).map(|(&a, &b)| a * b));
+pub(crate) fn dot<T: Real>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut [T]) -> Out {
+    out[0] = T::dot(Level::best(), args[0].data, args[1].data);
+    Ok(())
+}
+
+/// Bounds of that.
+pub(crate) fn dot_bounds<T: Ring>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut [T]) -> Out {
+    out[0] = sum(args[0].data.len(), |k| args[0].data[k] * args[1].data[k]);
     Ok(())
 }
 
@@ -84,33 +113,32 @@ pub(crate) fn cross<T: Ring>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mu
 }
 
 /// Matrix times matrix, or matrix times vector.
-pub(crate) fn matmul<T: Ring>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut [T]) -> Out {
-    let (rows, inner) = rows_columns(args[0].shape);
-    let (_, columns) = rows_columns(args[1].shape);
+pub(crate) fn matmul<T: Real>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut [T]) -> Out {
+    let view = |o: &Operand<'_, T>| rows_columns(o.shape);
+    let ((rows, inner), (_, columns)) = (view(&args[0]), view(&args[1]));
+    T::product(Level::best(), View::new(args[0].data, rows, inner), View::new(args[1].data, inner, columns), out, &mut Vec::new());
+    Ok(())
+}
+
+/// Bounds of that.
+pub(crate) fn matmul_bounds<T: Ring>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut [T]) -> Out {
+    let ((_, inner), (_, columns)) = (rows_columns(args[0].shape), rows_columns(args[1].shape));
     let (a, b) = (args[0].data, args[1].data);
-    for i in (0..rows).step_by(ROWS) {
-        let n = ROWS.min(rows - i);
-        for j in 0..columns {
-            // Sums do not wait for each other, so several rows at once take the time of one.
-            let mut sums = [T::ZERO; ROWS];
-            for k in 0..inner {
-                let x = b[k * columns + j];
-                for (r, s) in sums[..n].iter_mut().enumerate() {
-                    let product = a[(i + r) * inner + k] * x;
-                    *s = if k == 0 { product } else { *s + product };
-                }
-            }
-            sums[..n].iter().enumerate().for_each(|(r, &s)| out[(i + r) * columns + j] = s);
-        }
+    for (o, x) in out.iter_mut().enumerate() {
+        *x = in_turn((0..inner).map(|k| a[o / columns * inner + k] * b[k * columns + o % columns]));
     }
     Ok(())
 }
 
-/// Rows of a product that are summed side by side.
-const ROWS: usize = 8;
-
 /// Rows become columns.
-pub(crate) fn transpose<T: Copy>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut [T]) -> Out {
+pub(crate) fn transpose<T: Real>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut [T]) -> Out {
+    let (rows, columns) = rows_columns(args[0].shape);
+    T::transpose(Level::best(), args[0].data, rows, columns, out);
+    Ok(())
+}
+
+/// The same of lanes, or of bounds.
+pub(crate) fn transpose_of<T: Copy>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut [T]) -> Out {
     let (rows, columns) = rows_columns(args[0].shape);
     for i in 0..rows {
         for j in 0..columns {
@@ -123,7 +151,7 @@ pub(crate) fn transpose<T: Copy>(args: &[Operand<'_, T>], _: u32, _: Shape, out:
 /// Sum of the diagonal.
 pub(crate) fn trace<T: Ring>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut [T]) -> Out {
     let (_, c) = rows_columns(args[0].shape);
-    out[0] = sum(args[0].data.iter().step_by(c + 1).copied());
+    out[0] = sum(args[0].data.len().div_ceil(c + 1), |k| args[0].data[k * (c + 1)]);
     Ok(())
 }
 
@@ -267,7 +295,7 @@ pub(crate) fn cofactor_along<T: Real>(args: &[Operand<'_, T>], _: u32, _: Shape,
         for i in 0..n {
             for j in 0..n {
                 let terms = (0..n).filter(|&k| k != i).flat_map(|k| (0..n).filter(|&l| l != j).map(move |l| (k, l)));
-                out[i * n + j] = sum(terms.map(|(k, l)| {
+                out[i * n + j] = in_turn(terms.map(|(k, l)| {
                     // Rows and columns behind the deleted ones move up by one.
                     let odd = (i + j + k - usize::from(k > i) + l - usize::from(l > j)) % 2 == 1;
                     t[k * n + l] * signed(det_of(&without(a, n, &[i, k], &[j, l]), n - 2), odd)
@@ -276,8 +304,12 @@ pub(crate) fn cofactor_along<T: Real>(args: &[Operand<'_, T>], _: u32, _: Shape,
         }
     } else {
         let (d, y) = (lu::det(a, n), inverse(a, n));
-        let slope = sum((0..n * n).map(|k| d * y[(k % n) * n + k / n] * t[k]));
-        let product = |x: &[T], z: &[T]| -> Vec<T> { (0..n * n).map(|k| sum((0..n).map(|m| x[k / n * n + m] * z[m * n + k % n]))).collect() };
+        let slope = sum(n * n, |k| d * y[(k % n) * n + k / n] * t[k]);
+        let product = |x: &[T], z: &[T]| -> Vec<T> {
+            let mut out = vec![T::ZERO; n * n];
+            T::product(Level::best(), View::new(x, n, n), View::new(z, n, n), &mut out, &mut Vec::new());
+            out
+        };
         let turned = product(&product(&y, t), &y);
         for i in 0..n {
             for j in 0..n {

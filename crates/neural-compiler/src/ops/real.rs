@@ -4,6 +4,7 @@ use crate::ops::block::Block;
 use crate::ops::lu;
 use crate::ops::row::{TensorFn, TensorKernel};
 use neural_compiler_math as math;
+use neural_compiler_math::matrix::Matrices;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// Which number type a program runs in.
@@ -53,6 +54,18 @@ pub trait Real: Ring + Div<Output = Self> + Neg<Output = Self> + PartialOrd + Se
     fn select_slice(level: math::Level, test: math::Arg<'_, Self>, x: math::Arg<'_, Self>, y: math::Arg<'_, Self>, out: &mut [Self]);
     /// A matrix all lanes share times the vector of each lane.
     fn matrix_times(level: math::Level, matrix: &[Self], x: &[&[Self]], out: &mut [&mut [Self]]);
+    /// Lane by lane, the sum of products of numbers, as an element of a product of matrices or, if `interleaved`, as a long dot product.
+    fn sum_of_products(level: math::Level, x: &[math::Arg<'_, Self>], y: &[math::Arg<'_, Self>], interleaved: bool, out: &mut [Self]);
+    /// A product of matrices; `room` is scratch memory.
+    fn product(level: math::Level, a: math::matrix::View<'_, Self>, b: math::matrix::View<'_, Self>, out: &mut [Self], room: &mut Vec<Self>);
+    /// The product of the matrices of every lane.
+    fn products(level: math::Level, lanes: usize, a: Matrices<'_, Self>, b: Matrices<'_, Self>, out: &mut [Self], room: &mut Vec<Self>);
+    /// A dot product.
+    fn dot(level: math::Level, x: &[Self], y: &[Self]) -> Self;
+    /// The sum of some numbers.
+    fn sum(level: math::Level, x: &[Self]) -> Self;
+    /// Rows as columns.
+    fn transpose(level: math::Level, x: &[Self], rows: usize, columns: usize, out: &mut [Self]);
     /// The determinant of a large matrix.
     fn large_det(a: &[Self], n: usize) -> Self;
     /// Solutions of a large linear system.
@@ -78,7 +91,7 @@ pub trait Real: Ring + Div<Output = Self> + Neg<Output = Self> + PartialOrd + Se
 }
 
 macro_rules! real {
-    ($t:ident, $slice:ident, $select:ident, $matrix_times:ident, $lanes:ident, $dtype:expr, $mantissa_bits:expr) => {
+    ($t:ident, $slice:ident, [$select:ident, $matrix_times:ident, $sum_of_products:ident], [$product:ident, $products:ident, $dot:ident, $sum:ident, $transpose:ident], $lanes:ident, $dtype:expr, $mantissa_bits:expr) => {
         impl Ring for $t {
             const ZERO: $t = 0.0;
             const ONE: $t = 1.0;
@@ -117,6 +130,30 @@ macro_rules! real {
 
             fn matrix_times(level: math::Level, matrix: &[$t], x: &[&[$t]], out: &mut [&mut [$t]]) {
                 math::lanes::$matrix_times(level, matrix, x, out)
+            }
+
+            fn sum_of_products(level: math::Level, x: &[math::Arg<'_, $t>], y: &[math::Arg<'_, $t>], interleaved: bool, out: &mut [$t]) {
+                math::lanes::$sum_of_products(level, x, y, interleaved, out)
+            }
+
+            fn product(level: math::Level, a: math::matrix::View<'_, $t>, b: math::matrix::View<'_, $t>, out: &mut [$t], room: &mut Vec<$t>) {
+                math::matrix::$product(level, a, b, out, room)
+            }
+
+            fn products(level: math::Level, lanes: usize, a: Matrices<'_, $t>, b: Matrices<'_, $t>, out: &mut [$t], room: &mut Vec<$t>) {
+                math::matrix::$products(level, lanes, a, b, out, room)
+            }
+
+            fn dot(level: math::Level, x: &[$t], y: &[$t]) -> $t {
+                math::matrix::$dot(level, x, y)
+            }
+
+            fn sum(level: math::Level, x: &[$t]) -> $t {
+                math::matrix::$sum(level, x)
+            }
+
+            fn transpose(level: math::Level, x: &[$t], rows: usize, columns: usize, out: &mut [$t]) {
+                math::matrix::$transpose(level, x, rows, columns, out)
             }
 
             fn large_det(a: &[$t], n: usize) -> $t {
@@ -168,5 +205,21 @@ macro_rules! real {
     };
 }
 
-real!(f32, f32_slice, select_f32, matrix_times_f32, lanes32, Dtype::F32, 23);
-real!(f64, f64_slice, select_f64, matrix_times_f64, lanes64, Dtype::F64, 52);
+real!(
+    f32,
+    f32_slice,
+    [select_f32, matrix_times_f32, sum_of_products_f32],
+    [product_f32, products_f32, dot_f32, sum_f32, transpose_f32],
+    lanes32,
+    Dtype::F32,
+    23
+);
+real!(
+    f64,
+    f64_slice,
+    [select_f64, matrix_times_f64, sum_of_products_f64],
+    [product_f64, products_f64, dot_f64, sum_f64, transpose_f64],
+    lanes64,
+    Dtype::F64,
+    52
+);

@@ -74,6 +74,16 @@ macro_rules! tensor {
     };
 }
 
+/// A kernel for numbers, and one in the same order for intervals and, of sums without products, for blocks of lanes.
+macro_rules! ordered_tensor {
+    ($f:path, lanes $l:path) => {
+        Kernel::Tensor(TensorKernel { f32: $f, f64: $f, lanes32: Some($l), lanes64: Some($l), i32: $l, i64: $l })
+    };
+    ($f:path, bounds $b:path) => {
+        Kernel::Tensor(TensorKernel { f32: $f, f64: $f, lanes32: None, lanes64: None, i32: $b, i64: $b })
+    };
+}
+
 /// A kernel for numbers only; its row's `bound` says how it maps intervals.
 macro_rules! real_tensor {
     ($f:path) => {
@@ -1588,7 +1598,7 @@ table! {
         group: Group::Vector,
         arity: Arity::Exactly(2),
         shape: ShapeRule::Pattern(&[Pat::V(Len::N(0)), Pat::V(Len::N(0))], Pat::S),
-        kernel: tensor!(kernels::dot),
+        kernel: ordered_tensor!(kernels::dot, bounds kernels::dot_bounds),
         derivative: Derivative::Rules(|b, a, t| rules::bilinear_jvp(b, a, t, Op::Dot), rules::dot_vjp),
         domain: Domain::All,
         bound: Bound::Sums,
@@ -1664,7 +1674,7 @@ table! {
         domain: Domain::All,
         bound: Bound::Anything,
         usage: "(vsum v)",
-        doc: "sum of the elements, first to last",
+        doc: "sum of the elements",
         derivative_doc: "1 for each element",
         probes: &[],
         neutral: &[],
@@ -1744,12 +1754,12 @@ table! {
         group: Group::Vector,
         arity: Arity::Exactly(1),
         shape: ShapeRule::Pattern(&[Pat::Any(0)], Pat::S),
-        kernel: tensor!(kernels::total),
+        kernel: ordered_tensor!(kernels::total, lanes kernels::total_of),
         derivative: Derivative::Rules(|b, a, t| rules::linear_jvp(b, a, t, Op::Total), rules::total_vjp),
         domain: Domain::All,
         bound: Bound::Sums,
         usage: "(total x)",
-        doc: "sum of all elements of any value, first to last",
+        doc: "sum of all elements of any value",
         derivative_doc: "1 for each element",
         probes: &[],
         neutral: &[],
@@ -1812,7 +1822,7 @@ table! {
         group: Group::Matrix,
         arity: Arity::Exactly(1),
         shape: ShapeRule::Pattern(&[Pat::M(Len::N(0), Len::N(1))], Pat::M(Len::N(1), Len::N(0))),
-        kernel: tensor!(kernels::transpose),
+        kernel: ordered_tensor!(kernels::transpose, lanes kernels::transpose_of),
         derivative: Derivative::Rules(|b, a, t| rules::linear_jvp(b, a, t, Op::Transpose), rules::transpose_vjp),
         domain: Domain::All,
         bound: Bound::Sums,
@@ -2135,7 +2145,7 @@ table! {
         group: Group::Matrix,
         arity: Arity::Exactly(2),
         shape: ShapeRule::Pattern(&[Pat::Any(0), Pat::Any(1)], Pat::Any(2)),
-        kernel: tensor!(kernels::matmul),
+        kernel: ordered_tensor!(kernels::matmul, bounds kernels::matmul_bounds),
         derivative: Derivative::Rules(|b, a, t| rules::bilinear_jvp(b, a, t, Op::Product), rules::product_vjp),
         domain: Domain::All,
         bound: Bound::Sums,

@@ -7,6 +7,7 @@ use super::translate::{Nan, Number, Translator};
 use super::{indices, pivots};
 use crate::ops::Op;
 use crate::shape::Shape;
+use neural_compiler_math::matrix::{INTERLEAVED, PARTIAL};
 
 type Argument = (Vec<Number>, Shape);
 
@@ -26,16 +27,33 @@ pub(super) fn number(t: &mut Translator<'_>, x: f64) -> Number {
 }
 
 /// From the first to the last; 0 for none.
-fn sum(t: &mut Translator<'_>, terms: &[Number]) -> Number {
-    match terms {
-        [] => number(t, 0.0),
-        [first, rest @ ..] => rest.iter().fold(*first, |a, &b| combine(t, Prim::Add, a, b)),
-    }
+fn in_turn(t: &mut Translator<'_>, mut terms: impl Iterator<Item = Number>) -> Number {
+    let Some(first) = terms.next() else { return number(t, 0.0) };
+    terms.fold(first, |a, b| combine(t, Prim::Add, a, b))
 }
 
-fn products(t: &mut Translator<'_>, pairs: impl Iterator<Item = (Number, Number)>) -> Number {
-    let terms: Vec<Number> = pairs.map(|(a, b)| combine(t, Prim::Mul, a, b)).collect();
-    sum(t, &terms)
+/// From the first to the last, each product added without a rounding of its own; 0 for none.
+fn products_in_turn(t: &mut Translator<'_>, mut pairs: impl Iterator<Item = (Number, Number)>) -> Number {
+    let Some((a, b)) = pairs.next() else { return number(t, 0.0) };
+    let first = combine(t, Prim::Mul, a, b);
+    pairs.fold(first, |s, (a, b)| fused(t, Prim::MulAdd, a, b, s))
+}
+
+/// Short sums in turn, long ones as partial sums that are added by halves.
+fn by_halves<X>(t: &mut Translator<'_>, terms: &[X], in_turn: impl Fn(&mut Translator<'_>, &mut dyn Iterator<Item = &X>) -> Number) -> Number {
+    if terms.len() < INTERLEAVED {
+        return in_turn(t, &mut terms.iter());
+    }
+    let mut sums: Vec<Number> = (0..PARTIAL).map(|p| in_turn(t, &mut terms[p..].iter().step_by(PARTIAL))).collect();
+    while sums.len() > 1 {
+        let behind = sums.split_off(sums.len() / 2);
+        sums.iter_mut().zip(behind).for_each(|(s, b)| *s = combine(t, Prim::Add, *s, b));
+    }
+    sums[0]
+}
+
+fn sum(t: &mut Translator<'_>, terms: &[Number]) -> Number {
+    by_halves(t, terms, |t, terms| in_turn(t, terms.copied()))
 }
 
 /// 1 on the diagonal, else 0.
@@ -120,7 +138,7 @@ fn cofactor_along(t: &mut Translator<'_>, a: &[Number], along: &[Number], n: usi
                 terms.push(combine(t, Prim::Mul, along[k * n + l], minor));
             }
         }
-        sum(t, &terms)
+        in_turn(t, terms.into_iter())
     };
     (0..n * n).map(one).collect()
 }
@@ -192,7 +210,10 @@ pub(super) fn apply(t: &mut Translator<'_>, op: Op, attr: u32, args: &[Argument]
             let diagonal: Vec<Number> = a(0).iter().step_by(columns(args[0].1) + 1).copied().collect();
             vec![sum(t, &diagonal)]
         }
-        Op::Dot => vec![products(t, a(0).iter().copied().zip(a(1).iter().copied()))],
+        Op::Dot => {
+            let pairs: Vec<(Number, Number)> = a(0).iter().copied().zip(a(1).iter().copied()).collect();
+            vec![by_halves(t, &pairs, |t, pairs| products_in_turn(t, pairs.copied()))]
+        }
         Op::Cross => (0..3)
             .map(|i| {
                 let (j, k) = ((i + 1) % 3, (i + 2) % 3);
@@ -203,7 +224,7 @@ pub(super) fn apply(t: &mut Translator<'_>, op: Op, attr: u32, args: &[Argument]
             .collect(),
         Op::Product => {
             let (inner, width) = (columns(args[0].1), columns(args[1].1));
-            (0..shape.len()).map(|o| products(t, (0..inner).map(|k| (a(0)[o / width * inner + k], a(1)[k * width + o % width])))).collect()
+            (0..shape.len()).map(|o| products_in_turn(t, (0..inner).map(|k| (a(0)[o / width * inner + k], a(1)[k * width + o % width])))).collect()
         }
         Op::Transpose => {
             let c = columns(args[0].1);

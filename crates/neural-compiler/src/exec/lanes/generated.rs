@@ -67,7 +67,7 @@ impl Generated {
     /// Code for a batch of so many lanes, if it is worth it and can be had.
     pub(super) fn get<T: Real>(&self, engine: &Engine, lanes: usize, options: &BatchOptions) -> Option<&Jit> {
         let short = |regions: &[RegionTape]| matches!(regions, [only] if only.code.len() < LONG);
-        if !options.jit || (lanes < FEWEST_LANES && short(&engine.tape.regions)) {
+        if !options.jit || engine.whole.is_some() || (lanes < FEWEST_LANES && short(&engine.tape.regions)) {
             return None;
         }
         let worth = CALL.max(lanes as u64);

@@ -203,6 +203,20 @@ impl<T: Real> Memory<T> {
         unsafe { std::slice::from_raw_parts(self.starts[slot], self.lanes) }
     }
 
+    /// The numbers of all slots, one value after the other, how far slots are apart, and what lanes share.
+    pub(super) fn all_values(&mut self) -> (&mut [T], usize, &[T]) {
+        let lines: &mut [Line<T>] = &mut self.varying;
+        // SAFETY: a line is so many numbers and nothing else.
+        let numbers = unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast::<T>(), size_of_val(lines) / size_of::<T>()) };
+        (numbers, self.stride, &self.uniform)
+    }
+
+    /// The numbers of a value that lanes have one after the other.
+    pub(super) fn values(&mut self, at: u32, len: usize, lanes: usize) -> &mut [T] {
+        let (numbers, stride, _) = self.all_values();
+        &mut numbers[at as usize * stride..][..len * lanes]
+    }
+
     /// The lanes of a varying slot, to write.
     pub(super) fn lanes_mut(&mut self, slot: usize) -> &mut [T] {
         // SAFETY: as in `lanes`; `&mut self` keeps every other view away.
@@ -273,6 +287,22 @@ impl<T: Real> Memory<T> {
             )
         };
         T::matrix_times(level, matrix, &x, &mut out);
+    }
+
+    /// The sum of products of numbers, lane by lane, into the slot `out`, which must be another.
+    pub(super) fn sum_of_products(&mut self, level: Level, terms: usize, pair: impl Fn(usize) -> (Source, Source), base: Base, out: u32, interleaved: bool) {
+        /// Terms that need no allocation.
+        const FEW: usize = 16;
+        let out = base.varying + out as usize;
+        // SAFETY: as in `apply1`; `view` makes sure that every slot read is another.
+        let view = |k: usize| unsafe { (self.view(pair(k).0, base, out), self.view(pair(k).1, base, out)) };
+        if terms <= FEW {
+            let (mut x, mut y) = ([Arg::Splat(T::ZERO); FEW], [Arg::Splat(T::ZERO); FEW]);
+            (0..terms).for_each(|k| (x[k], y[k]) = view(k));
+            return T::sum_of_products(level, &x[..terms], &y[..terms], interleaved, self.lanes_mut(out));
+        }
+        let (x, y): (Vec<Arg<'_, T>>, Vec<Arg<'_, T>>) = (0..terms).map(view).unzip();
+        T::sum_of_products(level, &x, &y, interleaved, self.lanes_mut(out));
     }
 
     /// The source of number `k` of a place.

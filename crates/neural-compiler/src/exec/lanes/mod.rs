@@ -19,6 +19,7 @@ mod shares;
 mod tensor;
 mod tile;
 mod trap;
+mod whole;
 
 use crate::exec::interp::RunOptions;
 use crate::exec::jit::Jit;
@@ -142,6 +143,8 @@ pub struct Engine {
     /// Whether the tape has a place for every value.
     complete: bool,
     generated: generated::Generated,
+    /// Where values are large: how to run value by value.
+    whole: Option<whole::Whole>,
 }
 
 /// Bytes of a tile that stay in the first-level cache, inputs and results that are used in place included.
@@ -155,6 +158,9 @@ const NARROW: usize = 64;
 
 /// Below this many lanes per thread, starting threads costs more than it saves.
 const LANES_PER_THREAD: usize = 4096;
+
+/// Numbers to look at per thread, likewise, where lanes have large values.
+const WORK_PER_THREAD: u64 = 128 * 1024;
 
 impl Engine {
     /// An engine for a graph. `uniform`: which inputs all lanes share; they are computed with once per run.
@@ -187,6 +193,7 @@ impl Engine {
         let in_place = main.results.iter().enumerate().filter(own).map(|(k, place)| (k, place.at)).collect();
         let complete = tape.is_complete();
         let code = if complete { Prepared::new(&graph, &tape) } else { Prepared::default() };
+        let whole = if complete { whole::Whole::new(&graph, &tape, reduced, false) } else { None };
         Engine {
             original,
             shapes: graph.outputs(),
@@ -200,6 +207,7 @@ impl Engine {
             widest,
             complete,
             generated: Default::default(),
+            whole,
         }
     }
 
@@ -208,7 +216,7 @@ impl Engine {
         let nodes = |g: &Graph| g.regions.iter().map(|r| r.nodes.len() * size_of::<crate::graph::Node>() + r.pool.len() * 4).sum::<usize>();
         let instructions = self.tape.regions.iter().flat_map(|r| &r.code);
         let tape = instructions.map(|i| size_of_val(i) + (i.args.len() + i.out.len() + i.frees.len()) * size_of::<crate::tape::Place>() + 64).sum::<usize>();
-        nodes(&self.original) + nodes(&self.graph) + tape + self.code.bytes() + self.generated.bytes()
+        nodes(&self.original) + nodes(&self.graph) + tape + self.code.bytes() + self.generated.bytes() + self.whole.as_ref().map_or(0, whole::Whole::bytes)
     }
 
     /// Lanes of a tile: a power of two, so that its slots stay in the first-level cache; few where a lane's values are large, and no more than a batch
@@ -219,12 +227,17 @@ impl Engine {
         let fits = TILE_BYTES / one;
         let wanted = if fits >= self.widest { self.widest } else { floor(fits).max(NARROW) };
         let most = floor(LARGE_TILE.min(limits.memory_bytes / 4) / one).max(1);
+        if let Some(whole) = &self.whole {
+            return whole.width::<T>(lanes, most, self.rows() > 0);
+        }
         wanted.min(most).min(lanes.next_power_of_two())
     }
 
     /// Threads for a batch: no more than its lanes keep busy, and than there is memory for.
     fn thread_count<T: Real>(&self, lanes: usize, options: &BatchOptions) -> usize {
-        let wanted = options.threads.min(lanes / LANES_PER_THREAD).max(1);
+        let enough = self.whole.as_ref().map_or(LANES_PER_THREAD, |w| (WORK_PER_THREAD / w.work.max(1)).clamp(1, LANES_PER_THREAD as u64) as usize);
+        let enough = if self.rows() == 0 { enough } else { LANES_PER_THREAD };
+        let wanted = options.threads.min(lanes / enough).max(1);
         if wanted == 1 {
             return 1;
         }
@@ -308,7 +321,8 @@ impl Engine {
         outputs: &mut [&mut [T]],
         options: &BatchOptions,
     ) -> Result<Vec<LaneError>, EvalError> {
-        let share = lanes.div_ceil(threads.len()).next_multiple_of(reduce::BLOCK);
+        let unit = if self.whole.is_some() && self.rows() == 0 { 1 } else { reduce::BLOCK };
+        let share = lanes.div_ceil(threads.len()).next_multiple_of(unit);
         let mut rest: Vec<&mut [T]> = outputs.iter_mut().zip(&self.reduced).map(|(o, &r)| if r { &mut [][..] } else { &mut **o }).collect();
         let mut work = Vec::new();
         for (t, own) in threads.iter_mut().enumerate() {

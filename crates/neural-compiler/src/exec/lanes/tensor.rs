@@ -1,5 +1,5 @@
-//! Operations on whole values over a tile: block by block of lanes where the kernel is made of sums and products, lane by lane
-//! where it is not, and a matrix all lanes share times a value of each lane with the matrix read once. The kernels are the
+//! Operations on whole values over a tile: sums of products number by number over all lanes, other sums and products block by block of lanes, what is
+//! made of neither lane by lane, and a matrix all lanes share times a value of each lane with the matrix read once. The kernels are the
 //! interpreter's own, or sum in the same order, so the bits are the same.
 
 use super::memory::{Base, Memory};
@@ -14,6 +14,7 @@ use crate::shape::Shape;
 use crate::source::Span;
 use crate::tape::{Place, Rate};
 use neural_compiler_math::Level;
+use neural_compiler_math::matrix::INTERLEAVED;
 
 /// The one quiet NaN for every NaN.
 pub(super) fn canonical<T: Real>(x: T) -> T {
@@ -38,6 +39,8 @@ pub(super) type Done = Result<(), KernelError>;
 enum Way<T> {
     /// A matrix all lanes share times a value of each lane.
     Shared,
+    /// Sums of products, lanes side by side.
+    Products,
     Blocks(TensorFn<Block<T>>),
     Lanes,
 }
@@ -53,6 +56,7 @@ impl Application<'_> {
         let (blocks, numbers) = match (self.out.rate, self.way::<T>(memory)) {
             (Rate::Uniform, _) => (0, self.shape.len()),
             (Rate::Varying, Way::Shared) => (0, self.args[0].len as usize),
+            (Rate::Varying, Way::Products) => (0, 0),
             (Rate::Varying, Way::Blocks(_)) => (all, 0),
             (Rate::Varying, Way::Lanes) => (0, all),
         };
@@ -68,10 +72,12 @@ impl Application<'_> {
     /// How the application goes over a tile.
     fn way<T: Real>(&self, memory: &Memory<T>) -> Way<T> {
         let few = memory.lane_count() < FEW_LANES;
-        match T::lane_kernel(self.kernel) {
-            Some(_) if !few && self.op == Op::Product && self.args[0].rate == Rate::Uniform => Way::Shared,
-            Some(kernel) if !few => Way::Blocks(kernel),
-            _ => Way::Lanes,
+        match (self.op, T::lane_kernel(self.kernel)) {
+            _ if few => Way::Lanes,
+            (Op::Product, _) if self.args[0].rate == Rate::Uniform => Way::Shared,
+            (Op::Product | Op::Dot, _) => Way::Products,
+            (_, Some(kernel)) => Way::Blocks(kernel),
+            (_, None) => Way::Lanes,
         }
     }
 
@@ -110,6 +116,7 @@ impl Application<'_> {
     ) -> Result<(), EvalError> {
         match self.way(memory) {
             Way::Shared => self.shared_matrix(memory, base, level, look),
+            Way::Products => self.products(memory, base, level, look),
             Way::Blocks(kernel) => self.by_blocks(memory, base, kernel, look),
             Way::Lanes => self.by_lanes(memory, base, active, fail, look),
         }
@@ -135,6 +142,22 @@ impl Application<'_> {
             memory.matrix_times(level, &matrix, (0..inner as usize).map(|k| slot(self.args[1], k)), (0..rows as usize).map(|r| slot(self.out, r)));
         }
         memory.numbers = matrix;
+        Ok(())
+    }
+
+    /// A product of matrices or a dot product, number by number of the result.
+    fn products<T: Real>(&self, memory: &mut Memory<T>, base: Base, level: Level, look: &mut dyn FnMut() -> Result<(), EvalError>) -> Result<(), EvalError> {
+        let columns = |shape: Shape| if let Shape::Matrix(_, c) = shape { c as usize } else { 1 };
+        let (terms, width) = if self.op == Op::Dot { (self.shapes[0].len(), 1) } else { (columns(self.shapes[0]), columns(self.shapes[1])) };
+        let interleaved = self.op == Op::Dot && terms >= INTERLEAVED;
+        for o in 0..self.shape.len() {
+            if o % width == 0 {
+                look()?;
+            }
+            let source = |k: usize, at: usize| Memory::<T>::source(self.args[k], at);
+            let pair = |k: usize| (source(0, o / width * terms + k), source(1, k * width + o % width));
+            memory.sum_of_products(level, terms, pair, base, self.out.at + o as u32, interleaved);
+        }
         Ok(())
     }
 
@@ -225,7 +248,7 @@ impl Application<'_> {
 const FEW_OPERANDS: usize = 16;
 
 /// Hands on operands with data from `data(k)`.
-fn operands<'d, N: Copy + 'd, R>(shapes: &[Shape], mut data: impl FnMut(usize) -> &'d [N], f: impl FnOnce(&[Operand<'_, N>]) -> R) -> R {
+pub(super) fn operands<'d, N: Copy + 'd, R>(shapes: &[Shape], mut data: impl FnMut(usize) -> &'d [N], f: impl FnOnce(&[Operand<'_, N>]) -> R) -> R {
     if shapes.len() > FEW_OPERANDS {
         return f(&shapes.iter().enumerate().map(|(k, &shape)| Operand { data: data(k), shape }).collect::<Vec<_>>());
     }

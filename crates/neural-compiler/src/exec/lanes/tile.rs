@@ -36,7 +36,7 @@ pub(super) struct TileRun<'a, T> {
     pub(super) graph: &'a Graph,
     pub(super) tape: &'a Tape,
     pub(super) code: &'a Prepared,
-    engine: &'a Engine,
+    pub(super) engine: &'a Engine,
     pub(super) memory: &'a mut Memory<T>,
     pub(super) options: &'a BatchOptions,
     width: usize,
@@ -94,11 +94,12 @@ impl<'a, T: Real> TileRun<'a, T> {
         self.once(inputs)?;
         let early = self.memory.steps.common;
         let mut errors = Vec::new();
+        if let Some(whole) = &self.engine.whole {
+            self.whole_tiles(whole, inputs, (from, count), outputs, sums, early, &mut errors)?;
+            return Ok(errors);
+        }
         for start in (0..count).step_by(self.width) {
-            self.lanes = self.width.min(count - start);
-            self.memory.tile(self.lanes);
-            self.memory.steps.start(early);
-            self.watch.pass(PER_TILE, Span::default())?;
+            self.begin_tile(self.width.min(count - start), early)?;
             self.bring(inputs, from + start);
             self.lend_outputs(outputs, start);
             self.region(main, Base::default(), None)?;
@@ -106,6 +107,19 @@ impl<'a, T: Real> TileRun<'a, T> {
             self.memory.end();
         }
         Ok(errors)
+    }
+
+    /// Lanes of a tile at most.
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Starts a tile; all lanes took so many steps before.
+    pub(super) fn begin_tile(&mut self, lanes: usize, early: u64) -> Result<(), EvalError> {
+        self.lanes = lanes;
+        self.memory.tile(lanes);
+        self.memory.steps.start(early);
+        self.watch.pass(PER_TILE, Span::default())
     }
 
     /// What all tiles share: uniform inputs and what is computed from them.
@@ -167,12 +181,11 @@ impl<'a, T: Real> TileRun<'a, T> {
     /// Hands out results that were not computed in place, and the errors.
     fn deliver(&mut self, outputs: &mut [&mut [T]], start: usize, from: usize, sums: &mut Sums<T>, errors: &mut Vec<LaneError>) {
         let code = &self.tape.regions[self.graph.main.0 as usize];
-        let failed = std::mem::take(&mut self.failed);
+        let lost = self.failed.iter().any(Option::is_some);
         let mut row = 0;
         for (k, &place) in code.results.iter().enumerate() {
             let n = place.len as usize;
             if self.engine.reduced[k] {
-                let lost = failed.iter().any(Option::is_some);
                 for element in 0..n {
                     match place.rate {
                         _ if lost => sums.add_splat(row + element, self.lanes, T::from_f64(f64::NAN)),
@@ -201,7 +214,13 @@ impl<'a, T: Real> TileRun<'a, T> {
                 }
             }
         }
-        for (lane, error) in failed.into_iter().enumerate() {
+        self.lost_lanes(outputs, start, from, errors);
+    }
+
+    /// Reports lanes without a result; they hold NaN.
+    pub(super) fn lost_lanes(&mut self, outputs: &mut [&mut [T]], start: usize, from: usize, errors: &mut Vec<LaneError>) {
+        let code = &self.tape.regions[self.graph.main.0 as usize];
+        for (lane, error) in std::mem::take(&mut self.failed).into_iter().enumerate() {
             if let Some(error) = error {
                 for (k, place) in code.results.iter().enumerate().filter(|(k, _)| !self.engine.reduced[*k]) {
                     let n = place.len as usize;
@@ -261,7 +280,7 @@ impl<'a, T: Real> TileRun<'a, T> {
     }
 
     /// Counts so many rounds or calls, or work that is worth as many.
-    fn count_all(&mut self, more: u64, mask: Mask<'_>, span: Span) -> bool {
+    pub(super) fn count_all(&mut self, more: u64, mask: Mask<'_>, span: Span) -> bool {
         if self.again || more == 0 {
             return true;
         }
@@ -443,7 +462,7 @@ const PER_LOOK: usize = 256;
 const PER_TILE: u64 = 64;
 
 /// Steps from which on an operation asks between its parts.
-const LONG_WORK: u64 = 16 * 1024;
+pub(super) const LONG_WORK: u64 = 16 * 1024;
 
 fn first<T: Copy>(arg: Arg<'_, T>) -> T {
     match arg {

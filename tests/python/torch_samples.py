@@ -53,7 +53,7 @@ _UNARY = {
 }  # fmt: skip
 _BINARY = {
     "Add": "+", "Sub": "-", "Mul": "*", "Div": "/", "Min": "min", "Max": "max", "Pow": "pow", "Atan2": "atan", "LogBase": "log",
-    "Beta": "beta", "Lbeta": "lbeta", "Eq": "=", "Lt": "<", "Gt": ">", "Le": "<=", "Ge": ">=",
+    "Beta": "beta", "Lbeta": "lbeta", "GammaP": "gamma-p", "GammaQ": "gamma-q", "Eq": "=", "Lt": "<", "Gt": ">", "Le": "<=", "Ge": ">=",
 }  # fmt: skip
 
 OPERATIONS: dict[str, Sample] = {

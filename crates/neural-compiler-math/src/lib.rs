@@ -169,6 +169,18 @@ functions! { Binary, BINARY,
     BESSEL_I = "bessel-i": special::BesselI;
     /// Modified Bessel function of the second kind, likewise.
     BESSEL_K = "bessel-k": special::BesselK;
+    /// The regularised lower incomplete gamma function P(a, x).
+    GAMMA_P = "gamma-p": special::GammaP;
+    /// The regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x).
+    GAMMA_Q = "gamma-q": special::GammaQ;
+    /// Derivative of P by a.
+    GAMMA_P_1 = "gamma-p-1": special::GammaP1;
+    /// Second derivative of P by a.
+    GAMMA_P_2 = "gamma-p-2": special::GammaP2;
+    /// Third derivative of P by a.
+    GAMMA_P_3 = "gamma-p-3": special::GammaP3;
+    /// Derivative of P by x: x^(a-1) e^-x/Gamma(a).
+    GAMMA_DENSITY = "gamma-density": special::GammaDensity;
     /// Real part of the Faddeeva function, at a + i b.
     FADDEEVA_RE = "faddeeva-re": special::FaddeevaRe;
     /// Imaginary part of the Faddeeva function, at a + i b.

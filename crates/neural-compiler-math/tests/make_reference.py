@@ -283,6 +283,22 @@ def faddeeva(order, imaginary):
     return special(f, 1500)
 
 
+def shape_and_place(r):
+    """Shapes of every size, and places left of them, next to them and right of them."""
+    a = r.choice([r.uniform(0.1, 8), r.uniform(0.5, 60), wide(r, 1e-6, 1e5, False), r.uniform(25, 35), wide(r, 1, 1e3, False)])
+    spread = a**0.5 + 1
+    x = r.choice([a + spread * r.uniform(-6, 6), a * r.uniform(0, 3), r.uniform(7, 9), wide(r, 1e-6, 1e3, False)])
+    return a, abs(x)
+
+
+def incomplete(upper, order=0):
+    def f(a, x):
+        def p(s):
+            return mp.gammainc(s, 0, x, regularized=True)
+        return mp.diff(p, a, order) if order else 1 - p(a) if upper else p(a)
+    return special(f, 2500 if upper else 700)
+
+
 SPECIAL = {
     "erfc": (special(mp.erfc), mixed(uniform(-6, 27), uniform(-1.2, 1.2), uniform(25, 27.2), logs(1e-20, 27)), near(1.0) + near(-1.0) + near(12.0) + near(26.5) + [5.0, 0.5]),
     "erfcx": (special(lambda x: mp.exp(x * x) * mp.erfc(x), 4000), mixed(uniform(-26, 26), uniform(-1.2, 1.2), logs(1e-20, 26), logs(1, 40, False)), near(1.0) + near(12.0) + [26.5, 30.0]),
@@ -306,6 +322,10 @@ SPECIAL_2 = {
     "polygamma": (special(lambda n, x: mp.polygamma(int(n), x)), lambda r: (float(r.randint(0, 6)), r.choice([r.uniform(-9, 20), wide(r, 1e-3, 1e3, False)])), [(2.0, 1.0), (3.0, 0.5), (9.0, 3.5)]),
     "beta": (special(mp.beta, 800), beta_args, [(0.5, 0.5), (1.0, 1.0), (300.0, 400.0), (1e-200, 3.0)]),
     "lbeta": (special(lambda a, b: mp.loggamma(a) + mp.loggamma(b) - mp.loggamma(a + b), 3000), lambda r: beta_args(r) if r.random() < 0.6 else (wide(r, 1e-200, 1e200, False), wide(r, 1e-200, 1e200, False)), [(1.0, 1.0), (0.5, 0.5), (1e15, 2.0), (1e8, 1e8), (1.0, 1.0000000001)]),
+    "gamma-p": (incomplete(False), shape_and_place, [(1e6, 1e6), (1e6, 1.002e6), (30.0, 30.0), (5.0, 8.0), (0.5, 1e-300)]),
+    "gamma-q": (incomplete(True), shape_and_place, [(1e6, 1e6), (1e6, 1.002e6), (30.0, 30.0), (5.0, 8.0), (3.0, 700.0)]),
+    **{f"gamma-p-{n}": (incomplete(False, n), shape_and_place, [(30.0, 30.0), (5.0, 8.0)]) for n in (1, 2, 3)},
+    "gamma-density": (special(lambda a, x: mp.exp((a - 1) * mp.log(x) - x - mp.loggamma(a)), 700), shape_and_place, [(1e6, 1e6), (1e9, 1e9), (2.0, 700.0)]),
     "bessel-j": (special(lambda n, x: mp.besselj(int(n), x), 400), order_and(mixed(uniform(-40, 40), logs(1e-3, 1e3))), [(2.0, 0.5), (20.0, 35.0), (20.0, 3.0)]),
     "bessel-i": (special(lambda n, x: mp.besseli(int(n), x)), order_and(mixed(uniform(-40, 40), uniform(-700, 700))), [(2.0, 0.5), (20.0, 35.0)]),
     "bessel-k": (special(lambda n, x: mp.besselk(int(n), x), 300), order_and(mixed(uniform(0.01, 40), uniform(0.1, 700))), [(2.0, 0.5), (20.0, 35.0)]),

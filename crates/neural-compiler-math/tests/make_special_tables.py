@@ -57,6 +57,14 @@ COSH = mpf("0.125")
 out.append("/// Step of the trapezoidal sum of K.")
 out.append(f"pub(super) const COSH_STEP: f64 = {float(COSH)!r};")
 table("COSH_LESS_ONE", "cosh(k COSH_STEP) - 1, k = 1, 2, ...", [cosh(k * COSH) - 1 for k in range(1, 36)])
+FALL = mpf(1) / 16
+nodes = [k * FALL for k in range(-64, 70)]
+out.append("/// e^(v - e^-v) and its slope times the step, v in steps of 1/16: places and weights of an integral from 0 on.")
+out.append(f"pub(super) const FALLING: [(D, D); {len(nodes)}] = [")
+for v in nodes:
+    place = exp(v - exp(-v))
+    out.append(f"    ({word(place)}, {word(place * (1 + exp(-v)) * FALL)}),")
+out.append("];")
 here = os.path.dirname(os.path.abspath(__file__))
 with open(os.path.join(here, "..", "src", "special", "tables.rs"), "w") as f:
     f.write("\n".join(out) + "\n")

@@ -154,6 +154,25 @@ fn bessel_functions() {
 }
 
 #[test]
+fn incomplete_gamma_functions() {
+    binary(&GAMMA_P, &[(2.0, 0.0, 0.0), (2.0, INF, 1.0), (INF, 3.0, 0.0), (1e6, 1.0, 0.0), (1.0, 1e6, 1.0), (-1.0, 1.0, NAN), (1.0, -1.0, NAN)]);
+    binary(&GAMMA_Q, &[(2.0, 0.0, 1.0), (2.0, INF, 0.0), (INF, 3.0, 1.0), (1e6, 1.0, 1.0), (1.0, 1e6, 0.0), (0.0, 0.0, NAN), (INF, INF, NAN)]);
+    binary(&GAMMA_DENSITY, &[(0.5, 0.0, INF), (1.0, 0.0, 1.0), (2.0, 0.0, 0.0), (2.0, INF, 0.0), (2.0, -1.0, NAN), (NAN, 1.0, NAN), (1.0, NAN, NAN)]);
+    for f in [&GAMMA_P_1, &GAMMA_P_2, &GAMMA_P_3] {
+        binary(f, &[(2.0, 0.0, 0.0), (2.0, INF, 0.0), (-1.0, 1.0, NAN), (NAN, 1.0, NAN), (1.0, NAN, NAN)]);
+    }
+    binary(&GAMMA_P, &[(MAX, MAX, 0.5), (MAX, 1.0, 0.0), (1e300, MAX, 1.0)]);
+    // an exponential variable, and the largest shapes: the normal distribution, whose median they nearly share
+    for x in [1e-300, 1e-8, 0.5, 7.9, 8.1, 40.0, 700.0] {
+        assert_eq!(GAMMA_Q.f64(1.0, x), EXP.f64(-x), "{x}");
+        assert_eq!(GAMMA_P.f64(1.0, x), -EXPM1.f64(-x), "{x}");
+    }
+    for a in [1e10, 1e14, 1e20] {
+        assert!((GAMMA_P.f64(a, a) - 0.5 - 0.132_980_760_133_810_9 / a.sqrt()).abs() < 1e-11, "{a:e}");
+    }
+}
+
+#[test]
 fn the_faddeeva_function() {
     let two = std::f64::consts::FRAC_2_SQRT_PI;
     for (f, at_0) in [(&FADDEEVA_RE, 1.0), (&FADDEEVA_IM, 0.0), (&FADDEEVA_RE_1, 0.0), (&FADDEEVA_IM_1, two), (&FADDEEVA_RE_2, -2.0), (&FADDEEVA_IM_2, 0.0)] {

@@ -165,6 +165,10 @@ fn inside(domain: Domain, arguments: usize, rng: &mut Rng) -> Vec<f64> {
         // off the poles, and where gamma neither overflows nor vanishes
         Domain::GammaPoles => x[0] = if rng.bool() { positive(rng) } else { -f64::from(rng.u32(..6)) - 0.1 - 0.8 * rng.f64() },
         Domain::OpenUnit => x[0] = if rng.bool() { 0.001 + 0.998 * rng.f64() } else { 10f64.powf(-1.0 - rng.f64() * 30.0) },
+        Domain::Incomplete => {
+            x[0] = near(rng).abs() * 10.0 + 0.05;
+            x[1] = near(rng).abs() * 10.0 + 0.01;
+        }
         Domain::UpperHalf => x[1] = wide(rng).abs(),
         Domain::Widths => {
             x[1] = if rng.bool() { 0.1 + near(rng).abs() } else { -0.1 - near(rng).abs() };

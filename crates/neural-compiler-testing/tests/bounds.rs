@@ -6,7 +6,7 @@ use fastrand::Rng;
 use neural_compiler::ops::bound::{Bound, bound};
 use neural_compiler::ops::interval::Interval;
 use neural_compiler::ops::real::Real;
-use neural_compiler::ops::row::Row;
+use neural_compiler::ops::row::{Group, Row};
 use neural_compiler::ops::{Kernel, Op};
 
 /// Ends for functions of one argument. Rounded to f32 some become 0 or infinite, which are ends too.
@@ -154,13 +154,15 @@ fn all_rows<T: Real>() -> u64 {
     let two = intervals::<T>(FEW, false, &mut rng);
     let tests = intervals::<T>(&[-1.0, 0.0, 2.0], false, &mut rng);
     let mut tried = 0;
-    for row in Op::ALL.iter().map(|op| op.row()).filter(|row| row.is_elementwise()) {
+    // A row that may be anything or NaN promises nothing that could fail.
+    for row in Op::ALL.iter().map(|op| op.row()).filter(|row| row.is_elementwise() && row.bound != Bound::Anything) {
         match row.kernel {
             Kernel::Unary(_) => one.iter().for_each(|a| probe(row, &[a], &mut tried)),
             // Every interval with a part of the others, another part for each row and interval; all of them would take minutes.
             Kernel::Binary(_) => {
+                let part = if row.group == Group::Special { 12 } else { 48 };
                 for a in &two {
-                    for _ in 0..48 {
+                    for _ in 0..part {
                         probe(row, &[a, &two[rng.usize(..two.len())]], &mut tried);
                     }
                 }

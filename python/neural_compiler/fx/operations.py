@@ -21,6 +21,7 @@ from . import matrices
 from .bessel import bessel_i, bessel_j, bessel_k
 from .faddeeva import faddeeva
 from .graph import Shape
+from .incomplete import gamma_density, gamma_p, gamma_p_slope
 from .indices import element_at, placed_at
 from .leaf import leaf
 from .norm import norm
@@ -331,6 +332,12 @@ OPERATIONS: dict[str, Expression] = {
     "BesselJ": infix(lambda order, x: bessel_j(order, x)),
     "BesselI": infix(lambda order, x: bessel_i(order, x)),
     "BesselK": infix(lambda order, x: bessel_k(order, x)),
+    "GammaP": function(gamma_p),
+    "GammaQ": function(lambda a, x: gamma_p(a, x, True)),
+    "GammaP1": function(partial(gamma_p_slope, 1)),
+    "GammaP2": function(partial(gamma_p_slope, 2)),
+    "GammaP3": function(partial(gamma_p_slope, 3)),
+    "GammaDensity": function(gamma_density),
     **{
         f"Faddeeva{part}{order or ''}": function(partial(faddeeva, order, part == "Im")) for order in range(3) for part in ("Re", "Im")
     },

@@ -121,7 +121,7 @@ pub(super) fn lgamma(x: f64) -> f64 {
 
 /// digamma(x), x > 0.
 #[inline(always)]
-fn digamma_positive(x: D) -> D {
+pub(super) fn digamma_positive(x: D) -> D {
     let away = (x - DIGAMMA_ROOT[0]) - DIGAMMA_ROOT[1] - DIGAMMA_ROOT[2];
     if away.hi.abs() <= 0.03125 {
         return away * poly(away, &DIGAMMA_NEAR_ROOT);
@@ -173,7 +173,7 @@ const MOST: usize = 60;
 
 /// |psi^(n)(x)|, x > 0, n >= 1: n! (sum of (x + k)^-(n+1), then Euler and Maclaurin).
 #[inline(always)]
-fn polygamma_positive(n: usize, x: D) -> Scaled {
+pub(super) fn polygamma_positive(n: usize, x: D) -> Scaled {
     let power = |z: D, e: usize| {
         let (r, mut p) = (z.recip(), d(1.0));
         for _ in 0..e {

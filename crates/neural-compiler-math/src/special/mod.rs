@@ -9,6 +9,7 @@ mod double;
 mod erfc;
 mod faddeeva;
 mod gamma;
+mod incomplete;
 mod tables;
 
 use crate::dispatch::{Map1, Map2};
@@ -132,6 +133,12 @@ special2! {
     BesselJ = bessel::bessel_j;
     BesselI = bessel::bessel_i;
     BesselK = bessel::bessel_k;
+    GammaP = incomplete::gamma_p;
+    GammaQ = incomplete::gamma_q;
+    GammaP1 = incomplete::gamma_p_1;
+    GammaP2 = incomplete::gamma_p_2;
+    GammaP3 = incomplete::gamma_p_3;
+    GammaDensity = incomplete::gamma_density;
     FaddeevaRe = faddeeva::re;
     FaddeevaIm = faddeeva::im;
     FaddeevaRe1 = faddeeva::re_1;

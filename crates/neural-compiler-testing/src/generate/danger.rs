@@ -59,7 +59,8 @@ const UNARY: &[&str] = &[
     "bessel-k1",
 ];
 
-const BINARY: &[&str] = &["+", "-", "*", "/", "+", "-", "*", "/", "pow", "modulo", "remainder", "quotient", "min", "max", "atan", "log", "beta", "lbeta"];
+const BINARY: &[&str] =
+    &["+", "-", "*", "/", "+", "-", "*", "/", "pow", "modulo", "remainder", "quotient", "min", "max", "atan", "log", "beta", "lbeta", "gamma-p", "gamma-q"];
 
 struct Writer {
     rng: Rng,

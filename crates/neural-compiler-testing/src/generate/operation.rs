@@ -72,7 +72,7 @@ impl Writer {
             }
             23 => format!("({} {})", self.op(SPECIAL_ANYWHERE), self.tame(shape, d)),
             24 => format!("({} {})", self.op(SPECIAL_POSITIVE), self.positive(shape, d)),
-            25 => format!("({} {} {})", self.op(&["beta", "lbeta"]), self.positive(shape, d), self.positive(shape, d)),
+            25 => format!("({} {} {})", self.op(&["beta", "lbeta", "gamma-p", "gamma-q"]), self.positive(shape, d), self.positive(shape, d)),
             26 if self.safe => format!("(normal-quantile (+ 0.5 (* 0.4 {})))", self.tame(shape, d)),
             26 => format!("(normal-quantile {})", self.expr(shape, d)),
             27 => format!("(voigt {} {} {})", self.tame(shape, d), self.positive(shape, d), self.positive(SCALAR, d)),

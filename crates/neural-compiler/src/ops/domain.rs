@@ -27,6 +27,8 @@ pub enum Domain {
     BothPositive,
     /// Second argument `>= 0`.
     UpperHalf,
+    /// First argument `> 0`, second `>= 0`.
+    Incomplete,
     /// Second argument not 0, third `>= 0`: the widths of a line.
     Widths,
     /// Second argument not 0.
@@ -55,6 +57,7 @@ impl Domain {
             Domain::OpenUnit => "0 < p < 1",
             Domain::BothPositive => "a > 0, b > 0",
             Domain::UpperHalf => "y >= 0",
+            Domain::Incomplete => "a > 0, x >= 0",
             Domain::Widths => "sigma != 0, gamma >= 0",
             Domain::Divisor => "divisor != 0",
             Domain::Power => "base > 0; or base = 0 and exponent >= 0; or base < 0 and a whole exponent",
@@ -82,6 +85,7 @@ impl Domain {
             Domain::OpenUnit => x <= zero || x >= one,
             Domain::BothPositive => x <= zero || args[1] <= zero,
             Domain::UpperHalf => args[1] < zero,
+            Domain::Incomplete => x <= zero || args[1] < zero,
             Domain::Widths => args[1] == zero || args[2] < zero,
             Domain::Divisor => args[1] == zero,
             Domain::Power => {
@@ -110,6 +114,7 @@ impl Domain {
             Domain::OpenUnit => x.lo <= zero || x.hi >= one,
             Domain::BothPositive => args.iter().any(|a| a.lo < zero || a.has_zero()),
             Domain::UpperHalf => args[1].lo < zero,
+            Domain::Incomplete => x.lo < zero || x.has_zero() || args[1].lo < zero,
             Domain::Widths => args[1].has_zero() || args[2].lo < zero,
             Domain::Divisor => args[1].has_zero(),
             Domain::Power => {

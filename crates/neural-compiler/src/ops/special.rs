@@ -123,3 +123,57 @@ pub(crate) fn voigt(b: &mut Builder, x: &[NodeId]) -> Result<NodeId, LowerError>
     let area = b.mul(width, c);
     Ok(b.div(profile, area))
 }
+
+/// By the shape a: the row `next`; by x: the density.
+pub(crate) fn incomplete_partials(b: &mut Builder, x: &[NodeId], next: Op) -> Nodes {
+    vec![b.op(next, x), b.op(Op::GammaDensity, x)]
+}
+
+/// The opposite of those of P.
+pub(crate) fn gamma_q_partials(b: &mut Builder, x: &[NodeId], _: NodeId) -> Nodes {
+    incomplete_partials(b, x, Op::GammaP1).into_iter().map(|p| b.neg(p)).collect()
+}
+
+/// log x - digamma a: the slope of the density's logarithm by a.
+fn log_slope(b: &mut Builder, x: &[NodeId]) -> NodeId {
+    let (log, psi) = (b.op(Op::Log, &x[1..]), b.op(Op::Digamma, &x[..1]));
+    b.sub(log, psi)
+}
+
+/// With f the density: f (log x - digamma a) and f ((a - 1)/x - 1).
+pub(crate) fn gamma_density_partials(b: &mut Builder, x: &[NodeId], f: NodeId) -> Nodes {
+    let (slope, one) = (log_slope(b, x), b.constant(1.0));
+    let less = b.sub(x[0], one);
+    let ratio = b.div(less, x[1]);
+    let along = b.sub(ratio, one);
+    vec![b.mul(f, slope), b.mul(f, along)]
+}
+
+/// Of the derivative of P by the shape of that order: the next order, and that order of the density, f B(s, -digamma' a, ...): its
+/// derivatives over f are the complete Bell polynomials of those of its logarithm. There is no fourth order by the shape.
+pub(crate) fn shape_partials(b: &mut Builder, x: &[NodeId], order: usize) -> Nodes {
+    let f = b.op(Op::GammaDensity, x);
+    let s = log_slope(b, x);
+    let square = b.mul(s, s);
+    let bell = match order {
+        1 => s,
+        2 => {
+            let psi = b.op(Op::Trigamma, &x[..1]);
+            b.sub(square, psi)
+        }
+        _ => {
+            let (two, three) = (b.constant(2.0), b.constant(3.0));
+            let (psi, next) = (b.op(Op::Trigamma, &x[..1]), b.op(Op::Polygamma, &[two, x[0]]));
+            let thrice = b.mul(three, psi);
+            let inner = b.sub(square, thrice);
+            let product = b.mul(s, inner);
+            b.sub(product, next)
+        }
+    };
+    let next = match order {
+        1 => b.op(Op::GammaP2, x),
+        2 => b.op(Op::GammaP3, x),
+        _ => b.constant(f64::NAN),
+    };
+    vec![next, b.mul(f, bell)]
+}

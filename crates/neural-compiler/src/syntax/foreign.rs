@@ -34,6 +34,8 @@ const WRITTEN: &[(&[&str], &str)] = &[
     (&["k0", "besselk0"], "(bessel-k0 x)"),
     (&["k1", "besselk1"], "(bessel-k1 x)"),
     (&["voigt-profile", "voigt_profile"], "(voigt x sigma gamma)"),
+    (&["gammainc", "pgamma", "igamma"], "(gamma-p a x)"),
+    (&["gammaincc"], "(gamma-q a x)"),
     (&["deg2rad", "radians"], "(* x (/ pi 180))"),
     (&["rad2deg", "degrees"], "(* x (/ 180 pi))"),
     (&["heaviside", "step"], "(if (>= x 0) 1 0)"),

@@ -1,0 +1,106 @@
+"""The regularised incomplete gamma functions in torch. In: shapes a > 0 and places x >= 0; out: P, Q, the density, derivatives by a.
+
+torch's own have no derivative by the shape. Here x^a e^-x/Gamma(a) times a sum that can be differentiated: below 8 the series, elsewhere
+the integral of e^(a u - x (e^u - 1)) away from u = 0 on the side of a where x lies, by the trapezoidal rule in v, |u| = width e^(v - e^-v)
+(Takahasi and Mori 1974). About 13 digits in f64, fewer for shapes beyond a million.
+Invariant: each side of a choice is finite where the other is taken, so are its derivatives.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+from .leaf import leaf
+
+Value = Any
+
+_NEAR = 8.0
+_STEP = 3 / 32
+_NODES = [
+    (place, place * (1 + math.exp(-v)) * _STEP) for v in (_STEP * k for k in range(-42, 46)) for place in (math.exp(v - math.exp(-v)),)
+]
+
+
+def _log_factor(a: Value, x: Value) -> Value:
+    """log of x^a e^-x/Gamma(a): by Stirling's series at 30 or more, without what cancels."""
+    small = a < 30
+    far = torch.where(small, a + 30, a)
+    z = 1 / (far * far)
+    tail = (1 / 12 - z * (1 / 360 - z * (1 / 1260 - z * (1 / 1680)))) / far
+    large = torch.where(small, 1.0, a)
+    place = torch.where(small, 1.0, x)
+    m = (place - large) / large
+    above = 0.5 * torch.log(large / (2 * math.pi)) - large * (m - torch.log1p(m)) - tail
+    way = torch.where(small, a, 1.0)
+    lgamma = (far - 0.5) * torch.log(far) - far + 0.5 * math.log(2 * math.pi) + tail - sum(torch.log(way + k) for k in range(30))
+    below = way * torch.log(torch.where(small, x, 1.0)) - torch.where(small, x, 1.0) - lgamma
+    return torch.where(small, below, above)
+
+
+def _series(a: Value, x: Value) -> Value:
+    term = 1 / a
+    found = term
+    for k in range(1, 60):
+        term = term * x / (a + k)
+        found = found + term
+    return found
+
+
+def _integral(a: Value, x: Value, upper: Value) -> Value:
+    sign = torch.where(upper, 1.0, -1.0)
+    # a scale of the nodes: where it is taken does not matter, so it is no part of the derivative
+    width = (1 / ((x - a).abs() + torch.sqrt(torch.maximum(x, a)))).detach()
+    found = 0.0
+    for place, weight in _NODES:
+        u = sign * width * place
+        found = found + weight * torch.exp(a * u - x * torch.expm1(torch.clamp(u, max=80.0)))
+    return found * width
+
+
+def _inside(a: Value, x: Value) -> tuple[Value, Value]:
+    """P or Q, whichever is computed, and whether it is Q."""
+    near = x < _NEAR
+    upper = ~near & (x > a)
+    first = _series(torch.where(near, a, 1.0), torch.where(near, x, 1.0))
+    other = _integral(torch.where(near, 20.0, a), torch.where(near, 20.0, x), upper)
+    return torch.exp(_log_factor(a, x)) * torch.where(near, first, other), upper
+
+
+@leaf
+def gamma_p(a: Value, x: Value, complement: bool = False) -> Value:
+    """P(a, x), or Q(a, x)."""
+    a, x = torch.broadcast_tensors(a, x)
+    edge = (x == 0) | (x == math.inf) | (a == math.inf)
+    found, upper = _inside(torch.where(edge, 1.0, a), torch.where(edge, 1.0, x))
+    value = torch.where(upper, found if complement else 1 - found, 1 - found if complement else found)
+    end = torch.where((x == math.inf) != complement, 1.0, 0.0)
+    wrong = (a <= 0) | (x < 0) | torch.isnan(a) | torch.isnan(x) | ((a == math.inf) & (x == math.inf))
+    return torch.where(wrong, math.nan, torch.where(edge, end, value))
+
+
+@leaf
+def gamma_p_slope(order: int, a: Value, x: Value) -> Value:
+    """The derivative of that order of P by a."""
+    function = gamma_p
+    for _ in range(order):
+        function = _along(function)
+    return function(a, x)
+
+
+def _along(function: Any) -> Any:
+    return lambda a, x: torch.func.jvp(lambda s: function(s, x), (a,), (torch.ones_like(a),))[1]
+
+
+@leaf
+def gamma_density(a: Value, x: Value) -> Value:
+    """The derivative of P by x."""
+    a, x = torch.broadcast_tensors(a, x)
+    inside = (x > 0) & (x != math.inf) & (a > 0) & (a != math.inf)
+    place = torch.where(inside, x, 1.0)
+    value = torch.exp(_log_factor(torch.where(inside, a, 1.0), place)) / place
+    start = torch.where(a < 1, math.inf, torch.where(a == 1, 1.0, 0.0))
+    wrong = (a <= 0) | (x < 0) | torch.isnan(a) | torch.isnan(x)
+    return torch.where(wrong, math.nan, torch.where(inside, value, torch.where(x == 0, start, 0.0)))

@@ -103,7 +103,8 @@ def _k_series(x: Value) -> tuple[Value, Value]:
 
 def _k_middle(x: Value) -> tuple[Value, Value]:
     """Between 2 and 25: the integral of e^(-x cosh t) cosh(n t)."""
-    low, high = 0.5, 0.5
+    low: Value = 0.5
+    high: Value = 0.5
     for k in range(1, 36):
         rise = math.cosh(k * _STEP)
         bell = torch.exp(-(rise - 1) * x)

@@ -53,7 +53,7 @@ def _integral(a: Value, x: Value, upper: Value) -> Value:
     sign = torch.where(upper, 1.0, -1.0)
     # a scale of the nodes: where it is taken does not matter, so it is no part of the derivative
     width = (1 / ((x - a).abs() + torch.sqrt(torch.maximum(x, a)))).detach()
-    found = 0.0
+    found: Value = 0.0
     for place, weight in _NODES:
         u = sign * width * place
         found = found + weight * torch.exp(a * u - x * torch.expm1(torch.clamp(u, max=80.0)))

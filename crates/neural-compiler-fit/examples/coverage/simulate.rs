@@ -2,11 +2,13 @@
 //! noise; out: for each constant how many of the 95 % intervals contain its true value.
 //! Invariant: the same seed, the same data, on every machine.
 
-use neural_compiler::Program;
+use neural_compiler::{Program, Shape};
 use neural_compiler_fit::dynamics::steps::Scheme;
 use neural_compiler_fit::random::Stream;
 use neural_compiler_fit::{Loss, Options, Table, fit, predict};
-use rayon::prelude::*;
+
+/// How far, as a logarithm, fits start from the truth.
+const OFF: f64 = 0.22;
 
 /// A model whose constants are known.
 pub(crate) struct Model {
@@ -87,8 +89,9 @@ impl Model {
     /// How often the intervals cover.
     pub(crate) fn coverage(&self, sets: usize, loss: Option<Loss>, noise: Noise) -> Coverage {
         let program = neural_compiler::compile(self.text, &Default::default()).unwrap_or_else(|e| panic!("{}: {e}", self.name));
-        // One start, the truth: what is asked is how sure a fit is, not whether it finds its minimum.
-        let options = Options { starts: Some(1), threads: 1, scheme: self.scheme, loss, ..Options::default() };
+        // As it comes, from values up to a quarter off the truth.
+        let options = Options { threads: 1, scheme: self.scheme, loss, ..Options::default() };
+        let layout = neural_compiler_fit::layout::Layout::new(&program, &[]).expect("it was compiled");
         let truth = self.truth(&program, &options);
         let one = |set: usize| -> Vec<(String, bool)> {
             let mut stream = Stream::new(set as u32, 0xC0FFEE);
@@ -101,14 +104,21 @@ impl Model {
                 columns.push((name.to_string(), values.iter().map(|x| x + error()).collect()));
             }
             let table = Table::new(columns).expect("columns of one length");
-            let found = fit(&program, &table, &options).unwrap_or_else(|e| panic!("{}: {e}", self.name));
-            let start = neural_compiler_fit::layout::Layout::new(&program, &[]).expect("it was compiled").start;
+            let mut off = |x: &f64| x * (OFF * (2.0 * stream.uniform() - 1.0)).exp();
+            let values = layout.names.iter().zip(&layout.start).map(|(name, x)| (name.clone(), Shape::Scalar, vec![off(x)])).collect();
+            let found = fit(&program, &table, &Options { values, ..options.clone() }).unwrap_or_else(|e| panic!("{}: {e}", self.name));
             let covers = |(p, true_value): (&neural_compiler_fit::Parameter, &f64)| {
                 (p.name.clone(), p.ci95.is_some_and(|(lo, hi)| lo <= *true_value && *true_value <= hi))
             };
-            found.parameters.iter().zip(&start).map(covers).collect()
+            found.parameters.iter().zip(&layout.start).map(covers).collect()
         };
-        let all: Vec<Vec<(String, bool)>> = (0..sets).into_par_iter().map(one).collect();
+        // Threads of our own: those of a pool would begin further fits while they wait for one, each deeper in the stack.
+        let workers = std::thread::available_parallelism().map_or(1, usize::from);
+        let all: Vec<Vec<(String, bool)>> = std::thread::scope(|scope| {
+            let share = |w: usize| (w..sets).step_by(workers).map(one).collect::<Vec<_>>();
+            let running: Vec<_> = (0..workers).map(|w| scope.spawn(move || share(w))).collect();
+            running.into_iter().flat_map(|r| r.join().expect("a fit does not panic")).collect()
+        });
         let count = |j: usize| (all[0][j].0.clone(), all.iter().filter(|set| set[j].1).count());
         Coverage { constants: (0..all[0].len()).map(count).collect(), sets }
     }

@@ -32,7 +32,7 @@ def _cells() -> list[tuple[str, str, str, str]]:
 def test_cell(way: str, derivative: str, program: str, backend: str) -> None:
     found = matrix.verdict(way, derivative, matrix.module(program, backend), matrix.PROGRAMS[program][1])
     refused = matrix.refused(way, derivative, program, backend)
-    if refused is None:
+    if refused is None or ((way, derivative) in matrix.SOMETIMES and found == "works"):
         assert found == "works"
     else:
         assert found.startswith("refused: ") and refused in found

@@ -216,22 +216,31 @@ def verdict(way: str, derivative: str, f: Of, hand: Of) -> str:
     return f"wrong: {found.tolist()} for {expected.tolist()}"
 
 
-_TWICE = ("does not currently support double backward", "refused by `torch.compile`, as hand-written torch is", False)
-_PUSHED = ("Dynamo failed to run FX node with fake tensors", "works; torch operations without a loop refused, as hand-written torch is", True)
-REFUSED: dict[tuple[str, str], tuple[str, str, bool]] = {
+_PLAIN = frozenset({"straight", "branch"})
+"""Programs that the torch backend writes out as torch operations: they are refused what hand-written torch is refused."""
+_TWICE = ("does not currently support double backward", "refused by `torch.compile`, as hand-written torch is", None)
+_PUSHED = ("Dynamo failed to run FX node with fake tensors", "works; torch operations without a loop refused, as hand-written torch is", _PLAIN)
+_ASSERTED = ("INTERNAL ASSERT FAILED", _PUSHED[1])
+REFUSED: dict[tuple[str, str], tuple[str, str, frozenset[str] | None]] = {
     ("`torch.compile`", "double backward"): _TWICE,
+    ("`torch.compile`", "vmap of jacfwd"): (*_ASSERTED, _PLAIN),
+    ("`torch.compile`", "vmap of hessian"): (*_ASSERTED, _PLAIN),
     ("`torch.compile(fullgraph=True)`", "double backward"): _TWICE,
-    ("`torch.compile(fullgraph=True)`", "dual numbers"): ("dual tensor input", _TWICE[1], False),
+    ("`torch.compile(fullgraph=True)`", "dual numbers"): ("dual tensor input", _TWICE[1], None),
     ("`torch.compile(fullgraph=True)`", "vmap of jacfwd"): _PUSHED,
     ("`torch.compile(fullgraph=True)`", "vmap of hessian"): _PUSHED,
 }
-"""What is refused: words of the message, words for the documentation, and whether only for programs that are plain torch operations."""
+"""What is refused: words of the message, words for the documentation, and which programs of the torch backend alone (None: all of both)."""
+
+
+SOMETIMES = {key for key, (words, *_) in REFUSED.items() if words == _ASSERTED[0]}
+"""What PyTorch does or does not refuse, an assertion of its own, by what the process has compiled before."""
 
 
 def refused(way: str, derivative: str, program: str, backend: str) -> str | None:
     """Words of the message a cell is refused with, if it is."""
-    words, _, plain = REFUSED.get((way, derivative), (None, "", False))
-    return None if plain and (backend == "native" or program in ("loop", "recursion")) else words
+    words, _, only = REFUSED.get((way, derivative), (None, "", None))
+    return None if only is not None and (backend == "native" or program not in only) else words
 
 
 def table() -> list[str]:

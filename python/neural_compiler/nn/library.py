@@ -21,6 +21,8 @@ from .compiled import Chain, Compiled, find
 from .function import _fit, _pull, _push
 from .run import fitted_behind, in_front, run
 
+NOT_IN_ONNX = "`torch.onnx.export` has no way to write a loop or recursion of a program: export the module by itself, `to_onnx`"
+
 
 @lru_cache(maxsize=4096)
 def _chain(text: str) -> Chain:
@@ -48,6 +50,9 @@ _library.impl("run", _run, "CompositeExplicitAutograd")
 
 @torch.library.register_fake("neural_compiler::run", lib=_library)  # type: ignore[untyped-decorator]
 def _(spec: str, chain: str, inputs: Sequence[Tensor]) -> list[Tensor]:
+    if torch.onnx.is_in_onnx_export():
+        # Whatever way it tries to see the model.
+        raise RuntimeError(NOT_IN_ONNX)
     shapes = find(spec, hold=True).result_shapes(_chain(chain), inputs)
     like = inputs[0] if inputs else torch.empty((), dtype=torch.get_default_dtype())
     return [like.new_empty(shape) for shape in shapes]

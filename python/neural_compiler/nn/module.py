@@ -6,11 +6,13 @@ import copy
 import inspect
 import json
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.autograd import forward_ad
+from torch.fx import Proxy
 
 from .. import _native
 from ..errors import Diagnostic, _diagnostic
@@ -90,6 +92,10 @@ class CompiledModule(nn.Module):
             found = self._caller.call(self, args, kwargs)
             if found is not None:
                 return found
+            for value in (*args, *kwargs.values()):
+                if isinstance(value, Proxy):
+                    # To `torch.fx` a program is one node, as torch's own modules are.
+                    return value.tracer.create_proxy("call_module", value.tracer.path_of_module(self), args, kwargs)  # type: ignore[attr-defined]
         if "self" in kwargs or ("check" in kwargs and "check" in self._names and not _in_a_dict(args)):
             # Inputs of these names, which go through `nn.Module` in a dict.
             named = dict(zip(self._open, args))
@@ -104,6 +110,8 @@ class CompiledModule(nn.Module):
         With `check`, the first operation that leaves its domain raises `EvaluationError`, which names the lane. In a program with an input
         of that name, `check=` is the input, unless the inputs are given in one dict.
         """
+        if isinstance(args, Proxy):
+            raise TypeError("`torch.fx` sees a program as one node: trace a module that holds it, or take the torch code, `neural_compiler.fx.lower`")
         return self._general(bind(self._names, self._own_values(), args, kwargs), check)
 
     def _own_values(self) -> dict[str, Tensor]:
@@ -133,8 +141,9 @@ class CompiledModule(nn.Module):
         if not watched and not transformed:
             for name, value, tensor in zip(names, values, tensors):
                 refuse_rounding(name, value, tensor)
-        if device.type != "cpu" or self.backend == "torch":
-            if self.backend == "native":
+        for_onnx = watched and torch.onnx.is_in_onnx_export()
+        if device.type != "cpu" or self.backend == "torch" or for_onnx:
+            if self.backend == "native" and not for_onnx:
                 raise RuntimeError(f"the native backend runs on the CPU, the inputs are on {device}; leave `backend` out or say 'torch'")
             return self._on_torch([t.to(device, dtype) for t in tensors])
         converted = [t if t.dtype is dtype else t.to(dtype) for t in tensors]
@@ -222,6 +231,31 @@ class CompiledModule(nn.Module):
         if not isinstance(other, CompiledModule):
             return NotImplemented
         return joined(self, other, None)
+
+    def to_onnx(self, path: str | PathLike[str] | None = None, *, dtype: torch.dtype = torch.float64, batch: bool = True, **shapes: Size) -> Any:
+        """The program as an ONNX model (`onnx.ModelProto`), written to `path` if one is given. Needs the package `onnx`.
+
+        Inputs keep their names and have an axis `batch` in front, unless `batch` is False; the parameters are constants of the model, the
+        results `result`, or `result_0` and so on. `shapes`: sizes of inputs whose shape the program leaves open. What ONNX cannot
+        express is an `OnnxError` that says what to do.
+        """
+        from ..onnx import model_of
+
+        if dtype not in (torch.float32, torch.float64):
+            raise TypeError(f"a model computes in float32 or float64, not {dtype}")
+        if batch and not self._open:
+            raise ValueError("a program without inputs has no batch: say batch=False")
+        graph = self.graph_for(**shapes) if shapes else self.graph
+        found = graph.to_dict()
+        values = {n: v.detach().cpu().double().numpy() for n, v in self._own_values().items()}
+        count = len(found["result_axes"])
+        names = ["result"] if count == 1 else [f"result_{k}" for k in range(count)]
+        model = model_of(found, values, dtype == torch.float64, batch, names)
+        if path is not None:
+            import onnx
+
+            onnx.save(model, path)
+        return model
 
     # Parameters.
 

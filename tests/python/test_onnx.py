@@ -34,14 +34,18 @@ def same(text: str, inputs: dict[str, list], rtol: float = 4e-15, sizes: dict | 
 X = [-800.0, -90.0, -3.5, -1.0, -0.75, -1e-9, -0.0, 0.0, 1e-300, 1e-9, 0.3, 0.5, 1.0, 2.5, 20.0, 90.0, 800.0]
 
 
-@pytest.mark.parametrize("name", sorted(o.name for o in nc.operations() if o.elementwise and o.surface and o.op in OPERATIONS and o.arity[0] == 1))
+@pytest.mark.parametrize(
+    "name", sorted(o.name for o in nc.operations() if o.elementwise and o.surface and o.op in OPERATIONS and o.arity[0] == 1)
+)
 def test_functions_of_one_number(name: str) -> None:
     # A sine of many turns is reduced differently from library to library; near its zero that shows.
     wide = [x for x in X if abs(x) < 4] if name in ("sin", "cos", "tan") else X
     same(f"({name} x)", {"x": wide}, 2e-14)
 
 
-@pytest.mark.parametrize("name", sorted(o.name for o in nc.operations() if o.elementwise and o.surface and o.op in OPERATIONS and o.arity[0] == 2))
+@pytest.mark.parametrize(
+    "name", sorted(o.name for o in nc.operations() if o.elementwise and o.surface and o.op in OPERATIONS and o.arity[0] == 2)
+)
 def test_functions_of_two_numbers(name: str) -> None:
     pairs = [(x, y) for x in (-7.5, -2.0, -0.0, 0.0, 0.3, 1.0, 8.0) for y in (-3.0, -0.5, 0.0, 0.75, 2.0, 3.0)]
     same(f"({name} x y)", {"x": [x for x, _ in pairs], "y": [y for _, y in pairs]}, 2e-14)
@@ -123,7 +127,9 @@ def test_what_onnx_cannot_express_says_so() -> None:
     for kind, words, act in mistakes:
         with pytest.raises(kind, match=words):
             act()
-    loop = nc.compile_scheme("(loop ((i 0) (a v)) (if (>= i y) (dot a a) (recur (+ i 1) (* a (sin a)))))", inputs={"v": 4, "y": None}).grad("v")
+    loop = nc.compile_scheme("(loop ((i 0) (a v)) (if (>= i y) (dot a a) (recur (+ i 1) (* a (sin a)))))", inputs={"v": 4, "y": None}).grad(
+        "v"
+    )
     with pytest.raises(OnnxError, match="derivative of a loop"):
         loop.to_onnx()
 

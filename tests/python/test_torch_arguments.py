@@ -208,3 +208,16 @@ def test_sharded_parameters(tmp_path: pathlib.Path) -> None:
         assert vector.k.grad.full_tensor().tolist() == [4.0] and scalar.k.grad.item() == 4.0
     finally:
         distributed.destroy_process_group()
+
+
+@pytest.mark.parametrize("backend", ["native", "torch"])
+def test_whole_numbers_beyond_float64_are_refused_in_compiled_and_exported_graphs(backend: str) -> None:
+    module = nc.compile_scheme("(- x y)", backend=backend)
+    good, bad = torch.tensor([2**53, 3]), torch.tensor([2**53 + 1, 3])
+    torch._dynamo.reset()
+    compiled = torch.compile(module, backend="aot_eager", fullgraph=True)
+    exported = torch.export.export(module, (good, good - 1)).module()
+    for way in (compiled, exported):
+        assert way(good, good - 1).tolist() == [1.0, 1.0]
+        with pytest.raises((RuntimeError, TypeError), match="beyond 2\\^53"):
+            way(bad, good)

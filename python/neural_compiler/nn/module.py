@@ -20,7 +20,7 @@ from ..signature import Input, Size, bind, call_signature, positions, sizes
 from .compiled import Compiled, Ready, Shapes, Steps, describe, find
 from .function import apply
 from .run import PLAIN, call, run
-from .tensors import as_tensor, common_device, common_type, computed_in, refuse_rounding
+from .tensors import as_tensor, assert_exact, common_device, common_type, computed_in, refuse_rounding
 
 _is_compiling = torch.compiler.is_compiling
 _is_grad_enabled = torch.is_grad_enabled
@@ -95,7 +95,8 @@ class CompiledModule(nn.Module):
             for value in (*args, *kwargs.values()):
                 if isinstance(value, Proxy):
                     # To `torch.fx` a program is one node, as torch's own modules are.
-                    return value.tracer.create_proxy("call_module", value.tracer.path_of_module(self), args, kwargs)  # type: ignore[attr-defined]
+                    tracer: Any = value.tracer
+                    return tracer.create_proxy("call_module", tracer.path_of_module(self), args, kwargs)
         if "self" in kwargs or ("check" in kwargs and "check" in self._names and not _in_a_dict(args)):
             # Inputs of these names, which go through `nn.Module` in a dict.
             named = dict(zip(self._open, args))
@@ -111,7 +112,9 @@ class CompiledModule(nn.Module):
         of that name, `check=` is the input, unless the inputs are given in one dict.
         """
         if isinstance(args, Proxy):
-            raise TypeError("`torch.fx` sees a program as one node: trace a module that holds it, or take the torch code, `neural_compiler.fx.lower`")
+            raise TypeError(
+                "`torch.fx` sees a program as one node: trace a module that holds it, or take the torch code, `neural_compiler.fx.lower`"
+            )
         return self._general(bind(self._names, self._own_values(), args, kwargs), check)
 
     def _own_values(self) -> dict[str, Tensor]:
@@ -141,6 +144,9 @@ class CompiledModule(nn.Module):
         if not watched and not transformed:
             for name, value, tensor in zip(names, values, tensors):
                 refuse_rounding(name, value, tensor)
+        elif _is_compiling() and not torch.onnx.is_in_onnx_export():
+            for name, tensor in zip(names, tensors):
+                assert_exact(name, tensor)
         for_onnx = watched and torch.onnx.is_in_onnx_export()
         if device.type != "cpu" or self.backend == "torch" or for_onnx:
             if self.backend == "native" and not for_onnx:
@@ -232,7 +238,9 @@ class CompiledModule(nn.Module):
             return NotImplemented
         return joined(self, other, None)
 
-    def to_onnx(self, path: str | PathLike[str] | None = None, *, dtype: torch.dtype = torch.float64, batch: bool = True, **shapes: Size) -> Any:
+    def to_onnx(
+        self, path: str | PathLike[str] | None = None, *, dtype: torch.dtype = torch.float64, batch: bool = True, **shapes: Size
+    ) -> Any:
         """The program as an ONNX model (`onnx.ModelProto`), written to `path` if one is given. Needs the package `onnx`.
 
         Inputs keep their names and have an axis `batch` in front, unless `batch` is False; the parameters are constants of the model, the

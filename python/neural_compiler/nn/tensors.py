@@ -2,7 +2,8 @@
 
 Types are promoted by PyTorch's rules, with one difference: no whole number is rounded to fit. Tensors with axes decide before those
 without, and these before Python's numbers, which follow. Whole numbers of 32 and 64 bits count as float64, shorter ones follow; of
-whole numbers alone the shorter ones become the default type. float16 and bfloat16 are computed in float32.
+whole numbers alone the shorter ones become the default type. float16 and bfloat16 are computed in float32. Whole numbers beyond 2^53, which
+no float64 holds, are refused; in compiled and exported graphs by an assertion; under other tracers and transforms nothing looks at them.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ _SHORT = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.uint16)
 """Whole numbers that every float32 holds."""
 _EXACT = 2**53
 """float64 holds whole numbers up to here."""
+_BEYOND = "has whole numbers beyond 2^53, which float64 does not hold: subtract an offset first"
 
 
 def as_tensor(name: str, value: Any) -> Tensor:
@@ -104,7 +106,15 @@ def refuse_rounding(name: str, value: Any, tensor: Tensor) -> None:
         signed = tensor.to(torch.int64)
         low, high = torch.aminmax(signed)
         if (tensor.dtype == torch.uint64 and int(low) < 0) or int(low) < -_EXACT or int(high) > _EXACT:
-            raise TypeError(f"the input `{name}` has whole numbers beyond 2^53, which float64 does not hold: subtract an offset first")
+            raise TypeError(f"the input `{name}` {_BEYOND}")
+
+
+def assert_exact(name: str, tensor: Tensor) -> None:
+    """The same inside a compiled graph, which no exception leaves by a branch on data: an assertion does."""
+    if tensor.dtype in (torch.int64, torch.uint64):
+        signed = tensor.to(torch.int64)
+        low = -_EXACT if tensor.dtype == torch.int64 else 0
+        torch._assert_async(((signed >= low) & (signed <= _EXACT)).all(), f"the input `{name}` {_BEYOND}")
 
 
 def common_device(names: Sequence[str], tensors: Sequence[Tensor]) -> torch.device:

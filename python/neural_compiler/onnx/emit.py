@@ -102,7 +102,9 @@ class _Emitter:
             case "loop" if not node.about["taped"]:
                 return self._several(node, self._loop(node, args, active))
             case _:
-                raise OnnxError("the derivative of a loop stores its rounds, which ONNX cannot: export the program, and differentiate it elsewhere")
+                raise OnnxError(
+                    "the derivative of a loop stores its rounds, which ONNX cannot: export the program, and differentiate it elsewhere"
+                )
 
     def _several(self, node: Node, found: list[Any]) -> Any:
         return found if node.type == "many" else found[0]

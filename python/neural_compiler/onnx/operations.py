@@ -1,5 +1,5 @@
-"""One ONNX expression per operation of the table. In: values; out: values. What ONNX, or onnxruntime in float64, has no operation for is written
-out with operations it has, to the last digits; where that is not known how, the operation is left out and refused by name."""
+"""One ONNX expression per operation of the table. In: values; out: values. What ONNX, or onnxruntime in float64, has no operation for is
+written out with operations it has, to the last digits; where that is not known how, the operation is left out and refused by name."""
 
 from __future__ import annotations
 
@@ -287,7 +287,9 @@ def _place(b: Builder, site: Site, x: Value) -> Value:
 def _index(b: Builder, site: Site, i: Value, size: int) -> str:
     """A checked index of every lane: what is no place of the value is one behind it, which no runtime takes."""
     whole = b.op("Equal", i, b.op("Floor", i), truth=True)
-    inside = b.op("And", b.op("GreaterOrEqual", i, b.number(0.0), truth=True), b.op("Less", i, b.number(float(size)), truth=True), truth=True)
+    inside = b.op(
+        "And", b.op("GreaterOrEqual", i, b.number(0.0), truth=True), b.op("Less", i, b.number(float(size)), truth=True), truth=True
+    )
     good = b.op("And", whole, inside, truth=True)
     shown = b.where(good, i, b.number(float(size)))
     safe = b.where(site.active, shown, b.number(0.0))
@@ -377,5 +379,7 @@ def built(b: Builder, op: str, site: Site, args: list[Any]) -> Value:
     if op in ELEMENTWISE:
         return ELEMENTWISE[op](b, *args)
     if op not in WHOLE:
-        raise OnnxError(f"ONNX has no operation for `{op}`, and none that would give all its digits: take it out of the program, or run it elsewhere")
+        raise OnnxError(
+            f"ONNX has no operation for `{op}`, and none that would give all its digits: take it out of the program, or run it elsewhere"
+        )
     return WHOLE[op](b, site, *args)

@@ -8,7 +8,6 @@ numbers in pairs, so that every transform of torch goes through.
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import Any
 
 import torch
@@ -23,7 +22,6 @@ _L = math.sqrt(_TERMS / math.sqrt(2))
 _INV_SQRT_PI = 1 / math.sqrt(math.pi)
 
 
-@cache
 def _coefficients() -> list[float]:
     """Those of the polynomial, highest first: Fourier coefficients of e^(-t^2) (L^2 + t^2), t = L tan(angle/2)."""
     points = 4 * _TERMS
@@ -33,6 +31,10 @@ def _coefficients() -> list[float]:
     for n in range(_TERMS, 0, -1):
         made.append((_L * _L + 2 * math.fsum(h * math.cos(n * a) for h, a in zip(heights, angles))) / (2 * points))
     return made
+
+
+_COEFFICIENTS = _coefficients()
+"""Made once, outside of what torch.compile sees."""
 
 
 def _times(p: Pair, q: Pair) -> Pair:
@@ -46,7 +48,7 @@ def _w(x: Value, y: Value) -> Pair:
     inverse = above / size, x / size
     z = _times((_L - y, x), inverse)
     p: Pair = (0.0, 0.0)
-    for c in _coefficients():
+    for c in _COEFFICIENTS:
         re, im = _times(p, z)
         p = (re + c, im)
     whole = _times((2 * p[0], 2 * p[1]), inverse)

@@ -108,7 +108,6 @@ mod tests {
             "(* a (floor x))",
             "(if (> x 0) (* 2 a) (- a))",
             "(define (f u) (* 3 u)) (f a)",
-            "(loop ((i 0) (s 0)) (if (= i 3) s (recur (+ i 1) (+ (* s x) a))))",
             "(define (f n u) (if (< n 1) u (* 2 (f (- n 1) x)))) (f 3 x)",
         ] {
             assert!(!jumps(text), "{text}");

@@ -81,3 +81,24 @@ fn a_switching_time_is_fitted() {
         }
     }
 }
+
+#[test]
+fn a_switching_time_is_fitted_whenever_the_start_holds() {
+    // Decay from 1 at time -2, and a supply d from ts on: in closed form before and after.
+    let (k, d, ts) = (0.5f64, 2.0, 4.0);
+    let before = |t: f64| (-k * (t + 2.0)).exp();
+    let exact = |t: f64| if t < ts { before(t) } else { d / k + (before(ts) - d / k) * (-k * (t - ts)).exp() };
+    let t: Vec<f64> = (0..60).map(|i| 1.0 + 11.0 * f64::from(i) / 59.0).collect();
+    let data = table(vec![("t", t.clone()), ("x", t.iter().map(|t| exact(*t)).collect())]);
+    let rate = "(param k 0.3) (param d 3 :min 0) (param ts 4.5)";
+    let law = "(derive x (- (if (< t ts) 0 d) (* k x)))";
+    // From before all rows, and backwards from the last.
+    let last = exact(12.0);
+    for (start, declared) in [("-2", "(state x 1)".to_string()), ("12", format!("(state x {last})"))] {
+        let found = fit(&compile(&format!("(time t :start {start}) {rate} {declared} {law}")), &data, &Options::default()).unwrap();
+        for (name, truth) in [("k", k), ("d", d), ("ts", ts)] {
+            let value = found.parameter(name).unwrap().value;
+            assert!((value - truth).abs() < 1e-6, "from {start}: {name} is {value}, not {truth}: {}", found.message);
+        }
+    }
+}

@@ -6,6 +6,7 @@
 //! until that does not change, unless the standard deviations are known.
 
 use crate::check::Checking;
+use crate::dynamics::differences::{disagree, has_conditions};
 use crate::dynamics::problem::Dynamics;
 use crate::dynamics::solver::{self, Solver};
 use crate::dynamics::steps::Scheme;
@@ -55,16 +56,25 @@ pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>, effor
         }
     }
     let mut found = ended?;
+    let mut notes = Vec::new();
+    if lacks_jumps(&ready, &found) {
+        ready.by_differences = true;
+        found = weighted(&ready, options)?;
+        notes.push(JUMPS.to_string());
+    }
     let layout = &ready.layout;
     let search = lm::Options { cancel: options.cancel, ..lm::Options::default() };
-    let mut notes = Vec::new();
     if found.best.best.end == End::Wall {
         notes.extend(around(&mut found, layout, &search));
     }
     let Weighted { mut problem, best: mut found, loss, unit, warning } = found;
     notes.extend(warning);
     // Adaptive steps leave errors of the size of their tolerance in the derivatives too.
-    let precision = if problem.solver.adaptive() { (100.0 * options.accuracy().relative).max(EXACT) } else { EXACT };
+    let precision = match (ready.by_differences, problem.solver.adaptive()) {
+        (true, _) => options.accuracy().relative.powf(2.0 / 3.0).max(1e-6),
+        (false, true) => (100.0 * options.accuracy().relative).max(EXACT),
+        (false, false) => EXACT,
+    };
     let check = Checking { layout, loss, known: ready.known, precision, search }.run(&mut problem, &mut found.best);
     let observations = problem.count();
     let sure = Minimum { problem: &problem, best: &found.best, loss, known: ready.known, observations, precision }.certainty(layout)?;
@@ -78,6 +88,15 @@ pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>, effor
         fit.parameters.iter_mut().zip(ends).for_each(|(p, e)| p.profile = e);
     }
     Ok(fit)
+}
+
+/// Said of fits whose derivatives are differences.
+const JUMPS: &str = "the law jumps where a state passes a level, at a time that moves with the parameters: derivatives were taken by differences";
+
+/// Whether the law changes its form where a state passes a level, in a way that derivatives along the solution do not see.
+fn lacks_jumps(ready: &Ready, found: &Weighted) -> bool {
+    let best = &found.best.best;
+    found.problem.solver.adaptive() && has_conditions(&ready.field.graph) && disagree(&found.problem, &best.theta, &best.linear)
 }
 
 /// What a search found, and for which weights of the columns.

@@ -33,6 +33,8 @@ pub(crate) struct Ready {
     /// Rows that are not fitted, in order.
     held_out: Vec<usize>,
     axis: Axis,
+    /// Whether derivatives are taken by differences.
+    pub(crate) by_differences: bool,
 }
 
 impl Ready {
@@ -52,7 +54,7 @@ impl Ready {
         let held_out = split(table.rows(), options)?;
         let mut axis = Axis { name: pace.column.unwrap_or_else(|| "step".into()), values: data.row_times.clone(), trajectory: vec![0; table.rows()] };
         data.all.iter().for_each(|t| t.rows.iter().for_each(|&row| axis.trajectory[row] = t.group));
-        Ok(Ready { solver, layout, data, field, step, known, weights, held_out, axis })
+        Ok(Ready { solver, layout, data, field, step, known, weights, held_out, axis, by_differences: false })
     }
 
     /// A solver for stiff problems.
@@ -76,7 +78,7 @@ impl Ready {
             let counts = self.is_held_out(row) == held_out;
             if counts { self.weights.get(row).copied().unwrap_or(1.0) / scatter[column] } else { 0.0 }
         };
-        Dynamics::new(solver.clone(), layout.clone(), self.data.clone(), weight)
+        Dynamics { by_differences: self.by_differences, ..Dynamics::new(solver.clone(), layout.clone(), self.data.clone(), weight) }
     }
 
     /// The numbers of some component of the states, row by row of the table.

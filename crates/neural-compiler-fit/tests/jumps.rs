@@ -102,3 +102,27 @@ fn a_switching_time_is_fitted_whenever_the_start_holds() {
         }
     }
 }
+
+#[test]
+fn a_law_that_jumps_where_a_state_passes_a_level() {
+    // Growth by r1 x up to 3, by r2 from there on: ln(3 / x0) / r1 is when, and the solution is in closed form on either side.
+    let t: Vec<f64> = (0..50).map(|i| 0.2 * f64::from(i)).collect();
+    let (r1, r2, x0) = (0.8f64, 0.1, 0.5f64);
+    let passing = (3.0 / x0).ln() / r1;
+    let exact = |t: f64| if t < passing { x0 * (r1 * t).exp() } else { 3.0 + r2 * (t - passing) };
+    let x: Vec<f64> = t.iter().enumerate().map(|(i, t)| exact(*t) + 0.05 * noise(i, 9)).collect();
+    let declared = "(param r1 0.7) (param r2 0.2) (param x0 0.6 :min 0.01)";
+    let formula = compile(&format!("{declared} (let ((passing (/ (log (/ 3 x0)) r1))) (if (< t passing) (* x0 (exp (* r1 t))) (+ 3 (* r2 (- t passing)))))"));
+    let wanted = fit(&formula, &table(vec![("t", t.clone()), ("y", x.clone())]), &Options::default()).unwrap();
+    let model = compile(&format!("{declared} (state x x0) (derive x (if (< x 3) (* r1 x) r2))"));
+    let found = fit(&model, &table(vec![("t", t.clone()), ("x", x.clone())]), &Options::default()).unwrap();
+    for (a, b) in found.parameters.iter().zip(&wanted.parameters) {
+        let (e, f) = (a.stderr.unwrap(), b.stderr.unwrap());
+        assert!((a.value - b.value).abs() < 0.02 * f && (e / f - 1.0).abs() < 0.01, "{} is {} ± {e}, not {} ± {f}", a.name, a.value, b.value);
+    }
+    assert!(found.warnings.iter().any(|w| w.contains("by differences")), "{:?}", found.warnings);
+    // A level that is fitted, which has no derivative along the solution at all.
+    let level = compile("(param r1 0.7) (param r2 0.2) (param level 2.5) (state x 0.5) (derive x (if (< x level) (* r1 x) r2))");
+    let found = fit(&level, &table(vec![("t", t.clone()), ("x", t.iter().map(|t| exact(*t)).collect())]), &Options::default()).unwrap();
+    assert!((found.parameter("level").unwrap().value - 3.0).abs() < 1e-4, "{:?} {}", found.parameters, found.message);
+}

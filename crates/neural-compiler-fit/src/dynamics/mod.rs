@@ -3,6 +3,7 @@
 
 pub mod adjoint;
 pub mod clock;
+pub(crate) mod differences;
 pub mod field;
 mod march;
 pub mod problem;

@@ -1,6 +1,7 @@
 //! Trajectories as residuals: single shooting. In: a solver and trajectories; out: weighted differences between solution and
 //! observations, with exact derivatives of the discretised solution.
 
+use super::differences;
 use super::solver::{Lane, Path, Solver};
 use super::trajectories::{Start, Trajectories, Trajectory};
 use crate::layout::Layout;
@@ -45,6 +46,8 @@ pub struct Dynamics {
     pub data: Arc<Trajectories>,
     /// What is compared, in the order of the residuals.
     pub points: Vec<Point>,
+    /// Whether derivatives are taken by differences.
+    pub by_differences: bool,
 }
 
 impl Dynamics {
@@ -61,7 +64,7 @@ impl Dynamics {
                 }
             }
         }
-        Dynamics { solver, layout, data, points }
+        Dynamics { solver, layout, data, points, by_differences: false }
     }
 
     /// The values of the shared inputs.
@@ -86,12 +89,12 @@ impl Dynamics {
         let mut place = vec![None; self.data.all.len()];
         trajectories.iter().enumerate().for_each(|(k, &t)| place[t] = Some(k));
         let points = self.points.iter().filter_map(|p| place[p.trajectory].map(|trajectory| Point { trajectory, ..*p })).collect();
-        Dynamics { solver: self.solver.clone(), layout: self.layout.clone(), data: Arc::new(data), points }
+        Dynamics { solver: self.solver.clone(), layout: self.layout.clone(), data: Arc::new(data), points, by_differences: self.by_differences }
     }
 
     /// The same, solved in another way.
     pub fn with(&self, solver: Arc<Solver>) -> Dynamics {
-        Dynamics { solver, layout: self.layout.clone(), data: self.data.clone(), points: self.points.clone() }
+        Dynamics { solver, layout: self.layout.clone(), data: self.data.clone(), points: self.points.clone(), by_differences: self.by_differences }
     }
 
     /// The same, solved roughly and where there are many trajectories on some of them, for the way down; `None` where that saves nothing.
@@ -139,7 +142,7 @@ impl Dynamics {
             return None;
         }
         let data = Trajectories { all, ..Trajectories::clone(&self.data) };
-        Some(Dynamics { solver: self.solver.clone(), layout: self.layout.clone(), data: Arc::new(data), points })
+        Some(Dynamics { solver: self.solver.clone(), layout: self.layout.clone(), data: Arc::new(data), points, by_differences: self.by_differences })
     }
 
     /// The solution of every trajectory.
@@ -165,8 +168,12 @@ impl Residuals for Dynamics {
         (10.0 * self.solver.tolerance().relative).powi(2) * self.size()
     }
 
-    fn evaluate(&self, theta: &[f64], residuals: &mut [f64], jacobian: Option<&mut [f64]>) -> Result<(), Unusable> {
+    fn evaluate(&self, theta: &[f64], residuals: &mut [f64], mut jacobian: Option<&mut [f64]>) -> Result<(), Unusable> {
         let (n, p) = (self.solver.size, theta.len());
+        if let (true, Some(jacobian)) = (self.by_differences, jacobian.as_deref_mut()) {
+            differences::jacobian(self, theta, 1.0, jacobian)?;
+            return self.evaluate(theta, residuals, None);
+        }
         let lanes = self.lanes(theta);
         let shared = self.shared(theta);
         let starts: Vec<Vec<f64>> = self

@@ -36,7 +36,7 @@ const PARTS: usize = 16;
 const DEEPEST: usize = 12;
 
 /// Operations that change their form.
-const CONDITIONS: [Op; 18] = [
+pub(super) const CONDITIONS: [Op; 18] = [
     Op::Lt,
     Op::Gt,
     Op::Le,

@@ -127,7 +127,7 @@ def fit_svg(
 def predict_model(core: Core, columns: list[tuple[str, _Column]], options: dict[str, Any]) -> list[tuple[str, _Column]]: ...
 def fit_saved(source: str, found: str, columns: list[tuple[str, _Column]], given: str) -> str: ...
 def read_dates(
-    model: str,
+    core: Core,
     columns: list[tuple[str, NDArray[np.int64], int, bool]],
     named: list[str],
     unit: str | None,

@@ -146,7 +146,7 @@ impl Posed {
         let minimum = Minimum { problem: whole, best: &found.best, loss, known: prepared.known, observations, precision: EXACT };
         let sure = minimum.certainty(layout)?;
         let compared = prepared.compared(&found.best.theta, layout.len() as f64)?;
-        let mut ended = Ended::of(found, loss, 1.0);
+        let mut ended = Ended::of(found, &self.layout.names, loss, 1.0);
         ended.warnings.extend(prepared.about_groups());
         let mut fit = summarise(layout, ended, compared, sure);
         prepared.tell(&mut fit);
@@ -192,6 +192,9 @@ pub(crate) fn fit_at_once(program: &Program, table: &Table, options: &Options<'_
     posed.finish(&whole, &found, Loss::Squares, options).ok()
 }
 
+/// Starts that agree are enough only where they leave less than this share of what varies.
+const UNEXPLAINED: f64 = 0.05;
+
 /// The global search over the free numbers of a layout.
 pub(crate) fn search(graph: &Graph, whole: &Algebraic, layout: &Layout, options: &Options<'_>) -> Result<(Found, Loss), Diagnostics> {
     let brief = (options.starts == Some(1) && first_try::is_brief(whole.rows())).then(|| whole.for_a_moment());
@@ -200,7 +203,8 @@ pub(crate) fn search(graph: &Graph, whole: &Algebraic, layout: &Layout, options:
     let small: &dyn Residuals = sample.as_ref().map_or(whole, |s| s);
     let affine = affine::jointly_affine(graph, &layout.free_inputs());
     let linear: Vec<usize> = layout.shared.iter().filter(|s| affine.contains(&s.input)).flat_map(|s| s.at.map_or(0..0, |at| at..at + s.shape.len())).collect();
-    let task = Task { linear: &linear, floor: whole.floor(), ..Task::new(whole, small, &layout.start, &layout.bounds) };
+    let doubtful = UNEXPLAINED * sample.as_ref().unwrap_or(whole).of_the_mean();
+    let task = Task { linear: &linear, floor: whole.floor(), doubtful, ..Task::new(whole, small, &layout.start, &layout.bounds) };
     let screened = (3_000_000 / (small.count() * (1 + layout.len()))).clamp(256, 2048);
     solve(&task, options, whole.effort(), (32, 8, screened))
 }

@@ -18,7 +18,7 @@ use crate::uncertainty::{Certainty, Uncertainty};
 use std::sync::Arc;
 
 /// How much more accurate the solution is each time, and how often it may become so.
-const TIGHTER: f64 = 100.0;
+pub(crate) const TIGHTER: f64 = 100.0;
 const TIMES: usize = 2;
 /// How many steps replace a fixed one.
 const STEPS: usize = 2;

@@ -3,7 +3,7 @@
 //! differences are taken in whole nanoseconds before anything is rounded.
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, TimeDelta};
-use neural_compiler::Diagnostic;
+use neural_compiler::{Diagnostic, Program};
 use serde_json::{Value, json};
 use std::str::FromStr;
 
@@ -97,6 +97,12 @@ impl FromStr for Stamp {
 fn of(naive: NaiveDateTime) -> i128 {
     let utc = naive.and_utc();
     i128::from(utc.timestamp()) * SECOND + i128::from(utc.timestamp_subsec_nanos())
+}
+
+/// Whether a model asks for a column by name, `named` being the columns that options name: then its dates are times.
+pub fn asked_for(program: &Program, named: &[&str], column: &str) -> bool {
+    let own = || program.inputs().iter().map(|i| i.name.as_str()).chain(program.time().map(|t| t.name.as_str()));
+    named.contains(&column) || ["t", "time"].contains(&column) || own().any(|name| name == column)
 }
 
 /// Reads a date or a date-time.

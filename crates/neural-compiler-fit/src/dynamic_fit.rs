@@ -5,7 +5,7 @@
 //! minimum: with rough solutions, of some of the trajectories where there are many, then with accurate ones of all. Columns of different size or noise count alike: each is weighted by one over the scatter the fit leaves in it, again and again
 //! until that does not change, unless the standard deviations are known.
 
-use crate::check::Checking;
+use crate::check::{Checking, TIGHTER};
 use crate::dynamics::differences::{disagree, has_conditions};
 use crate::dynamics::problem::Dynamics;
 use crate::dynamics::solver::{self, Solver};
@@ -25,7 +25,7 @@ use crate::summary::{Ended, Minimum, summarise};
 use crate::table::Table;
 use crate::uncertainty::EXACT;
 use crate::{Loss, hybrid, profile};
-use neural_compiler::{Diagnostics, Program};
+use neural_compiler::{Diagnostic, Diagnostics, Program};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -79,7 +79,7 @@ pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>, effor
     let observations = problem.count();
     let sure = Minimum { problem: &problem, best: &found.best, loss, known: ready.known, observations, precision }.certainty(layout)?;
     let compared = ready.compared(&problem, &found.best.theta, layout.len() as f64)?;
-    let mut fit = summarise(layout, Ended::of(&found, loss, unit), compared, sure);
+    let mut fit = summarise(layout, Ended::of(&found, &layout.names, loss, unit), compared, sure);
     fit.check = check;
     fit.warnings.extend(notes);
     ready.finish(&mut fit);
@@ -190,6 +190,7 @@ fn reweigh(ready: &Ready, first: Weighted, mut scatter: Vec<f64>, options: &Opti
         let before = weighed.best;
         let (mut best, loss) = search(&problem, &before.best.theta, &ready.layout, &once, false)?;
         (best.tried, best.agreed, best.failed, best.noise) = (before.tried, before.agreed, before.failed, before.noise);
+        best.twin = before.twin;
         best.tie = before.tie.map(|tie| tie / before.best.cost * best.best.cost);
         weighed = Weighted { problem, best, loss, unit: 1.0, warning: None };
     }
@@ -285,6 +286,35 @@ pub(crate) fn predict(program: &Program, table: &Table, options: &Options<'_>) -
     let ready = Ready::new(program, table, &Options { holdout: None, ..options.clone() }, &Arc::default(), false)?;
     let problem = Dynamics::new(ready.solver.clone(), ready.layout.clone(), ready.data.clone(), |_, _| 1.0);
     let names = ready.field.states.iter().flat_map(|s| element_names(&s.name, s.shape)).map(|n| format!("{n}.predicted"));
-    let columns = ready.predicted(&problem, &ready.layout.start, &(0..ready.field.size).collect::<Vec<_>>())?;
+    let all: Vec<usize> = (0..ready.field.size).collect();
+    let mut columns = ready.predicted(&problem, &ready.layout.start, &all)?;
+    // An accuracy the user asks for is the user's; else what is told must not depend on it.
+    if options.tolerance.is_none() && ready.solver.adaptive() {
+        let mut problem = problem;
+        while let Some((solver, _)) = problem.solver.finer(TIGHTER, 1) {
+            problem = problem.with(Arc::new(solver));
+            // As many steps as may be taken do not suffice for more.
+            let Ok(finer) = ready.predicted(&problem, &ready.layout.start, &all) else { return Ok(names.zip(columns).collect()) };
+            if columns.iter().zip(&finer).all(|(a, b)| told_alike(a, b)) {
+                return Ok(names.zip(columns).collect());
+            }
+            columns = finer;
+        }
+        return Err(Diagnostic::error(
+            "no-prediction",
+            Default::default(),
+            "the solution depends on how accurately it is computed, however accurately that is",
+        )
+        .help("a solution that is chaotic, or grows without end, cannot be told so far ahead; a relative tolerance of your own (rtol) takes it as it comes")
+        .into());
+    }
     Ok(names.zip(columns).collect())
+}
+
+/// The share of the largest value by which two solutions of a state may differ and be told alike.
+const ALIKE: f64 = 1e-5;
+
+fn told_alike(a: &[f64], b: &[f64]) -> bool {
+    let largest = b.iter().filter(|x| x.is_finite()).fold(0.0f64, |m, x| m.max(x.abs()));
+    a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits() || (a - b).abs() <= ALIKE * largest)
 }

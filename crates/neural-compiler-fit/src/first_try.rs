@@ -61,6 +61,7 @@ pub(crate) fn follow(whole: &Algebraic, layout: &Layout, options: &Options<'_>) 
         best,
         tried: 1,
         agreed: 1,
+        twin: None,
         failed: 0,
         from: 0,
         own: None,

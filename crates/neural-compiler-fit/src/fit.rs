@@ -117,7 +117,8 @@ pub(crate) fn solve(
             Diagnostics::from(Diagnostic::error("no-start", Default::default(), message).help("give initial values at which the model can be computed"))
         })?;
         // The first pass is the global one: its starts are what is told.
-        (found.tried, found.agreed, found.failed) = *counted.get_or_insert((found.tried, found.agreed, found.failed));
+        let of_all = (found.tried, found.agreed, found.failed, found.twin.clone());
+        (found.tried, found.agreed, found.failed, found.twin) = counted.get_or_insert(of_all).clone();
         if !automatic {
             return Ok((found, loss));
         }

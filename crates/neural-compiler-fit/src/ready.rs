@@ -6,7 +6,7 @@ use crate::dynamics::field::Field;
 use crate::dynamics::problem::Dynamics;
 use crate::dynamics::solver::{FIRST_LANES, Solver};
 use crate::dynamics::steps::Scheme;
-use crate::dynamics::trajectories::{self, Observed, Trajectories};
+use crate::dynamics::trajectories::{self, Observed, Start, Trajectories};
 use crate::fit::{split, weights, wrong};
 use crate::layout::Layout;
 use crate::least::effort::Effort;
@@ -137,7 +137,7 @@ fn solver(
     options: &Options<'_>,
     effort: &Arc<Effort>,
 ) -> Result<Arc<Solver>, Diagnostics> {
-    let sizes = sizes(data, field.size);
+    let sizes = sizes(data, layout, field.size);
     let make = |scheme: Scheme| -> Result<Arc<Solver>, Diagnostics> {
         let solver = Solver::new(field, layout, scheme, step, options.accuracy())?;
         Ok(Arc::new(solver.with_sizes(sizes.clone()).with_effort(effort)))
@@ -183,11 +183,19 @@ fn solver(
     }
 }
 
-/// The size of each number of the states: the largest value observed, or 1.
-fn sizes(data: &Trajectories, n: usize) -> Vec<f64> {
+/// The size of each number of the states: the largest value observed, else the largest it starts with, else that of the smallest other.
+fn sizes(data: &Trajectories, layout: &Layout, n: usize) -> Vec<f64> {
     let mut sizes = vec![0.0f64; n];
     for o in &data.observed {
         sizes[o.component] = o.values.iter().filter(|x| x.is_finite()).fold(0.0, |m, x| m.max(x.abs()));
     }
-    sizes.into_iter().map(|s| if s > 0.0 { s } else { 1.0 }).collect()
+    let begins = |s: &Start| match s {
+        Start::Value(x) => x.abs(),
+        Start::Free(j) => layout.start[*j].abs(),
+    };
+    for (k, size) in sizes.iter_mut().enumerate().filter(|(_, s)| **s == 0.0) {
+        *size = data.all.iter().map(|t| begins(&t.start[k])).filter(|x| x.is_finite()).fold(0.0, f64::max);
+    }
+    let least = sizes.iter().copied().filter(|s| *s > 0.0).reduce(f64::min).unwrap_or(1.0);
+    sizes.into_iter().map(|s| if s > 0.0 { s } else { least }).collect()
 }

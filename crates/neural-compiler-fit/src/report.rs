@@ -71,6 +71,8 @@ pub struct Fit {
     pub tried: usize,
     /// Starts that ended at the same minimum.
     pub agreed: usize,
+    /// Starts that ended at other values of the same cost.
+    pub twins: usize,
     /// Starts at which the model could not be computed.
     pub failed: usize,
     /// Whether a start ended at a cost that is hardly lower, and the user's own was kept.
@@ -138,13 +140,13 @@ impl Check {
 impl Fit {
     /// What became of the starts, in words: `4 of 4 starts agree`, `1 of 9 starts ends here, 6 elsewhere, 2 cannot be computed`.
     pub fn starts(&self) -> String {
-        let Fit { tried, agreed, failed, .. } = *self;
+        let Fit { tried, agreed, twins, failed, .. } = *self;
         if agreed == tried {
             return if tried == 1 { "from one start".into() } else { format!("{tried} of {tried} starts agree") };
         }
-        let elsewhere = tried.saturating_sub(agreed + failed);
+        let elsewhere = tried.saturating_sub(agreed + twins + failed);
         let where_to = if self.better_elsewhere { "elsewhere" } else { "at higher cost" };
-        let others = [(elsewhere, where_to), (failed, "cannot be computed")];
+        let others = [(twins, "at other values of the same cost"), (elsewhere, where_to), (failed, "cannot be computed")];
         let list: Vec<String> = others.iter().filter(|o| o.0 > 0).map(|(n, what)| format!("{n} {what}")).collect();
         format!("{agreed} of {tried} starts {} here, {}", if agreed == 1 { "ends" } else { "end" }, list.join(", "))
     }

@@ -11,7 +11,7 @@ use crate::likelihood::{self, Target};
 use crate::poor;
 use crate::report::{self, Axis, Fit};
 use crate::smooth::{self, Influence};
-use crate::uncertainty::{self, Certainty, Uncertainty};
+use crate::uncertainty::{self, Certainty, Open, Uncertainty};
 use neural_compiler::Diagnostics;
 
 /// Data and predictions of a finished fit, a number per row of the table for each target.
@@ -62,6 +62,8 @@ pub(crate) struct Ended {
     pub(crate) end: End,
     pub(crate) tried: usize,
     pub(crate) agreed: usize,
+    /// Starts that ended at other values of the same cost.
+    pub(crate) twins: usize,
     pub(crate) failed: usize,
     /// Whether some other start led to a slightly lower cost.
     pub(crate) better_elsewhere: bool,
@@ -72,7 +74,7 @@ pub(crate) struct Ended {
 
 impl Ended {
     /// The end of a global search, whose costs are told in a unit.
-    pub(crate) fn of(found: &Found, loss: Loss, unit: f64) -> Ended {
+    pub(crate) fn of(found: &Found, names: &[String], loss: Loss, unit: f64) -> Ended {
         let Local { theta, end, .. } = &found.best;
         let cost = unit * found.best.cost;
         let mut warnings = Vec::new();
@@ -88,9 +90,14 @@ impl Ended {
                 "another minimum explains the data nearly as well (cost {other:.6e}, here {cost:.6e}); this one was kept because the given start leads to it"
             ));
         }
+        if let Some((twin, _)) = &found.twin {
+            let values = names.iter().zip(twin).map(|(n, x)| format!("{n} = {x:.4}")).collect::<Vec<_>>().join(", ");
+            warnings.push(format!("other values explain the data exactly as well: {values}; start values and bounds choose between them"));
+        }
         let Found { tried, agreed, failed, noise, .. } = *found;
+        let twins = found.twin.as_ref().map_or(0, |t| t.1);
         let (squares, better_elsewhere) = (loss == Loss::Squares, found.tie.is_some());
-        Ended { theta: theta.clone(), cost, squares, end: *end, tried, agreed, failed, better_elsewhere, warnings, noise }
+        Ended { theta: theta.clone(), cost, squares, end: *end, tried, agreed, failed, better_elsewhere, warnings, noise, twins }
     }
 }
 
@@ -119,19 +126,46 @@ impl Minimum<'_> {
         let Local { theta, linear, .. } = self.best;
         let influences = smooth::influences(self.problem, theta, linear, &layout.bounds, layout.parameters);
         smooth::check(&layout.names, &influences)?;
-        let uncertainty = certainty(layout, self.best, self.loss, self.known, self.observations, self.precision);
+        let (uncertainty, strays) = self.without_strays(layout);
         let mut undetermined = identify::determined(&layout.names, theta, linear, &uncertainty, Some(self.problem));
         for (open, found) in uncertainty.open.iter().zip(&mut undetermined) {
-            found.elsewhere = influences.iter().any(|i| i.1 == Influence::Elsewhere && open.parameters == [i.0]);
+            let lies_elsewhere = |j: usize| strays.contains(&j) || influences.iter().any(|i| *i == (j, Influence::Elsewhere));
+            found.elsewhere = matches!(open.parameters[..], [only] if lies_elsewhere(only));
         }
         Ok(Sure { uncertainty, undetermined })
     }
+
+    /// The uncertainty, parameters that ran off being held where they are: what they still do there is lost in that of the others.
+    fn without_strays(&self, layout: &Layout) -> (Uncertainty, Vec<usize>) {
+        let of = |layout: &Layout| certainty(layout, self.best, self.loss, self.known, self.observations, self.precision);
+        let mut found = of(layout);
+        let theta = &self.best.theta;
+        let ran_off = |j: usize| {
+            let begun = layout.start[j].abs();
+            begun > 0.0 && theta[j].abs() > FAR_OFF * begun && matches!(found.certainty[j], Certainty::Error(e) if e > theta[j].abs())
+        };
+        let strays: Vec<usize> = (0..layout.parameters).filter(|&j| ran_off(j)).collect();
+        if strays.is_empty() {
+            return (found, strays);
+        }
+        let mut held = layout.clone();
+        strays.iter().for_each(|&j| (held.bounds.min[j], held.bounds.max[j]) = (theta[j], theta[j]));
+        found = of(&held);
+        for &j in &strays {
+            found.certainty[j] = Certainty::Unidentified;
+            found.open.push(Open { parameters: vec![j], ways: vec![vec![1.0]] });
+        }
+        (found, strays)
+    }
 }
+
+/// How many times its start a parameter is that ran off, if its error is larger still.
+const FAR_OFF: f64 = 1e4;
 
 /// Everything there is to say.
 pub(crate) fn summarise(layout: &Layout, ended: Ended, compared: Compared, sure: Sure) -> Fit {
     let Sure { uncertainty, undetermined } = sure;
-    let Ended { theta, cost, squares, end, tried, agreed, failed, better_elsewhere, warnings: more, noise } = ended;
+    let Ended { theta, cost, squares, end, tried, agreed, failed, better_elsewhere, warnings: more, noise, twins } = ended;
     let targets = compared.each(&compared.observed);
     let (columns, joint) = likelihood::columns(&targets, &compared.weights);
     let (rmse, r2) = joint.unwrap_or((f64::NAN, f64::NAN));
@@ -180,6 +214,7 @@ pub(crate) fn summarise(layout: &Layout, ended: Ended, compared: Compared, sure:
         warnings,
         tried,
         agreed,
+        twins,
         failed,
         better_elsewhere,
         targets: compared.targets,

@@ -1,8 +1,9 @@
 //! Dates for Python. In: columns of dates as whole counts of some unit since 1970, as NumPy holds them; out: numbers of a unit since an
 //! origin, and the two in words. Invariant: the least count, NumPy's "not a time", becomes NaN.
 
+use crate::python::PyCore;
 use neural_compiler::Diagnostics;
-use neural_compiler_fit::dates::{Calendar, CalendarOptions, Stamp};
+use neural_compiler_fit::dates::{Calendar, CalendarOptions, Stamp, asked_for};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -12,11 +13,11 @@ type Dated<'py> = (String, PyReadonlyArray1<'py, i64>, i64, bool);
 /// The columns as numbers, what they count, the model that remembers it.
 type Read<'py> = (Vec<(String, Bound<'py, PyArray1<f64>>)>, String, String);
 
-/// Columns of dates as times; `None` where there are none. `named`: the columns that options name, the time before all.
+/// Columns of dates the model asks for, as times; `None` where there are none. `named`: the columns that options name, the time before all.
 #[pyfunction]
 pub(crate) fn read_dates<'py>(
     py: Python<'py>,
-    model: &str,
+    core: &PyCore,
     columns: Vec<Dated<'py>>,
     named: Vec<String>,
     unit: Option<&str>,
@@ -31,8 +32,10 @@ pub(crate) fn read_dates<'py>(
         let one = |&count: &i64| (count != i64::MIN).then(|| Stamp { nanoseconds: i128::from(count) * i128::from(each), zoned });
         counts.as_array().iter().map(one).collect()
     };
-    let dated: Vec<(String, Vec<Option<Stamp>>)> = columns.into_iter().map(|(name, counts, each, zoned)| (name, stamps(&counts, each, zoned))).collect();
     let named: Vec<&str> = named.iter().map(String::as_str).collect();
+    let (program, model) = (&core.0.program, core.0.program.source());
+    let asked = columns.into_iter().filter(|c| asked_for(program, &named, &c.0));
+    let dated: Vec<(String, Vec<Option<Stamp>>)> = asked.map(|(name, counts, each, zoned)| (name, stamps(&counts, each, zoned))).collect();
     let found = Calendar::of_table(&dated, &named, model, options, fitting).map_err(|d| {
         let help =
             (d.code == "no-origin").then(|| "say what time 0 is and what it counts, as the fit did: time_origin=\"2024-01-01\", time_unit=\"days\"".into());

@@ -66,15 +66,12 @@ class Columns:
 
     def read_dates(self, core: _native.Core, named: list[str | None], unit: str | None, origin: str | None, fitting: bool) -> str:
         """Turns the dates the model asks for into times; gives the text of the model, which remembers what they count."""
-        model: str = core.source
-        names = [n for n in named if n is not None]
-        asked = {*names, "t", "time", *(i["name"] for i in core.inputs)}
-        dated = [(name, *_counted(array), zoned) for name, (array, zoned) in self._dates.items() if name in asked]
-        found = _native.read_dates(model, dated, names, unit, origin, fitting)
+        dated = [(name, *_counted(array), zoned) for name, (array, zoned) in self._dates.items()]
+        found = _native.read_dates(core, dated, [n for n in named if n is not None], unit, origin, fitting)
         if found is None:
             if unit is not None or origin is not None:
                 raise ValueError("time_unit and time_origin are for times that are dates; the model asks for no column of dates")
-            return model
+            return core.source
         columns, self.calendar, remembered = found
         self.numbers.update(columns)
         return remembered

@@ -157,6 +157,18 @@ impl Algebraic {
         ROUNDING * dot(&weighted, &weighted)
     }
 
+    /// The cost of the best constant in place of the model.
+    pub fn of_the_mean(&self) -> f64 {
+        let Data { target, weights, .. } = &*self.data;
+        let mut parts = vec![(0.0f64, 0.0f64, 0.0f64); target.len() / self.data.rows.max(1)];
+        for (i, y) in target.iter().enumerate() {
+            let w = weights.get(i % self.data.rows).map_or(1.0, |w| w * w);
+            let (sum, first, second) = &mut parts[i / self.data.rows];
+            (*sum, *first, *second) = (*sum + w, *first + w * y, *second + w * y * y);
+        }
+        parts.iter().map(|(sum, first, second)| if *sum > 0.0 { (second - first * first / sum).max(0.0) } else { 0.0 }).sum()
+    }
+
     fn inputs<'a>(&'a self, theta: &'a [f64]) -> Vec<Column<'a, f64>> {
         let mut inputs: Vec<Column<'a, f64>> = self.data.columns.iter().map(|data| Column { data, lane_stride: 1, element_stride: self.data.rows }).collect();
         for shared in &self.layout.shared {

@@ -225,7 +225,8 @@ impl Setting<'_> {
         let undetermined = identify::determined(&self.layout.names, &point.theta, &Linear::default(), &uncertainty, None);
         let squares = self.loss()? == Loss::Squares;
         let (theta, cost) = (point.theta.clone(), point.cost);
-        let ended = Ended { theta, cost, squares, end, tried: *tried, agreed: *agreed, failed: 0, better_elsewhere: false, warnings: vec![], noise: false };
+        let ended =
+            Ended { theta, cost, squares, end, tried: *tried, agreed: *agreed, failed: 0, better_elsewhere: false, warnings: vec![], noise: false, twins: 0 };
         Ok((ended, Sure { uncertainty, undetermined }, p as f64 + effective))
     }
 }

@@ -59,12 +59,14 @@ pub struct Task<'a> {
     pub enough: &'a (dyn Fn(&Local) -> Option<Vec<f64>> + Sync),
     /// Values of single parameters worth trying: the parameter and its values.
     pub hints: &'a [(usize, Vec<f64>)],
+    /// A minimum of the sample above this cost is not believed because a few starts agree on it: all are followed.
+    pub doubtful: f64,
 }
 
 impl<'a> Task<'a> {
     /// A task about which nothing is known besides.
     pub fn new(whole: &'a dyn Residuals, sample: &'a dyn Residuals, start: &'a [f64], bounds: &'a Bounds) -> Task<'a> {
-        Task { whole, sample, start, bounds, linear: &[], floor: 0.0, also: &Vec::new, enough: &|_| None, hints: &[] }
+        Task { whole, sample, start, bounds, linear: &[], floor: 0.0, also: &Vec::new, enough: &|_| None, hints: &[], doubtful: f64::INFINITY }
     }
 }
 
@@ -75,8 +77,10 @@ pub struct Found {
     pub best: Local,
     /// Starts followed.
     pub tried: usize,
-    /// Starts that ended at this cost.
+    /// Starts that ended here.
     pub agreed: usize,
+    /// Other parameters of the same cost, apart from these, and how many starts ended at such.
+    pub twin: Option<(Vec<f64>, usize)>,
     /// Starts at which the model has no value.
     pub failed: usize,
     /// The number of the start it came from; 0 is the user's.
@@ -166,7 +170,7 @@ pub fn search(task: &Task<'_>, options: &Options<'_>) -> Result<Found, Unusable>
             next += batch.len();
             take(&batch, &mut runs);
             let lowest = runs.iter().map(|r| r.cost).fold(f64::INFINITY, f64::min);
-            if runs.iter().filter(|r| task.alike(r.cost, lowest)).count() >= options.round.min(4) {
+            if lowest <= task.doubtful && runs.iter().filter(|r| task.alike(r.cost, lowest)).count() >= options.round.min(4) {
                 break;
             }
         }
@@ -214,6 +218,37 @@ fn local(
         Ok(theta) => lm::minimise(problem, &theta, task.bounds, options.loss, &fine),
         // The affine parameters at their best may be far outside what the model can stand; try as given.
         Err(_) => lm::minimise(problem, start, task.bounds, options.loss, &fine),
+    }
+}
+
+/// How much higher the cost is half way between two minima that are not one.
+const BETWEEN: f64 = 1.1;
+
+/// Whether two points of the same cost are minima of their own, which give the parameters other values. Terms in another order, other
+/// signs and other turns of a phase are other names for the same.
+fn is_twin(task: &Task<'_>, loss: Loss, a: &[f64], b: &[f64]) -> bool {
+    let near = |x: f64, y: f64| (x - y).abs() <= NEAR * x.abs().max(y.abs());
+    let turned = |x: f64, y: f64| {
+        let turns = (x - y) / std::f64::consts::PI;
+        turns.abs() > 0.5 && (turns - turns.round()).abs() < NEAR
+    };
+    let sizes = |theta: &[f64]| {
+        let all = theta.iter().enumerate().filter(|(j, _)| !turned(a[*j], b[*j]));
+        let mut all: Vec<f64> = all.map(|(_, x)| x.abs()).collect();
+        all.sort_by(f64::total_cmp);
+        all
+    };
+    if sizes(a).iter().zip(&sizes(b)).all(|(x, y)| near(*x, *y)) {
+        return false;
+    }
+    let cost = |theta: &[f64]| {
+        let mut residuals = vec![0.0; task.sample.count()];
+        task.sample.evaluate(theta, &mut residuals, None).map(|()| loss.cost(&residuals))
+    };
+    let middle: Vec<f64> = a.iter().zip(b).map(|(x, y)| 0.5 * (x + y)).collect();
+    match (cost(a), cost(&middle)) {
+        (Ok(here), Ok(between)) => between > BETWEEN * here.max(task.floor),
+        _ => true,
     }
 }
 
@@ -278,9 +313,12 @@ fn settle(task: &Task<'_>, free: &[usize], mut runs: Vec<Run>, tried: usize, opt
     let wanted = kept.unwrap_or(lowest);
     let (from, best) = fits.iter().filter(|f| f.1.cost == wanted).min_by_key(|f| f.0)?.clone();
     let at = runs.iter().find(|r| r.number == from).map_or(f64::NAN, |r| r.cost);
-    let agreed = runs.iter().filter(|r| task.alike(r.cost, at)).count().max(1);
+    let (here, apart): (Vec<&Run>, Vec<&Run>) =
+        runs.iter().filter(|r| task.alike(r.cost, at)).partition(|r| !is_twin(task, options.loss, &best.theta, &r.theta));
+    let agreed = here.len().max(1);
+    let twin = apart.first().map(|r| (r.theta.clone(), apart.len()));
     let tie = kept.filter(|k| !task.same(*k, lowest)).map(|_| lowest);
-    Some(Ok(Found { own: own.filter(|own| *own != best.cost), tie, best, tried, agreed, failed: 0, from, noise: false }))
+    Some(Ok(Found { own: own.filter(|own| *own != best.cost), tie, best, tried, agreed, twin, failed: 0, from, noise: false }))
 }
 
 /// Points worth following, the most promising first.

@@ -11,7 +11,7 @@ use crate::table::dialect::count;
 use crate::table::{Chunk, Missing, Reader, rows_for};
 use neural_compiler::{Diagnostic, Diagnostics};
 use neural_compiler_fit::Table;
-use neural_compiler_fit::dates::{Calendar, Stamp};
+use neural_compiler_fit::dates::{Calendar, Stamp, asked_for};
 use std::collections::HashMap;
 
 /// What of a table matters.
@@ -28,7 +28,7 @@ pub(crate) struct Wanted<'a> {
 
 impl Wanted<'_> {
     fn asks_for(&self, column: &str) -> bool {
-        self.named.contains(&column) || ["t", "time"].contains(&column) || self.model.program.inputs().iter().any(|i| i.name == column)
+        asked_for(&self.model.program, &self.named, column)
     }
 }
 

@@ -192,6 +192,8 @@ pub(crate) fn fit_at_once(program: &Program, table: &Table, options: &Options<'_
     posed.finish(&whole, &found, Loss::Squares, options).ok()
 }
 
+/// Starts followed, unless told otherwise.
+const STARTS: usize = 32;
 /// Starts that agree are enough only where they leave less than this share of what varies.
 const UNEXPLAINED: f64 = 0.05;
 
@@ -204,7 +206,8 @@ pub(crate) fn search(graph: &Graph, whole: &Algebraic, layout: &Layout, options:
     let affine = affine::jointly_affine(graph, &layout.free_inputs());
     let linear: Vec<usize> = layout.shared.iter().filter(|s| affine.contains(&s.input)).flat_map(|s| s.at.map_or(0..0, |at| at..at + s.shape.len())).collect();
     let doubtful = UNEXPLAINED * sample.as_ref().unwrap_or(whole).of_the_mean();
-    let task = Task { linear: &linear, floor: whole.floor(), doubtful, ..Task::new(whole, small, &layout.start, &layout.bounds) };
-    let screened = (3_000_000 / (small.count() * (1 + layout.len()))).clamp(256, 2048);
-    solve(&task, options, whole.effort(), (32, 8, screened))
+    let affordable = 3_000_000 / (small.count() * (1 + layout.len()));
+    let persist = if options.starts.is_none() { affordable.clamp(STARTS, 8 * STARTS) } else { 0 };
+    let task = Task { linear: &linear, floor: whole.floor(), doubtful, persist, ..Task::new(whole, small, &layout.start, &layout.bounds) };
+    solve(&task, options, whole.effort(), (STARTS, 8, affordable.clamp(256, 2048)))
 }

@@ -129,7 +129,7 @@ impl Minimum<'_> {
         let (uncertainty, strays) = self.without_strays(layout);
         let mut undetermined = identify::determined(&layout.names, theta, linear, &uncertainty, Some(self.problem));
         for (open, found) in uncertainty.open.iter().zip(&mut undetermined) {
-            let lies_elsewhere = |j: usize| strays.contains(&j) || influences.iter().any(|i| *i == (j, Influence::Elsewhere));
+            let lies_elsewhere = |j: usize| strays.contains(&j) || influences.contains(&(j, Influence::Elsewhere));
             found.elsewhere = matches!(open.parameters[..], [only] if lies_elsewhere(only));
         }
         Ok(Sure { uncertainty, undetermined })

@@ -213,3 +213,24 @@ fn the_heat_equation_as_a_map() {
     let fit = fit(&compile(&model("0.005")), &Table::new(columns).unwrap(), &options).unwrap();
     assert!((fit.parameter("alpha").unwrap().value / 0.01 - 1.0).abs() < 1e-12, "{:?}", fit.parameters);
 }
+
+#[test]
+fn predictions_do_not_depend_on_the_tolerance() {
+    // Two doses so short that steps of the usual tolerance pass them by, and states of any size: each in closed form but for their width.
+    let model = "(state x 1) (define (g m) (/ (exp (* -0.5 (square (/ (- t m) 0.03)))) (* 0.03 (sqrt (* 2 pi)))))
+                 (derive x (- (* 3 (+ (g 21.37) (g 63.7))) (* 0.1 x)))";
+    let t: Vec<f64> = (0..15).map(|i| 5.0 * f64::from(i)).collect();
+    let found = predict(&compile(model), &table(vec![("t", t.clone())]), &Options::default()).unwrap();
+    let dose = |since: f64| if since < 0.0 { 0.0 } else { 3.0 * (-0.1 * since).exp() };
+    for (t, x) in t.iter().zip(&found[0].1) {
+        let wanted = (-0.1 * t).exp() + dose(t - 21.37) + dose(t - 63.7);
+        assert!((x - wanted).abs() < 1e-4, "{x} instead of {wanted} at {t}");
+    }
+    for size in [1e-20, 1e-9, 1.0, 1e12] {
+        let decay = format!("(state x {size:e}) (state y 0) (derive x (- x)) (derive y (- x y))");
+        let found = predict(&compile(&decay), &table(vec![("t", vec![0.0, 10.0])]), &Options::default()).unwrap();
+        let (x, y) = (found[0].1[1], found[1].1[1]);
+        let wanted = size * (-10f64).exp();
+        assert!((x / wanted - 1.0).abs() < 1e-4 && (y / (10.0 * wanted) - 1.0).abs() < 1e-4, "{size}: {x} {y}");
+    }
+}

@@ -201,3 +201,43 @@ fn rows_of_weight_zero_do_not_count() {
     assert!(near(with.likelihood.loglik, without.likelihood.loglik, 1e-9));
     assert!(near(with.parameter("b").unwrap().stderr.unwrap(), without.parameter("b").unwrap().stderr.unwrap(), 1e-9));
 }
+
+#[test]
+fn another_minimum_of_the_same_cost_is_told() {
+    // Uptake and decay: with ka and ke exchanged and D times ka/ke the curve is the same.
+    let t: Vec<f64> = (1..=20).map(|i| 0.7 * f64::from(i)).collect();
+    let exact = |t: f64| 10.0 * 1.5 / (1.5 - 0.2) * ((-0.2 * t).exp() - (-1.5 * t).exp());
+    let y = t.iter().enumerate().map(|(i, t)| exact(*t) + 0.05 * noise(i, 3)).collect();
+    let data = table(vec![("t", t), ("y", y)]);
+    let model = "(param D 5) (param ka 1 :min 0.1 :max 2) (param ke 0.5 :min 0.1 :max 2)
+                 (* D (/ ka (- ka ke)) (- (exp (* (- ke) t)) (exp (* (- ka) t))))";
+    let found = fit(&compile(model), &data, &Options::default()).unwrap();
+    assert!((found.parameter("D").unwrap().value - 10.0).abs() < 0.5, "{:?}", found.parameters);
+    assert!(found.twins > 0 && found.starts().contains("at other values of the same cost"), "{}", found.starts());
+    assert!(found.warnings.iter().any(|w| w.contains("exactly as well: D = 7")), "{:?}", found.warnings);
+}
+
+#[test]
+fn a_parameter_that_runs_off_is_not_determined() {
+    // A straight line: K, where it bends, is beyond all bounds. The slope's error is that of a line through 0.
+    let x: Vec<f64> = (1..=25).map(f64::from).collect();
+    let y: Vec<f64> = x.iter().enumerate().map(|(i, x)| 1.45 * x + 0.3 * noise(i, 1) + 1e-3 * x * x).collect();
+    let data = table(vec![("S", x), ("v", y)]);
+    let found = fit(&compile("(param r 1 :min 0) (param K 50 :min 0) (/ (* r S) (+ 1 (/ S K)))"), &data, &Options::default()).unwrap();
+    let line = fit(&compile("(param r 1) (* r S)"), &data, &Options::default()).unwrap();
+    let (r, only) = (found.parameter("r").unwrap(), line.parameter("r").unwrap());
+    assert!(found.parameter("K").unwrap().stderr.is_none(), "{:?}", found.parameters);
+    // One degree of freedom more or less in 24.
+    assert!((r.stderr.unwrap() / only.stderr.unwrap() - 1.0).abs() < 0.05, "{r:?} {only:?}");
+}
+
+#[test]
+fn a_minimum_that_explains_little_is_not_believed_at_once() {
+    // Two waves, of which the fast one is far from its start; noise-free, so the right minimum leaves nothing.
+    let t: Vec<f64> = (0..34).map(|i| 0.21 * f64::from(i)).collect();
+    let y = t.iter().map(|t| 2.1 * (7.54 * t + 0.1).sin() + 2.58 * (1.683 * t + 0.2).sin()).collect();
+    let model = "(param A 1) (param w 1) (param p 0) (param B 1) (param v 2) (param q 0)
+                 (+ (* A (sin (+ (* w t) p))) (* B (sin (+ (* v t) q))))";
+    let found = fit(&compile(model), &table(vec![("t", t), ("y", y)]), &Options::default()).unwrap();
+    assert!(found.r2 > 0.999, "R2 {} {}", found.r2, found.starts());
+}

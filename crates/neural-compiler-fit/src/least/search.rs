@@ -59,14 +59,16 @@ pub struct Task<'a> {
     pub enough: &'a (dyn Fn(&Local) -> Option<Vec<f64>> + Sync),
     /// Values of single parameters worth trying: the parameter and its values.
     pub hints: &'a [(usize, Vec<f64>)],
-    /// A minimum of the sample above this cost is not believed because a few starts agree on it: all are followed.
+    /// A minimum of the sample above this cost is not believed because a few starts agree on it.
     pub doubtful: f64,
+    /// While it is not, so many starts are followed.
+    pub persist: usize,
 }
 
 impl<'a> Task<'a> {
     /// A task about which nothing is known besides.
     pub fn new(whole: &'a dyn Residuals, sample: &'a dyn Residuals, start: &'a [f64], bounds: &'a Bounds) -> Task<'a> {
-        Task { whole, sample, start, bounds, linear: &[], floor: 0.0, also: &Vec::new, enough: &|_| None, hints: &[], doubtful: f64::INFINITY }
+        Task { whole, sample, start, bounds, linear: &[], floor: 0.0, also: &Vec::new, enough: &|_| None, hints: &[], doubtful: f64::INFINITY, persist: 0 }
     }
 }
 
@@ -163,10 +165,12 @@ pub fn search(task: &Task<'_>, options: &Options<'_>) -> Result<Found, Unusable>
         let candidates: Vec<Vec<f64>> = (task.also)().into_iter().chain(screen(task, &free, options)).collect();
         let mut next = 1;
         for round in candidates.chunks(options.round) {
-            if next >= options.starts || cancelled() {
+            let lowest = runs.iter().map(|r| r.cost).fold(f64::INFINITY, f64::min);
+            let most = if lowest > task.doubtful { options.starts.max(task.persist) } else { options.starts };
+            if next >= most || cancelled() {
                 break;
             }
-            let batch: Vec<(usize, Vec<f64>)> = round.iter().take(options.starts - next).enumerate().map(|(k, c)| (next + k, c.clone())).collect();
+            let batch: Vec<(usize, Vec<f64>)> = round.iter().take(most - next).enumerate().map(|(k, c)| (next + k, c.clone())).collect();
             next += batch.len();
             take(&batch, &mut runs);
             let lowest = runs.iter().map(|r| r.cost).fold(f64::INFINITY, f64::min);
@@ -228,10 +232,8 @@ const BETWEEN: f64 = 1.1;
 /// signs and other turns of a phase are other names for the same.
 fn is_twin(task: &Task<'_>, loss: Loss, a: &[f64], b: &[f64]) -> bool {
     let near = |x: f64, y: f64| (x - y).abs() <= NEAR * x.abs().max(y.abs());
-    let turned = |x: f64, y: f64| {
-        let turns = (x - y) / std::f64::consts::PI;
-        turns.abs() > 0.5 && (turns - turns.round()).abs() < NEAR
-    };
+    let whole = |turns: f64| turns.abs() > 0.5 && (turns - turns.round()).abs() < 10.0 * NEAR;
+    let turned = |x: f64, y: f64| whole((x - y) / std::f64::consts::PI) || whole((x + y) / std::f64::consts::PI);
     let sizes = |theta: &[f64]| {
         let all = theta.iter().enumerate().filter(|(j, _)| !turned(a[*j], b[*j]));
         let mut all: Vec<f64> = all.map(|(_, x)| x.abs()).collect();
@@ -368,11 +370,11 @@ fn screen(task: &Task<'_>, free: &[usize], options: &Options<'_>) -> Vec<Vec<f64
                 order.push(at);
             }
         }
-        if order.len() >= options.starts {
+        if order.len() >= options.starts.max(task.persist) {
             break;
         }
     }
-    order.into_iter().take(options.starts).map(|at| points[costs[at].1].clone()).collect()
+    order.into_iter().take(options.starts.max(task.persist)).map(|at| points[costs[at].1].clone()).collect()
 }
 
 /// A number in [0, 1) of a low-discrepancy sequence; beyond the dimensions of the sequence, of a hash.

@@ -14,6 +14,7 @@ from . import _native
 from .errors import Diagnostic, _diagnostic
 from .signature import Input, Inputs, Size, bind, call_signature, described_inputs, positions, read_inputs, sizes
 from .threads import get_num_threads
+from .whole import ADVICE, rounded
 
 Array: TypeAlias = "NDArray[np.floating[Any]]"
 Steps: TypeAlias = "tuple[tuple[str, tuple[int, ...]], ...]"
@@ -47,6 +48,7 @@ def _plain(name: str, value: ArrayLike) -> NDArray[np.float64]:
     array = np.asarray(value)
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
         raise TypeError(f"the parameter `{name}` is a number or an array of numbers, not of type {array.dtype}")
+    _refuse_rounding(f"the parameter `{name}`", array)
     return array.astype(np.float64)
 
 
@@ -285,6 +287,7 @@ def _one_type(values: Sequence[Any], names: Sequence[str], weak: set[str]) -> li
         kind = array.dtype.kind
         if isinstance(value, np.ma.MaskedArray):
             raise TypeError(f"`{name}` is a masked array, whose mask would be lost; give `.filled(...)` or the rows that count")
+        _refuse_rounding(f"`{name}`", array)
         if kind not in "fiub" or (kind == "f" and array.dtype.newbyteorder("=") not in _FLOATS):
             raise TypeError(f"`{name}` is float32 or float64 (or whole numbers), not {_what(value, array)}")
         if (
@@ -297,6 +300,14 @@ def _one_type(values: Sequence[Any], names: Sequence[str], weak: set[str]) -> li
     if target is None:
         target = np.dtype(np.float64)
     return [np.require(a, target.newbyteorder("="), "A") for a in arrays]
+
+
+def _refuse_rounding(name: str, array: NDArray[Any]) -> None:
+    beyond = rounded(array)
+    if beyond is not None:
+        index, value = beyond
+        where = f" at {list(index)}" if index else ""
+        raise TypeError(f"{name} holds the whole number {value}{where}: {ADVICE}")
 
 
 def _what(value: Any, array: NDArray[Any]) -> str:

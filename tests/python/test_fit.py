@@ -255,3 +255,58 @@ print(list(nc.predict("(param a 2) (* a x)", {"x": [1.0, 2.0]})))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "2.0" in done.stdout, done.stderr
+
+
+def test_what_an_array_masks_is_missing() -> None:
+    t = np.arange(10.0)
+    line, hidden = "(param a 1) (param b 0) (+ b (* a t))", t == 3
+    masked = np.ma.array(np.where(hidden, 1e6, 2 * t + 1), mask=hidden)
+    for y in (masked, masked.astype(int)):
+        found = nc.fit(line, {"t": t, "y": y})
+        assert found.observations == 9
+        assert found.params["a"] == pytest.approx(2, rel=1e-12) and found.params["b"] == pytest.approx(1, rel=1e-12)
+    with pytest.raises(nc.FitError, match="row 4"):
+        found.predict({"t": np.ma.array(t, mask=hidden)})
+    decay = "(param k 1) (state x 10) (derive x (* (- k) x))"
+    seen = np.ma.array(np.where(hidden, 1e6, 10 * np.exp(-0.5 * t)), mask=hidden)
+    assert nc.fit(decay, {"t": t, "x": seen}).params["k"] == pytest.approx(0.5, rel=1e-6)
+    days = np.ma.array(np.datetime64("2024-01-01") + np.arange(10), mask=hidden)
+    with pytest.raises(nc.FitError, match="row 4"):
+        nc.fit(line, {"t": days, "y": 2 * t + 1})
+
+
+def test_options_that_make_no_sense_are_refused() -> None:
+    table = {**data(), "w": np.ones(40)}
+    for sigma in (1.0, "w"):
+        with pytest.raises(nc.FitError, match="standard deviations or weights, not both"):
+            nc.fit(DECAY, table, target="y", sigma=sigma, weights="w")
+    with pytest.raises(nc.FitError, match="every weight in the column `w` is 0"):
+        nc.fit(DECAY, {**table, "w": np.zeros(40)}, target="y", weights="w")
+    for option, value in [("starts", -1), ("starts", 0), ("seed", -1), ("epochs", 0), ("batch", -2), ("threads", -1), ("starts", 2**70)]:
+        with pytest.raises(ValueError, match=f"{option} is .* not {value}"):
+            nc.fit(DECAY, table, target="y", **{option: value})
+
+
+def test_a_target_that_is_no_numbers_is_named() -> None:
+    with pytest.raises(nc.FitError, match="the column `y` holds text"):
+        nc.fit(DECAY, {"t": [0.0, 1.0, 2.0], "y": ["low", "high", "high"]})
+
+
+def test_as_many_constants_as_data() -> None:
+    found = nc.fit("(param a 1) (param b 1) (+ a (* b t))", {"t": [0.0, 1.0], "y": [1.0, 3.0]})
+    assert found.params == {"a": pytest.approx(1), "b": pytest.approx(2)}
+    assert [p.note for p in found.params.values()] == ["no error: there are as many constants as data"] * 2
+    assert "AICc -  BIC" in found.summary() and not found.undetermined
+
+
+def test_whole_numbers_no_float64_holds_are_refused() -> None:
+    beyond = np.array([1, 2, 2**53 + 1])
+    for column in (beyond, beyond.astype(np.uint64), list(map(int, beyond)), beyond.astype(object), pd.Series(beyond)):
+        with pytest.raises(nc.FitError, match=r"`t` holds the whole number 9007199254740993 \(row 3\).*offset"):
+            nc.fit("(param a 1) (* a t)", {"t": column, "y": [1.0, 2.0, 3.0]}, target="y")
+    # Even ones are float64's, and a column nobody asks for may hold anything.
+    even = {"t": beyond + 1, "id": beyond, "y": [2.0, 3.0, 2.0**53 + 2]}
+    assert nc.fit("(param a 1) (* a t)", even, target="y").params["a"] == pytest.approx(1)
+    # Names of groups are told apart, whatever they are.
+    two = {"t": [0.0, 1, 0, 1], "x": [1.0, 2, 3, 6], "g": np.array([2**53, 2**53, 2**53 + 1, 2**53 + 1])}
+    assert nc.fit("(param k 0.5) (state x x) (derive x (* k x))", two, group="g").params["k"] == pytest.approx(np.log(2), rel=1e-6)

@@ -107,3 +107,17 @@ def test_buffers_do_not_share_memory() -> None:
     value, (gx, gy) = P.value_and_grad(X, Y)
     found = P.value_and_grad(X, Y, out=(room[:24], (room[24:], np.empty(24))))
     assert np.array_equal(found[0], value) and np.array_equal(found[1][0], gx)
+
+
+def test_whole_numbers_no_float64_holds_are_refused() -> None:
+    shift = nc.compile("(- x 9007199254740992)")
+    odd = 2**53 + 1
+    arrays = [np.array([1, odd]), np.array([1, odd], np.uint64), np.array([1, 2**64 - 1], np.uint64)]
+    for x in (odd, -odd, np.int64(odd), [1, odd], -(2**63) + 1, *arrays):
+        with pytest.raises(TypeError, match="`x` holds the whole number .*no float64 holds it"):
+            shift(x)
+    with pytest.raises(TypeError, match=r"holds the whole number 9007199254740993 at \[1\]"):
+        nc.compile("(vsum v)", params={"v": [1, odd]})
+    # What float64 holds is taken, however large; floating-point numbers are rounded where they are made.
+    assert shift(2**53 + 2) == 2 and shift(-(2**63)) == -(2.0**63) - 2.0**53 and shift(float(odd)) == 0
+    assert np.array_equal(shift(np.array([2**53, 2**62, -(2**63)])), [0, 2.0**62 - 2.0**53, -(2.0**63) - 2.0**53])

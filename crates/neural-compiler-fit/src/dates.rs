@@ -1,6 +1,6 @@
 //! Dates as times. In: dates and date-times (ISO 8601, or as Parquet holds them); out: numbers of a unit since an origin.
-//! Invariants: a date with a zone is an instant, one without is taken as it is (as if in UTC), and the two are not mixed in one column;
-//! differences are taken in whole nanoseconds before anything is rounded.
+//! Invariants: a date with a zone is an instant, one without is taken as it is, and the two are never mixed, neither in one column nor with
+//! the origin; differences are taken in whole nanoseconds before anything is rounded.
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, TimeDelta};
 use neural_compiler::{Diagnostic, Program};
@@ -177,16 +177,22 @@ impl Calendar {
         else {
             return Ok(None);
         };
-        if !fitting && Calendar::said(options).is_none() && Calendar::remembered(model).is_none() {
+        let saved = Calendar::remembered(model)?;
+        if !fitting && Calendar::said(options).is_none() && saved.is_none() {
             let message = format!("the column `{}` holds dates, and nothing says which is time 0", leading.0);
             return Err(Diagnostic::error("no-origin", Default::default(), message));
         }
         let all: Vec<i128> = leading.1.iter().flatten().map(|s| s.nanoseconds).collect();
-        Ok(Some(Calendar::of(options, model, &all, leading.1.iter().flatten().any(|s| s.zoned))))
+        let calendar = Calendar::of(options, saved, &all, leading.1.iter().flatten().any(|s| s.zoned));
+        let other = dated.iter().find(|d| d.1.iter().flatten().any(|s| !calendar.counts(*s)));
+        match other {
+            Some((name, _)) => Err(Diagnostic::error("mixed-zones", Default::default(), format!("the column `{name}` and time 0: {}", calendar.mixed()))
+                .help("give both a zone, such as 2024-03-01T00:00:00Z, or neither")),
+            None => Ok(Some(calendar)),
+        }
     }
 
-    fn of(options: CalendarOptions, model: &str, dates: &[i128], zoned: bool) -> Calendar {
-        let saved = Calendar::remembered(model);
+    fn of(options: CalendarOptions, saved: Option<Calendar>, dates: &[i128], zoned: bool) -> Calendar {
         let (low, high) = dates.iter().fold((i128::MAX, i128::MIN), |(a, b), &x| (a.min(x), b.max(x)));
         let (low, high) = if low <= high { (low, high) } else { (0, 0) };
         let suggested = match high - low {
@@ -201,10 +207,27 @@ impl Calendar {
     }
 
     /// The calendar a saved model was fitted with.
-    pub fn remembered(model: &str) -> Option<Calendar> {
-        let line = model.lines().find_map(|l| l.strip_prefix(MARK))?;
-        let (unit, origin) = line.split_once(" since ")?;
-        Some(Calendar { unit: unit.parse().ok()?, origin: parse(origin)? })
+    pub fn remembered(model: &str) -> Result<Option<Calendar>, Diagnostic> {
+        let Some(line) = model.lines().find_map(|l| l.strip_prefix(MARK)) else { return Ok(None) };
+        let read = || -> Result<Calendar, String> {
+            let (unit, origin) = line.split_once(" since ").ok_or("it has no `since`")?;
+            Ok(Calendar { unit: unit.parse()?, origin: parse(origin).ok_or_else(|| format!("`{origin}` is no date"))? })
+        };
+        read().map(Some).map_err(|why| {
+            let message = format!("the line `{MARK}{line}` of the model cannot be read: {why}");
+            Diagnostic::error("bad-calendar", Default::default(), message).help(format!("it should read like `{MARK}days since 2024-03-01T00:00:00Z`"))
+        })
+    }
+
+    /// Whether a date can be counted from time 0: both are instants, or neither is.
+    pub fn counts(self, date: Stamp) -> bool {
+        date.zoned == self.origin.zoned
+    }
+
+    /// Why dates of the other kind are not counted.
+    pub fn mixed(self) -> String {
+        let (date, origin) = if self.origin.zoned { ("no", "one") } else { ("a", "none") };
+        format!("the date has {date} zone, and time 0, {}, has {origin}", text(self.origin))
     }
 
     /// A model that remembers this calendar and no other.
@@ -253,12 +276,37 @@ mod tests {
     #[test]
     fn a_model_remembers_its_calendar() {
         let args = CalendarOptions::default();
-        let calendar = Calendar::of(args, "", &[19783 * DAY, 19800 * DAY], true);
+        let calendar = Calendar::of(args, None, &[19783 * DAY, 19800 * DAY], true);
         assert_eq!((calendar.words().as_str(), calendar.number(19784 * DAY + DAY / 2)), ("days since 2024-03-01T00:00:00Z", 1.5));
         let text = calendar.remember("(param k 1)\n");
-        assert_eq!(Calendar::remembered(&text), Some(calendar));
+        assert_eq!(Calendar::remembered(&text), Ok(Some(calendar)));
         assert_eq!(calendar.remember(&text), text);
-        assert_eq!(Calendar::of(args, &text, &[19790 * DAY], true), calendar);
-        assert_eq!(Calendar::of(args, "", &[0, 3 * HOUR], false).words(), "hours since 1970-01-01T00:00:00");
+        assert_eq!(Calendar::of(args, Some(calendar), &[19790 * DAY], true), calendar);
+        assert_eq!(Calendar::of(args, None, &[0, 3 * HOUR], false).words(), "hours since 1970-01-01T00:00:00");
+    }
+
+    #[test]
+    fn instants_and_dates_without_a_zone_are_not_mixed() {
+        let column = |text: &str| vec![("t".to_string(), vec![parse(text), None])];
+        let read = |text: &str, model: &str, origin: Option<&str>| {
+            let options = CalendarOptions { unit: origin.map(|_| Unit::Days), origin: origin.and_then(parse) };
+            Calendar::of_table(&column(text), &[], model, options, false).map(|_| ()).map_err(|d| d.code)
+        };
+        let naive = "; dates are read as days since 2024-03-01T00:00:00\nt";
+        let zoned = "; dates are read as days since 2024-03-01T00:00:00Z\nt";
+        assert_eq!(read("2024-04-05", naive, None), Ok(()));
+        assert_eq!(read("2024-04-05T00:00:00Z", zoned, None), Ok(()));
+        assert_eq!(read("2024-04-05T00:00:00Z", naive, None), Err("mixed-zones"));
+        assert_eq!(read("2024-04-05", zoned, None), Err("mixed-zones"));
+        assert_eq!(read("2024-04-05", zoned, Some("2024-03-01")), Ok(()));
+        assert_eq!(read("2024-04-05", "t", Some("2024-03-01T00:00:00Z")), Err("mixed-zones"));
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_read_is_no_line_to_pass_over() {
+        for line in ["fortnights since 2024-03-01", "days since 2024-13-01", "days"] {
+            assert_eq!(Calendar::remembered(&format!("; dates are read as {line}\nt")).map_err(|d| d.code), Err("bad-calendar"), "{line}");
+        }
+        assert_eq!(Calendar::remembered("; dates\nt"), Ok(None));
     }
 }

@@ -73,6 +73,9 @@ fn some_rows(table: &Table) -> Result<(), Diagnostics> {
 
 /// The weight of each row, and whether it is one over a known standard deviation; `without`: rows that need none.
 pub(crate) fn weights(table: &Table, options: &Options<'_>, without: &[usize]) -> Result<(Vec<f64>, bool), Diagnostics> {
+    if options.weights_column.is_some() && (options.sigma.is_some() || options.sigma_column.is_some()) {
+        return Err(wrong("bad-sigma", "give standard deviations or weights, not both"));
+    }
     if let Some(sigma) = options.sigma {
         if !(sigma > 0.0 && sigma.is_finite()) {
             return Err(wrong("bad-sigma", format!("a standard deviation is a positive number, {sigma} is not")));
@@ -80,8 +83,7 @@ pub(crate) fn weights(table: &Table, options: &Options<'_>, without: &[usize]) -
         return Ok((vec![1.0 / sigma; table.rows()], true));
     }
     let (name, known) = match (&options.sigma_column, &options.weights_column) {
-        (Some(_), Some(_)) => return Err(wrong("bad-sigma", "give standard deviations or weights, not both")),
-        (Some(name), None) => (name, true),
+        (Some(name), _) => (name, true),
         (None, Some(name)) => (name, false),
         (None, None) => return Ok((Vec::new(), false)),
     };
@@ -90,6 +92,9 @@ pub(crate) fn weights(table: &Table, options: &Options<'_>, without: &[usize]) -
     let what = if known { "a standard deviation" } else { "a weight" };
     if let Some(i) = column.iter().position(|&x| x < 0.0 || (known && x == 0.0)) {
         return Err(wrong("bad-sigma", format!("row {}, column `{name}`: {what} must be positive, {} is not", i + 1, column[i])));
+    }
+    if column.iter().all(|&x| x == 0.0 || x.is_nan()) {
+        return Err(wrong("bad-sigma", format!("every weight in the column `{name}` is 0: no row counts")));
     }
     Ok((column.iter().map(|x| if known { 1.0 / x } else { x.sqrt() }).collect(), known))
 }

@@ -173,6 +173,7 @@ pub(crate) fn parameters(names: &[String], theta: &[f64], uncertainty: &Uncertai
             Certainty::Error(e) => (Some(e), None),
             Certainty::AtBound => (None, Some("at its bound".to_string())),
             Certainty::Unidentified => (None, Some("not determined by the data".to_string())),
+            Certainty::NoFreedom => (None, Some("no error: there are as many constants as data".to_string())),
             Certainty::Unknown => (None, Some("not computed: too many weights".to_string())),
             Certainty::NoMinimum => (None, Some("no minimum was reached".to_string())),
         };

@@ -20,6 +20,8 @@ pub enum Certainty {
     AtBound,
     /// The data leave it open, alone or together with others.
     Unidentified,
+    /// The data determine it, and leave nothing over to tell its error by.
+    NoFreedom,
     /// Too many weights were trained beside it for its error to be computed.
     Unknown,
     /// The fit did not end at a minimum, the curvature at which an error is.
@@ -167,6 +169,8 @@ pub fn at_minimum(theta: &[f64], linear: &Linear, bounds: &Bounds, variance: Var
         }
         if !undetermined[a] && covariance[i * n + i].is_finite() {
             certainty[i] = Certainty::Error(covariance[i * n + i].sqrt());
+        } else if !undetermined[a] && freedom == 0 && !known {
+            certainty[i] = Certainty::NoFreedom;
         }
     }
     let reach = match freedom {

@@ -234,3 +234,12 @@ fn predictions_do_not_depend_on_the_tolerance() {
         assert!((x / wanted - 1.0).abs() < 1e-4 && (y / (10.0 * wanted) - 1.0).abs() < 1e-4, "{size}: {x} {y}");
     }
 }
+
+#[test]
+fn an_operation_that_leaves_its_domain_is_named() {
+    // Torricelli's law: (1 - t/2)² of the water is left, none from t = 2 on, and no root behind that.
+    let data = table(vec![("t", vec![0.0, 1.0, 3.0]), ("h", vec![1.0, 0.25, 0.0])]);
+    let error = predict(&compile("(state h 1) (derive h (- (sqrt h)))"), &data, &Options::default()).unwrap_err();
+    let message = &error.0[0].message;
+    assert!(message.contains("sqrt") && message.contains("the solution ends at time") && !message.contains("diverges"), "{error}");
+}

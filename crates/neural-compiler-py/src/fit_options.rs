@@ -4,7 +4,7 @@ use crate::views::shape_of;
 use neural_compiler_fit::dynamics::steps::Scheme;
 use neural_compiler_fit::{Loss, Method, Options, Values};
 use numpy::PyReadonlyArray1;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -13,7 +13,18 @@ fn get<'py, T: FromPyObjectOwned<'py>>(options: &Bound<'py, PyDict>, key: &str) 
     match options.get_item(key)? {
         None => Ok(None),
         Some(v) if v.is_none() => Ok(None),
-        Some(v) => v.extract().map(Some).map_err(Into::into),
+        Some(v) => v.extract().map_err(Into::into).map(Some).map_err(|error: PyErr| {
+            let range = error.is_instance_of::<PyOverflowError>(options.py());
+            if range { PyValueError::new_err(format!("{key} is a whole number from 0 on that is not too large, not {v}")) } else { error }
+        }),
+    }
+}
+
+/// A count that may be left out.
+fn at_least_one(options: &Bound<'_, PyDict>, key: &str) -> PyResult<Option<usize>> {
+    match get(options, key)? {
+        Some(0) => Err(PyValueError::new_err(format!("{key} is at least 1, not 0"))),
+        count => Ok(count),
     }
 }
 
@@ -56,7 +67,7 @@ pub(crate) fn options<'a>(given: &Bound<'_, PyDict>) -> PyResult<Options<'a>> {
         sigma: get(given, "sigma")?,
         weights_column: get(given, "weights")?,
         loss: (loss != Loss::Squares).then_some(loss),
-        starts: get(given, "starts")?,
+        starts: at_least_one(given, "starts")?,
         budget: get(given, "budget")?,
         scheme: chosen("method", given, &schemes)?,
         step: get(given, "step")?,
@@ -69,8 +80,8 @@ pub(crate) fn options<'a>(given: &Bound<'_, PyDict>) -> PyResult<Options<'a>> {
         values: values(given)?,
         training: chosen("training", given, &trainings)?,
         weight_decay: get(given, "weight_decay")?,
-        epochs: get(given, "epochs")?,
-        batch: get(given, "batch")?,
+        epochs: at_least_one(given, "epochs")?,
+        batch: at_least_one(given, "batch")?,
         ..Options::default()
     })
 }

@@ -95,7 +95,8 @@ fn plain(object: Bound<'_, PyAny>) -> Option<Given<'_>> {
         return object.extract().ok().map(Given::Number);
     }
     if object.is_exact_instance_of::<PyInt>() {
-        return object.extract::<i64>().ok().map(|i| Given::Number(i as f64));
+        // Others are refused by the slower path, or found to be exact.
+        return object.extract::<i64>().ok().filter(|i| i.unsigned_abs() <= 1 << f64::MANTISSA_DIGITS).map(|i| Given::Number(i as f64));
     }
     None
 }

@@ -208,3 +208,27 @@ fn damaged_parquet_files_are_errors() {
     }
     assert_eq!(count, 7);
 }
+
+#[test]
+fn a_fit_writes_neither_over_its_table_nor_two_files_into_one() {
+    let folder = Folder::new();
+    let data = folder.text("in.csv");
+    let table = "t,y\n0,1\n1,3\n2,5.1\n3,7\n";
+    std::fs::write(&data, table).unwrap();
+    symlink("in.csv", folder.path("link.csv")).unwrap();
+    std::fs::hard_link(&data, folder.path("hard.csv")).unwrap();
+    symlink("same.svg", folder.path("other.svg")).unwrap();
+    std::fs::create_dir(folder.path("sub")).unwrap();
+    let fit = |more: &[&str]| neuralc(&[&["fit", "-e", "(param a 1) (param b 0) (+ b (* a t))", "--data", &data], more].concat());
+    for name in ["in.csv", "sub/../in.csv", "link.csv", "hard.csv"] {
+        let done = fit(&["--save", &folder.text(name)]);
+        assert!(done.code == 2 && done.err.contains("would write over the table") && done.out.is_empty(), "{name}: {done:?}");
+    }
+    for name in ["same.svg", "./same.svg", "sub/../same.svg", "other.svg"] {
+        let done = fit(&["--save", &folder.text("same.svg"), "--plot", &folder.text(name)]);
+        assert!(done.code == 2 && done.err.contains("are one file") && !folder.path("same.svg").exists(), "{name}: {done:?}");
+    }
+    assert_eq!(std::fs::read_to_string(&data).unwrap(), table);
+    let done = fit(&["--save", &folder.text("saved.scm"), "--plot", &folder.text("plot.svg")]);
+    assert!(done.code == 0 && folder.path("saved.scm").exists() && folder.path("plot.svg").exists(), "{done:?}");
+}

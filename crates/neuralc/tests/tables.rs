@@ -289,3 +289,55 @@ fn timestamps_of_parquet_files() {
     assert!((value(&done, "b") - 2.0).abs() < 1e-9 && (value(&done, "a") - 1.0).abs() < 1e-9, "{done:?}");
     assert!(notes(&done).contains("the dates in `t` are read as hours since 2024-03-01T00:00:00.250Z"), "{done:?}");
 }
+
+#[test]
+fn instants_and_dates_without_a_zone_do_not_mix() {
+    let origin = |origin: &'static str| ["-e", "t", "--time-unit", "hours", "--time-origin", origin];
+    let mixed = "t\n2024-03-31T02:30:00+02:00\n2024-03-31T00:30:00\n";
+    for (said, row) in [("2024-03-31T00:00:00Z", 2), ("2024-03-31", 1)] {
+        let (code, message, help) = error(mixed, &origin(said));
+        assert!(code == "mixed-zones" && message.starts_with(&format!("row {row} (line {})", row + 1)) && help.contains("zone"), "{message} {help}");
+    }
+    assert_eq!(eval("t\n2024-03-31T02:30:00+02:00\n", &origin("2024-03-31T00:00:00Z")).out, "t,value\n2024-03-31T02:30:00+02:00,0.5\n");
+    // A model fitted to dates without a zone.
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    std::fs::write(path("new.csv"), "t\n2024-04-05T00:00:00Z\n").unwrap();
+    let predict = |line: &str| {
+        std::fs::write(path("m.scm"), format!("; dates are read as {line}\n(* 2 t)\n")).unwrap();
+        neuralc(&["predict", &path("m.scm"), "--data", &path("new.csv"), "--out", &path("out.csv"), "--json"])
+    };
+    assert_eq!(predict("days since 2024-04-01T00:00:00").codes(), ["mixed-zones"]);
+    assert_eq!(predict("fortnights since 2024-04-01T00:00:00Z").codes(), ["bad-calendar"]);
+    assert_eq!(predict("days since 2024-13-01T00:00:00Z").codes(), ["bad-calendar"]);
+    assert_eq!(predict("days since 2024-04-01T00:00:00Z").code, 0);
+    assert_eq!(std::fs::read_to_string(path("out.csv")).unwrap(), "t,prediction\n2024-04-05T00:00:00Z,8.0\n");
+}
+
+#[test]
+fn whole_numbers_no_float64_holds_are_refused() {
+    let (code, message, help) = error("x,id\n1,1152921504606846977\n9007199254740993,2\n", &["-e", "(- x 9007199254740992)"]);
+    assert_eq!((code.as_str(), help.contains("offset")), ("inexact-number", true));
+    assert_eq!(message, "row 2 (line 3), column `x`: no float64 holds the whole number 9007199254740993: it would be 9007199254740992");
+    // A column nobody asks for may hold anything; a point says that it may be rounded.
+    assert_eq!(
+        eval("x,id\n9007199254740993.0,1152921504606846977\n", &["-e", "(- x 9007199254740992)"]).out,
+        "x,id,value\n9007199254740993.0,1152921504606846977,0.0\n"
+    );
+    let (_folder, path) = file("in.csv", "t,y\n9007199254740993,1\n1,2\n2,3\n");
+    let done = neuralc(&["fit", "-e", "(param a 1) (* a t)", "--data", &path, "--json"]);
+    assert_eq!((done.code, done.codes()), (1, vec!["inexact-number".to_string()]), "{done:?}");
+}
+
+#[test]
+fn a_table_without_rows_is_an_empty_table() {
+    let path = data("tables/no-rows.parquet");
+    let done = neuralc(&["eval", "-e", "(* 2 x)", "--data", &path, "--out", "-"]);
+    assert_eq!((done.code, done.out.as_str()), (0, "x,value\n"), "{done:?}");
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out.parquet");
+    assert_eq!(neuralc(&["eval", "-e", "(* 2 x)", "--data", &path, "--out", out.to_str().unwrap()]).code, 0);
+    assert_eq!(neuralc(&["eval", "-e", "value", "--data", out.to_str().unwrap(), "--out", "-"]).err.matches("duplicate-column").count(), 1);
+    let done = neuralc(&["fit", "-e", "(param a 1) (* a x)", "--data", &path, "--target", "x", "--json"]);
+    assert!(done.code == 1 && !done.out.contains("damaged"), "{done:?}");
+}

@@ -1,5 +1,6 @@
 """Data as columns of numbers. In: a dict of arrays, a pandas or polars frame, an Arrow table, a NumPy record array; out: float64
-columns by name, and why a column that is there is not among them. Dates become times where the model asks for the column by name.
+columns by name, and why a column that is there is not among them. Dates become times where the model asks for the column by name; what a
+NumPy array masks is missing; a whole number that no float64 holds is no number here.
 
 An array with more axes than rows becomes one column per number, named as the model names the numbers of a vector: `r[0]`, `r[1]`.
 """
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _native
+from ..whole import ADVICE, rounded
 
 Column = NDArray[np.float64]
 
@@ -35,14 +37,18 @@ class Columns:
             self._add(name, values, name == codes)
 
     def _add(self, name: str, values: Any, code: bool) -> None:
-        array, zoned = _plain(values)
+        array, zoned = _plain(_unmasked(values))
         if array.ndim == 0:
             raise ValueError(f"the column `{name}` is a single value; columns are arrays with a value per row")
-        if array.dtype.kind in "fiub":
+        beyond = rounded(array)
+        if array.dtype.kind in "fiub" and beyond is None:
             column: Any = array
         elif code:
             # What tells trajectories apart need not be numbers.
             column = np.unique(array.astype(str), return_inverse=True)[1]
+        elif beyond is not None:
+            self.others[name] = f"the whole number {beyond[1]} (row {beyond[0][0] + 1}): {ADVICE}"
+            return
         elif array.dtype.kind == "M" and array.ndim == 1:
             self._dates[name] = (array, zoned)
             self.others[name] = "dates, which are read as times only where the model asks for the column by name"
@@ -101,6 +107,17 @@ def _plain(values: Any) -> tuple[NDArray[Any], bool]:
         raise ValueError("some dates have a zone, others have none: give all of them one")
     one = [np.datetime64("NaT") if _missing(v) else np.datetime64(_utc(v)) for v in array]
     return np.array(one, "datetime64[us]"), zones == {True}
+
+
+def _unmasked(values: Any) -> Any:
+    """A masked array with its masked values missing: NaN, no date, None."""
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    if values.dtype.kind in "fM":
+        return values.filled(np.nan if values.dtype.kind == "f" else np.datetime64("NaT"))
+    found = np.array(values, object)
+    found[np.ma.getmaskarray(values)] = None
+    return found
 
 
 def _texts(array: NDArray[Any], kind: str) -> str:

@@ -92,7 +92,10 @@ def blamed(error: FitError, columns: Columns) -> FitError:
     """The error, with the reason why a column that is there is no column of numbers."""
     for found in error._found:
         for name, what in columns.others.items():
-            if found["code"] == "missing-column" and f"`{name}`" in found["message"]:
-                found = {**found, "message": f"the column `{name}` holds {what}, numbers are expected", "help": None, "start": 0, "end": 0}
+            missed = found["code"] == "missing-column" and f"`{name}`" in found["message"]
+            # None is left to be explained, and this is the only one that could have been.
+            if missed or (found["code"] == "no-target" and list(columns.others) == [name]):
+                expected = "" if what.startswith("the whole number") else ", numbers are expected"
+                found = {**found, "message": f"the column `{name}` holds {what}{expected}", "help": None, "start": 0, "end": 0}
                 return FitError(error.source, [found])
     return error

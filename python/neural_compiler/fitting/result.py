@@ -260,8 +260,10 @@ class FitResult:
             return f"cost {self.cost:.6g}; a robust loss belongs to no likelihood, so there is no AIC"
         many = f" with {self.sigmas} standard deviations of the errors"
         errors = {0: ", errors known", 1: " with the standard deviation of the errors"}.get(self.sigmas, many)
+        # Few data have no AICc.
+        aicc = "-" if np.isnan(self.aicc) else f"{self.aicc:.6g}"
         return (
-            f"cost {self.cost:.6g}  log-likelihood {self.loglik:.6g}  AIC {self.aic:.6g}  AICc {self.aicc:.6g}  BIC {self.bic:.6g}"
+            f"cost {self.cost:.6g}  log-likelihood {self.loglik:.6g}  AIC {self.aic:.6g}  AICc {aicc}  BIC {self.bic:.6g}"
             f"  (k = {self.k:.4g}{errors}; n = {self.observations})"
         )
 

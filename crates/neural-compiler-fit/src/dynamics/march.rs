@@ -151,8 +151,13 @@ impl Solver {
                 } else {
                     wanted[i] = step.length * factor;
                     if wanted[i] <= 1e-14 * step.time.abs().max(1e-300) || wanted[i] < 1e-290 {
-                        let why = if fine { "the step size collapses" } else { "the solution diverges" };
-                        return Err(Unusable(format!("{why} at time {}", lanes[i].time(step.time))));
+                        let left = if fine { None } else { self.left_domain(workspace, &lanes[i], step, before, shared) };
+                        let time = lanes[i].time(step.time);
+                        return Err(Unusable(match left {
+                            Some(operation) => format!("the solution ends at time {time}, where {operation}"),
+                            None if fine => format!("the step size collapses at time {time}"),
+                            None => format!("the solution diverges at time {time}"),
+                        }));
                     }
                 }
                 if tries[i] > self.most {

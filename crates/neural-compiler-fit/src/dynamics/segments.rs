@@ -7,6 +7,7 @@
 use super::solver::{Lane, Solver, Step};
 use super::switches::Stop;
 use crate::least::Unusable;
+use neural_compiler::exec::interp::RunOptions;
 use neural_compiler::exec::lanes::{BatchOptions, Column, Workspace};
 use std::sync::Arc;
 
@@ -82,6 +83,31 @@ impl Solver {
             _ => Ok(Arc::default()),
         };
         lanes.iter().map(|l| Ok(Course::new(l, stops(l)?))).collect()
+    }
+
+    /// The operation of the right-hand side that leaves its domain where a step from these states leads, if one does.
+    pub(super) fn left_domain(&self, workspace: &mut Workspace<f64>, lane: &Lane<'_>, step: Step, states: &[f64], shared: &[&[f64]]) -> Option<String> {
+        let trap = BatchOptions { run: RunOptions { trap: true, ..RunOptions::default() }, ..BatchOptions::default() };
+        let mut law = |at: f64, states: &[f64]| -> Result<Vec<f64>, String> {
+            let (time, forces) = ([lane.time(at)], self.forcing_at_times(lane, step.interval, &[at]));
+            let mut inputs: Vec<Column<'_, f64>> = vec![Column::rows(states, self.size)];
+            inputs.extend(shared.iter().map(|v| Column::shared(v)));
+            inputs.push(Column::rows(&time, 1));
+            inputs.extend(forces.iter().map(|f| Column::rows(f, f.len())));
+            let mut slopes = vec![0.0; self.size];
+            let errors = self.law().run(workspace, &inputs, 1, &mut [&mut slopes], &trap).map_err(|e| e.message)?;
+            errors.into_iter().next().map_or(Ok(slopes), |e| Err(e.error.message))
+        };
+        let slope = match law(step.time, states) {
+            Ok(slope) => slope,
+            Err(message) => return Some(message),
+        };
+        // What was tried is no further away than this.
+        [0.1, 0.2, 0.5, 1.0].into_iter().find_map(|share| {
+            let length = share * step.length;
+            let there: Vec<f64> = states.iter().zip(&slope).map(|(x, s)| x + length * lane.direction * s).collect();
+            law(step.time + length, &there).err()
+        })
     }
 
     /// What a stop that moves with parameters does to the states behind it: the slope before less the slope after.

@@ -74,14 +74,15 @@ fn numbers<T: Real>(chunk: Chunk<'_>, column: usize, out: &mut [T], most: usize,
     let (Some(first), Some(calendar)) = (wrong.first(), dates.said()) else { return wrong };
     match chunk.dates(column) {
         Ok(stamps) => {
-            let mut missing = Vec::new();
+            let mut unread = Vec::new();
             for (row, (out, stamp)) in out.iter_mut().zip(stamps).enumerate() {
                 match stamp {
+                    Some(stamp) if !calendar.counts(stamp) => unread.push(CellError::mixed_zones(row, calendar.mixed())),
                     Some(stamp) => *out = T::from_f64(calendar.number(stamp.nanoseconds)),
-                    None => missing.push(CellError::missing(row, "")),
+                    None => unread.push(CellError::missing(row, "")),
                 }
             }
-            missing
+            unread
         }
         // It begins with dates, so that is what it should hold.
         Err(e) if e.row > first.row => vec![e],

@@ -8,7 +8,7 @@ use crate::commands::fit_table::{Wanted, Whole};
 use crate::commands::fit_text;
 use crate::context::{Context, Failure};
 use crate::core::Compiled;
-use crate::table::{self, Reader, write_whole};
+use crate::table::{self, Reader, same_file, write_whole};
 use clap::CommandFactory;
 use clap::parser::ValueSource;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -42,6 +42,7 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
     }
     let source = context.source(args.source.file.as_deref(), args.source.expression.as_deref())?;
     let model = Compiled::new(context, source)?;
+    apart(args, &model)?;
     let reader = Reader::open(&args.data, &args.table)?;
     let notes = reader.notes();
     let named = [&args.time, &args.target, &args.sigma, &args.weights].into_iter().flatten().map(String::as_str).collect();
@@ -87,6 +88,22 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
         return Ok(Failure::FINE);
     }
     Ok(failures.into_iter().map(|f| context.report(f)).max().unwrap_or(Failure::WRONG).max(Failure::WRONG))
+}
+
+/// Complains about files to be written that are one, or that would be written over the table.
+fn apart(args: &FitArgs, model: &Compiled) -> Result<(), Failure> {
+    let weights = args.save.as_ref().filter(|_| !weights::needed(&model.program).is_empty()).map(|p| beside(p));
+    let written = [("--save", &args.save), ("the weights beside --save", &weights), ("--plot", &args.plot)];
+    let written: Vec<(&str, &String)> = written.into_iter().filter_map(|(what, path)| Some((what, path.as_ref()?))).collect();
+    for (i, &(what, path)) in written.iter().enumerate() {
+        if same_file(path, &args.data) {
+            return Err(Failure::Usage(format!("{what} would write over the table: `{path}` is the file of --data")));
+        }
+        if let Some((other, _)) = written[..i].iter().find(|(_, other)| same_file(path, other)) {
+            return Err(Failure::Usage(format!("{other} and {what} are one file, `{path}`: give each its own")));
+        }
+    }
+    Ok(())
 }
 
 /// Writes what was asked for; gives what could not be written.

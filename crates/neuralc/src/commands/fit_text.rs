@@ -41,7 +41,8 @@ fn criteria(fit: &Fit) -> String {
         1 => format!("k = {k} with the standard deviation of the errors"),
         n => format!("k = {k} with {n} standard deviations of the errors"),
     };
-    let [loglik, aic, aicc, bic] = [l.loglik, l.aic(), l.aicc(), l.bic()].map(|x| significant(x, 6));
+    // Few data have no AICc.
+    let [loglik, aic, aicc, bic] = [l.loglik, l.aic(), l.aicc(), l.bic()].map(|x| if x.is_nan() { "-".into() } else { significant(x, 6) });
     format!("cost {cost}  log-likelihood {loglik}  AIC {aic}  AICc {aicc}  BIC {bic}  ({counted}; n = {})", l.n)
 }
 

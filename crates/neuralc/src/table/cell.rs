@@ -27,6 +27,17 @@ impl CellError {
         CellError { row, code: "empty-cell", message, help: None }
     }
 
+    /// A date is an instant where time 0 is none, or the other way round.
+    pub(crate) fn mixed_zones(row: usize, message: String) -> CellError {
+        CellError { row, code: "mixed-zones", message, help: Some("give all dates and --time-origin a zone, such as 2024-03-01T00:00:00Z, or none".into()) }
+    }
+
+    /// A whole number that no float64 holds.
+    pub(super) fn inexact(row: usize, text: &str, x: f64) -> CellError {
+        let help = "subtract an offset first; a number written with a decimal point or an exponent is rounded".to_string();
+        CellError { row, code: "inexact-number", message: format!("no float64 holds the whole number {}: it would be {x:.0}", shown(text)), help: Some(help) }
+    }
+
     pub(super) fn wrong(row: usize, message: impl Into<String>) -> CellError {
         CellError { row, code: "not-a-number", message: message.into(), help: None }
     }
@@ -59,11 +70,11 @@ pub(super) fn read<'a>(row: usize, cell: &'a [u8], numbers: &Numbers) -> Result<
     if usual {
         match text.parse::<f64>() {
             // Numbers too large for the type read as infinity here, and are refused below.
-            Ok(x) if x.is_finite() || !text.bytes().any(|b| b.is_ascii_digit()) => return Ok(Said::Number(x)),
+            Ok(x) if x.is_finite() || !text.bytes().any(|b| b.is_ascii_digit()) => return exact(row, text, x),
             _ => {}
         }
-    } else if let Some(x) = numbers.plain(cell).and_then(|t| t.parse::<f64>().ok()).filter(|x| x.is_finite()) {
-        return Ok(Said::Number(x));
+    } else if let Some((plain, x)) = numbers.plain(cell).and_then(|t| t.parse::<f64>().ok().map(|x| (t, x))).filter(|(_, x)| x.is_finite()) {
+        return exact(row, &plain, x);
     }
     if MISSING.contains(&text) {
         return Ok(Said::Missing(text));
@@ -76,6 +87,21 @@ pub(super) fn read<'a>(row: usize, cell: &'a [u8], numbers: &Numbers) -> Result<
         }
     }
     Err(explain(row, text, numbers, format!("`{}` is not a number", shown(text))))
+}
+
+/// Whether a number may come from a whole one that is not float64's: float64 holds all up to here, and rounds the next to it.
+pub(super) fn large(x: f64) -> bool {
+    x.abs() >= (1u64 << f64::MANTISSA_DIGITS) as f64
+}
+
+/// A number, unless it is a whole one that was rounded; `text`: with a decimal point and no groups. Numbers with a point or an exponent are
+/// rounded as always.
+fn exact<'a>(row: usize, text: &str, x: f64) -> Result<Said<'a>, CellError> {
+    if !large(x) || !x.is_finite() || text.contains(['.', 'e', 'E']) {
+        return Ok(Said::Number(x));
+    }
+    let digits = text.trim_start_matches(['+', '-']).trim_start_matches('0');
+    if format!("{:.0}", x.abs()) == digits { Ok(Said::Number(x)) } else { Err(CellError::inexact(row, text, x)) }
 }
 
 fn shown(text: &str) -> String {
@@ -107,4 +133,30 @@ fn explain(row: usize, text: &str, numbers: &Numbers, message: String) -> CellEr
         return error(message, Some("does something else separate the cells? --separator ';' (or tab, '|', space)".into()));
     }
     error(message, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(text: &str) -> Result<f64, &'static str> {
+        match read(0, text.as_bytes(), &Numbers::default()) {
+            Ok(Said::Number(x)) => Ok(x),
+            Ok(Said::Missing(_)) => Err("missing"),
+            Err(e) => Err(e.code),
+        }
+    }
+
+    #[test]
+    fn whole_numbers_are_exact_or_refused() {
+        // 2^53 + 1 lies between two numbers of float64; 2^53 + 2 and 10^22 = 2^22 * 5^22 are such.
+        for text in ["9007199254740993", "-9007199254740993", "+009007199254740993", "100000000000000000000001", "1152921504606846977"] {
+            assert_eq!(number(text), Err("inexact-number"), "{text}");
+        }
+        assert_eq!(number("9007199254740991"), Ok(9007199254740991.0));
+        assert_eq!(number("-9007199254740994"), Ok(-9007199254740994.0));
+        assert_eq!(number("10000000000000000000000"), Ok(1e22));
+        assert_eq!((number("9007199254740993.0"), number("9007199254740993e0")), (Ok(9007199254740992.0), Ok(9007199254740992.0)));
+        assert_eq!(number("-inf"), Ok(f64::NEG_INFINITY));
+    }
 }

@@ -214,7 +214,7 @@ impl Numbers {
         let mut found: Vec<(String, String)> = Vec::new();
         for (decimal, thousands) in ways {
             let way = Numbers { decimal, thousands, ..self.clone() };
-            let Some(x) = way.plain(cell).and_then(|t| t.parse::<f64>().ok()) else { continue };
+            let Some(x) = way.plain(cell).and_then(|t| t.parse::<f64>().ok()).filter(|x| x.is_finite()) else { continue };
             let group = thousands.map(|c| if c == ' ' { " --thousands space".into() } else { format!(" --thousands \"{c}\"") }).unwrap_or_default();
             let reading = format!("{x}");
             if found.iter().all(|f| f.0 != reading) {

@@ -15,7 +15,7 @@ mod source;
 mod target;
 
 pub(crate) use cell::CellError;
-pub(crate) use target::{Target, write_whole};
+pub(crate) use target::{Target, same_file, write_whole};
 
 use crate::context::{Context, Failure, reason};
 use dialect::{Notes, TableArgs};

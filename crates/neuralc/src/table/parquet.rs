@@ -11,7 +11,7 @@ use crate::context::{Failure, reason};
 use crate::quiet::quietly;
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float32Type, Float64Type, Int64Type};
+use arrow_array::types::{Float32Type, Float64Type, Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, Float32Array, Float64Array, RecordBatch, RecordBatchOptions};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
@@ -141,7 +141,11 @@ pub(super) fn numbers_or_missing(column: &ArrayRef, out: &mut [f64], written: &N
         }
         return Ok(missing);
     }
-    for (out, x) in out.iter_mut().zip(wide(column)?.iter()) {
+    let wide = wide(column)?;
+    if let Some(e) = inexact(column, &wide, 1)?.pop() {
+        return Err(e);
+    }
+    for (out, x) in out.iter_mut().zip(wide.iter()) {
         *out = x.unwrap_or_else(|| missing.note(""));
     }
     Ok(missing)
@@ -182,23 +186,45 @@ fn wide(column: &ArrayRef) -> Result<Float64Array, CellError> {
     Ok(cast(column, &DataType::Float64)?.as_primitive::<Float64Type>().clone())
 }
 
+/// Whole numbers that no float64 holds, at most so many.
+fn inexact(column: &ArrayRef, wide: &Float64Array, most: usize) -> Result<Vec<CellError>, CellError> {
+    let ty = match column.data_type() {
+        DataType::Dictionary(_, values) => values.as_ref(),
+        other => other,
+    };
+    if !matches!(ty, DataType::Int64 | DataType::UInt64) || !wide.iter().flatten().any(cell::large) {
+        return Ok(Vec::new());
+    }
+    let exact: Vec<i128> = match ty {
+        DataType::Int64 => cast(column, ty)?.as_primitive::<Int64Type>().values().iter().map(|&n| n.into()).collect(),
+        _ => cast(column, ty)?.as_primitive::<UInt64Type>().values().iter().map(|&n| n.into()).collect(),
+    };
+    let rounded = wide.iter().zip(&exact).enumerate().filter_map(|(row, (x, n))| Some((row, x?, n))).filter(|(_, x, n)| *x as i128 != **n);
+    Ok(rounded.take(most).map(|(row, x, n)| CellError::inexact(row, &n.to_string(), x)).collect())
+}
+
 /// A column as numbers; text is read as in CSV.
 pub(super) fn numbers<T: Real>(column: &ArrayRef, out: &mut [T], written: &Numbers, most: usize) -> Vec<CellError> {
     let mut wrong = Vec::new();
+    let mut rounded = Vec::new().into_iter().peekable();
     let texts = match texts_of(column) {
         Ok(texts) => texts,
         Err(e) => return vec![e],
     };
     let wide = match &texts {
         Some(_) => None,
-        None => match wide(column) {
-            Ok(wide) => Some(wide),
+        None => match wide(column).and_then(|wide| Ok((inexact(column, &wide, most)?, wide))) {
+            Ok((found, wide)) => {
+                rounded = found.into_iter().peekable();
+                Some(wide)
+            }
             Err(e) => return vec![e],
         },
     };
     for (row, out) in out.iter_mut().enumerate() {
         let said = match (&texts, &wide) {
             (Some(texts), _) => cell::read(row, texts[row].as_bytes(), written),
+            (None, Some(_)) if rounded.peek().is_some_and(|e: &CellError| e.row == row) => Err(rounded.next().expect("it was looked at")),
             (None, Some(wide)) if wide.is_valid(row) => Ok(Said::Number(wide.value(row))),
             _ => Ok(Said::Missing("")),
         };

@@ -199,7 +199,14 @@ pub(super) fn pages(file: &mut File, metadata: &ParquetMetaData) -> Result<(), W
     let size = file.seek(SeekFrom::End(0))?;
     let mut header = Vec::new();
     for column in metadata.row_groups().iter().flat_map(|g| g.columns()) {
-        let begin = column.dictionary_page_offset().filter(|&d| d > 0).map_or(column.data_page_offset(), |d| d.min(column.data_page_offset()));
+        // A column without values may have a dictionary, or nothing at all, where others have pages: no page begins where the file does.
+        let places = [column.dictionary_page_offset(), Some(column.data_page_offset())].into_iter().flatten();
+        let Some(begin) = places.filter(|&at| at != 0).min() else {
+            if column.num_values() == 0 {
+                continue;
+            }
+            return absurd("a column with values has no place in the file");
+        };
         let (Ok(mut at), Ok(length)) = (u64::try_from(begin), u64::try_from(column.compressed_size())) else {
             return absurd("a column has a negative size or place");
         };

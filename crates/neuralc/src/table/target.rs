@@ -106,6 +106,36 @@ impl Target {
     }
 }
 
+/// Whether two paths lead to one file, be it there or still to be written: by another spelling, over a link, or under a second name.
+/// Pipes and devices are no files.
+pub(crate) fn same_file(a: &str, b: &str) -> bool {
+    let [Some(a), Some(b)] = [a, b].map(|path| if path == "-" { None } else { place(Path::new(path)) }) else { return false };
+    a.0 == b.0 || a.1.zip(b.1).is_some_and(|(a, b)| one_file(&a, &b))
+}
+
+/// Where a file is, or would be, and what is there already.
+fn place(path: &Path) -> Option<(PathBuf, Option<Metadata>)> {
+    let path = followed(path).ok()?;
+    match std::fs::metadata(&path) {
+        Ok(m) => m.is_file().then(|| Some((path.canonicalize().ok()?, Some(m))))?,
+        Err(_) => {
+            let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            Some((folder.canonicalize().ok()?.join(path.file_name()?), None))
+        }
+    }
+}
+
+#[cfg(unix)]
+fn one_file(a: &Metadata, b: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (a.dev(), a.ino()) == (b.dev(), b.ino())
+}
+
+#[cfg(not(unix))]
+fn one_file(_: &Metadata, _: &Metadata) -> bool {
+    false
+}
+
 /// The whole of a file or stream in one go.
 pub(crate) fn write_whole(path: &str, bytes: &[u8]) -> Result<(), Failure> {
     let target = Target::open(path)?;

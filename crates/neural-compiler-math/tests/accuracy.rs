@@ -142,7 +142,9 @@ fn f32_functions_of_two_arguments_within_one_ulp() {
     };
     for f in BINARY {
         let mut worst = (0.0, 0.0f32, 0.0f32);
-        for i in 0..400_000 {
+        // Functions of the kind that takes tens of microseconds a value have fewer points.
+        let slow = ["gamma-", "bessel-", "faddeeva-", "polygamma"].iter().any(|kind| f.name.starts_with(kind));
+        for i in 0..if slow { 20_000 } else { 400_000 } {
             let (mut a, mut b) = (f32::from_bits(next()), f32::from_bits(next()));
             if i % 2 == 0 {
                 a = (next() as f32 / u32::MAX as f32 - 0.25) * 20.0;

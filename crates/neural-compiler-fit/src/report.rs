@@ -133,6 +133,9 @@ impl Check {
             return format!("{how}, nothing comes out at these values: do not trust them");
         }
         let (value, shift, error) = (self.share, self.shift, self.error);
+        if value == 0.0 && error == 0.0 {
+            return format!("{how}, other parameters count as determined: trust none of their errors");
+        }
         format!("{how}, a value changes by {value:.1e} of itself ({shift:.1e} standard errors), a standard error by {error:.1e} of itself")
     }
 }

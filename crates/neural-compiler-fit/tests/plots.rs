@@ -52,13 +52,27 @@ fn lines_are_fine_where_the_model_can_be_asked_between_the_data() {
 }
 
 #[test]
-fn lines_go_from_row_to_row_where_other_columns_are_needed() {
+fn inputs_are_linear_between_rows_in_pictures_too() {
     let t: Vec<f64> = (0..9).map(f64::from).collect();
     let push: Vec<f64> = t.iter().map(|t| t.sin()).collect();
-    let x: Vec<f64> = t.iter().map(|t| 3.0 - t.cos()).collect();
+    // What the solver makes of a push that is linear between rows: trapezia.
+    let mut x = vec![2.0];
+    push.windows(2).for_each(|w| x.push(x.last().unwrap() + 0.5 * (w[0] + w[1])));
     let model = "(param k 2 :min 0) (input push) (state x 2) (derive x (* k push))";
-    let (lines, _) = drawn(model, &table(vec![("t", t.clone()), ("push", push), ("x", x)]), &Options::default());
-    assert_eq!((lines.len(), &lines[0].along), (1, &t));
+    let (lines, _) = drawn(model, &table(vec![("t", t.clone()), ("push", push.clone()), ("x", x.clone())]), &Options::default());
+    let line = &lines[0];
+    assert!(lines.len() == 1 && line.along.len() > 100);
+    for (at, drawn) in line.along.iter().zip(&line.targets[0]) {
+        let row = (at.floor() as usize).min(7);
+        let part = at - row as f64;
+        let wanted = x[row] + part * push[row] + 0.5 * part * part * (push[row + 1] - push[row]);
+        assert!((drawn - wanted).abs() < 1e-6, "{drawn} at {at}, not {wanted}");
+    }
+    // A formula knows its other inputs in the rows only.
+    let y: Vec<f64> = push.iter().zip(&t).map(|(p, t)| 2.0 * p * t).collect();
+    let options = Options { time: None, target: Some("y".into()), ..Options::default() };
+    let (lines, _) = drawn("(param k 1) (* k push t)", &table(vec![("t", t), ("push", push), ("y", y)]), &options);
+    assert!(lines.iter().all(|l| l.along.len() <= 9), "{lines:?}");
 }
 
 #[test]

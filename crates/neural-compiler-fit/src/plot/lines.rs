@@ -41,14 +41,26 @@ pub fn lines(program: &Program, table: &Table, options: &Options<'_>, axis: &Axi
     trajectories(axis).into_iter().map(line).collect()
 }
 
-/// Not where it takes steps, and not where it needs other columns, which are known in the rows only.
+/// Not where it takes steps, and no formula that needs other columns, which are known in the rows only.
 fn can_be_asked_between(program: &Program, axis: &Axis) -> bool {
-    let from_data = |kind: &InputKind| matches!(kind, InputKind::Free | InputKind::Declared);
-    let mut needed = program.inputs().iter().filter(|i| from_data(&i.kind)).map(|i| &i.name);
     match program.kind() {
-        ModelKind::Expression => needed.all(|n| *n == axis.name),
-        ModelKind::Derivatives => needed.all(|n| *n == axis.name || n == "t"),
+        ModelKind::Expression => program.inputs().iter().filter(|i| from_data(&i.kind)).all(|i| i.name == axis.name),
+        ModelKind::Derivatives => true,
         ModelKind::Map => false,
+    }
+}
+
+fn from_data(kind: &InputKind) -> bool {
+    matches!(kind, InputKind::Free | InputKind::Declared)
+}
+
+/// A column between rows, as the solver has it: linear in the time.
+fn between_rows(axis: &Axis, rows: &[usize], column: &[f64], at: f64) -> f64 {
+    let next = rows.partition_point(|&i| axis.values[i] <= at);
+    let (Some(&a), after) = (rows.get(next.saturating_sub(1)), rows.get(next)) else { return f64::NAN };
+    match after {
+        Some(&b) if next > 0 => column[a] + (column[b] - column[a]) * ((at - axis.values[a]) / (axis.values[b] - axis.values[a])),
+        _ => column[a],
     }
 }
 
@@ -65,13 +77,25 @@ fn trajectories(axis: &Axis) -> Vec<Vec<usize>> {
 /// Targets at some points along the axis, target by target.
 type Values = Vec<Vec<f64>>;
 
-/// The model asked at many points between the first and the last of these rows; everything else (where a trajectory begins, which group it
-/// is) is as in the first.
+/// The model asked at many points between the first and the last of these rows; inputs are linear between rows, everything else (where a
+/// trajectory begins, which group it is) is as in the first.
 fn finely(program: &Program, table: &Table, options: &Options<'_>, axis: &Axis, targets: &[String], rows: &[usize], look: &Look) -> Option<Line> {
     let (&first, &last) = (rows.first()?, rows.last()?);
     let (begin, end) = (axis.values[first], axis.values[last]);
+    // Numbers of vectors have columns of their own: `u[0]`.
+    let is_input = |name: &&String| program.inputs().iter().any(|i| from_data(&i.kind) && i.name == name.split('[').next().unwrap_or(name));
+    let inputs: Vec<String> = table.names().iter().filter(is_input).cloned().collect();
     let ask = |along: &[f64]| -> Option<Values> {
-        let column = |name: &String| if *name == axis.name { along.to_vec() } else { vec![table.column(name).map_or(f64::NAN, |c| c[first]); along.len()] };
+        let column = |name: &String| {
+            let given = table.column(name).unwrap_or(&[]);
+            if *name == axis.name {
+                along.to_vec()
+            } else if given.is_empty() || !inputs.contains(name) {
+                vec![given.get(first).copied().unwrap_or(f64::NAN); along.len()]
+            } else {
+                along.iter().map(|at| between_rows(axis, rows, given, *at)).collect()
+            }
+        };
         let asked = Table::new(table.names().iter().map(|n| (n.clone(), column(n)))).ok()?;
         let found = predict(program, &asked, options).ok()?;
         let target = |(k, name): (usize, &String)| match program.kind() {

@@ -341,3 +341,9 @@ fn a_table_without_rows_is_an_empty_table() {
     let done = neuralc(&["fit", "-e", "(param a 1) (* a x)", "--data", &path, "--target", "x", "--json"]);
     assert!(done.code == 1 && !done.out.contains("damaged"), "{done:?}");
 }
+
+#[test]
+fn a_number_too_large_is_no_matter_of_its_decimal_sign() {
+    let (code, message, help) = error("x\n1e400\n", &["-e", "x"]);
+    assert!(code == "not-a-number" && message.contains("too large") && !message.contains("--decimal") && !help.contains("--decimal"), "{message} {help}");
+}

@@ -1,4 +1,4 @@
-//! exp, exp2, expm1, sigmoid, softplus.
+//! exp, exp2, expm1, sigmoid, softplus, exponentials of squares.
 //!
 //! In: any f32 or f64. Out: the function within 1 ULP.
 //!
@@ -91,6 +91,49 @@ pub(crate) fn exp_single<V: Num<Scalar = f32>>(x: V) -> V {
 }
 
 kernel_of_num!(Exp, f64: exp_wide, f32: exp_single);
+
+/// e^(c x^2) for c = +-1 or +-1/2, whose product with x is exact; x^2 in two words. Beyond `limit` the result is 0 or infinite.
+#[inline(always)]
+fn exp_of_square<V: Num<Scalar = f64>>(x: V, c: f64, limit: f64) -> V {
+    let x = clamp(x, -limit, limit);
+    let part = x * x.lit(c);
+    let p = x * part;
+    let rest = x.mul_sub(part, p);
+    let (n, r, lo) = reduce(p);
+    let (r, lo) = fast_two_sum(r, lo + rest);
+    let (h, l) = exp_small(r, lo);
+    (h + l).scale2(n)
+}
+
+/// The same for f32 results: there the square is exact.
+#[inline(always)]
+fn exp_of_square_f32<V: Num<Scalar = f64>>(x: V, c: f64) -> V {
+    let x = clamp(x, -20.0, 20.0);
+    exp_narrow_inner(x * x * x.lit(c))
+}
+
+/// A kernel for e^(c x^2), with the x from where on it is 0 or infinite.
+macro_rules! of_square {
+    ($($kernel:ident, $wide:ident, $narrow:ident: $c:literal, $limit:literal;)*) => {$(
+        #[inline(always)]
+        pub(crate) fn $wide<V: Num<Scalar = f64>>(x: V) -> V {
+            exp_of_square(x, $c, $limit)
+        }
+
+        #[inline(always)]
+        pub(crate) fn $narrow<V: Num<Scalar = f64>>(x: V) -> V {
+            exp_of_square_f32(x, $c)
+        }
+
+        kernel1!($kernel, f64: $wide, f32: $narrow);
+    )*};
+}
+
+of_square! {
+    Bell, bell_wide, bell_narrow: -1.0, 27.35;
+    HalfBell, half_bell_wide, half_bell_narrow: -0.5, 38.7;
+    HalfGrowth, half_growth_wide, half_growth_narrow: 0.5, 38.7;
+}
 
 /// x = n + f with a whole n.
 #[inline(always)]

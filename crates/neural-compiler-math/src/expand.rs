@@ -47,6 +47,9 @@ functions! {
     LOG1P: log::log1p_wide, log::log1p_narrow;
     EXP2: exp::exp2_wide, exp::exp2_narrow;
     EXPM1: exp::expm1_wide, exp::expm1_narrow;
+    BELL: exp::bell_wide, exp::bell_narrow;
+    HALF_BELL: exp::half_bell_wide, exp::half_bell_narrow;
+    HALF_GROWTH: exp::half_growth_wide, exp::half_growth_narrow;
     SOFTPLUS: exp::softplus_wide, exp::softplus_narrow;
     SINH: hyperbolic::sinh_wide, hyperbolic::sinh_narrow;
     ATAN: inverse_trig::atan_wide, inverse_trig::atan_narrow;

@@ -100,10 +100,18 @@ functions! { Unary, UNARY,
     RELU = "relu": rounding::Relu;
     /// Error function.
     ERF = "erf": erf::Erf;
+    /// e^(-x^2).
+    BELL = "bell": exp::Bell;
+    /// e^(-x^2/2).
+    HALF_BELL = "half-bell": exp::HalfBell;
+    /// e^(x^2/2).
+    HALF_GROWTH = "half-growth": exp::HalfGrowth;
     /// 1 - erf(x).
     ERFC = "erfc": special::Erfc;
     /// e^(x^2) erfc(x).
     ERFCX = "erfcx": special::Erfcx;
+    /// Its derivative.
+    ERFCX_SLOPE = "erfcx-slope": special::ErfcxSlope;
     /// Gamma function.
     GAMMA = "gamma": special::Gamma;
     /// log |Gamma(x)|.
@@ -147,6 +155,8 @@ functions! { Binary, BINARY,
     DIV = "div": arithmetic::Div;
     /// Angle of the point (second argument, first argument): atan2(y, x).
     ATAN2 = "atan2": inverse_trig::Atan2;
+    /// a/(a^2 + b^2).
+    INVERSE_PART = "inverse-part": special::InversePart;
     /// a^b.
     POW = "pow": pow::Pow;
     /// log(a)/log(b).
@@ -161,8 +171,18 @@ functions! { Binary, BINARY,
     POLYGAMMA = "polygamma": special::Polygamma;
     /// Gamma(a) Gamma(b)/Gamma(a + b).
     BETA = "beta": special::Beta;
-    /// Its logarithm.
+    /// Its derivative by a.
+    BETA_SLOPE = "beta-slope": special::BetaSlope;
+    /// Its derivative by a and b.
+    BETA_MIXED = "beta-mixed": special::BetaMixed;
+    /// log of beta(a, b).
     LBETA = "lbeta": special::Lbeta;
+    /// digamma(a + b) - digamma(a).
+    DIGAMMA_GAP = "digamma-gap": special::DigammaGap;
+    /// trigamma(a) - trigamma(a + b).
+    TRIGAMMA_GAP = "trigamma-gap": special::TrigammaGap;
+    /// The derivative of erfcx of a whole order (first argument).
+    ERFCX_OF_ORDER = "erfcx-of-order": special::ErfcxOfOrder;
     /// Bessel function of the first kind of a whole order (first argument).
     BESSEL_J = "bessel-j": special::BesselJ;
     /// Modified Bessel function of the first kind, likewise.

@@ -299,7 +299,46 @@ def incomplete(upper, order=0):
     return special(f, 2500 if upper else 700)
 
 
+def erfcx_order(n, x):
+    """The n-th derivative of exp(x^2) erfc x."""
+    if x > 20:
+        # the fraction of the quotients of one and the one before
+        value, ratio = mpf(1), mpf(0)
+        for k in range(400, 0, -1):
+            ratio = 2 * k / (2 * x + ratio)
+            if k <= n:
+                value *= -ratio
+        fraction = mpf(0)
+        for k in range(400, 0, -1):
+            fraction = mpf(k) / 2 / (x + fraction)
+        return value / (x + fraction) / mp.sqrt(mp.pi)
+    y = mp.exp(x * x) * mp.erfc(x)
+    if n == 0:
+        return y
+    slope = 2 * x * y - 2 / mp.sqrt(mp.pi)
+    for k in range(1, int(n)):
+        y, slope = slope, 2 * x * slope + 2 * k * y
+    return slope
+
+
+def both_positive(r):
+    return beta_args(r) if r.random() < 0.5 else (wide(r, 1e-30, 1e30, False), wide(r, 1e-30, 1e30, False))
+
+
+def beta_mixed(a, b):
+    first, second = (mp.digamma(x) - mp.digamma(a + b) for x in (a, b))
+    return mp.beta(a, b) * (first * second - mp.polygamma(1, a + b))
+
+
+# mpmath takes long for the derivative of digamma with so many digits.
+FEW = {"trigamma-gap": 200, "beta-mixed": 200}
+
+
 SPECIAL = {
+    "bell": (lambda x: mp.exp(-mpf(x) ** 2), mixed(uniform(-26, 26), uniform(-1, 1), uniform(26, 27.3), logs(1e-20, 26)), near(27.0) + [MIN, 26.6]),
+    "half-bell": (lambda x: mp.exp(-mpf(x) ** 2 / 2), mixed(uniform(-37, 37), uniform(-1, 1), uniform(37, 38.6), logs(1e-20, 37)), near(38.0) + [MIN, 37.6]),
+    "half-growth": (lambda x: mp.exp(mpf(x) ** 2 / 2), mixed(uniform(-37, 37), uniform(-1, 1), logs(1e-20, 37)), [MIN, 37.6]),
+    "erfcx-slope": (special(lambda x: erfcx_order(1, x), 4000), mixed(uniform(-26, 26), uniform(-1.2, 2), logs(1e-20, 26), logs(1, 1e150, False)), near(1.5) + near(12.0) + [100.0, 1e8, 1e149]),
     "erfc": (special(mp.erfc), mixed(uniform(-6, 27), uniform(-1.2, 1.2), uniform(25, 27.2), logs(1e-20, 27)), near(1.0) + near(-1.0) + near(12.0) + near(26.5) + [5.0, 0.5]),
     "erfcx": (special(lambda x: mp.exp(x * x) * mp.erfc(x), 4000), mixed(uniform(-26, 26), uniform(-1.2, 1.2), logs(1e-20, 26), logs(1, 40, False)), near(1.0) + near(12.0) + [26.5, 30.0]),
     "gamma": (special(mp.gamma), GAMMA, GAMMA_HARD),
@@ -322,6 +361,12 @@ SPECIAL_2 = {
     "polygamma": (special(lambda n, x: mp.polygamma(int(n), x)), lambda r: (float(r.randint(0, 6)), r.choice([r.uniform(-9, 20), wide(r, 1e-3, 1e3, False)])), [(2.0, 1.0), (3.0, 0.5), (9.0, 3.5)]),
     "beta": (special(mp.beta, 800), beta_args, [(0.5, 0.5), (1.0, 1.0), (300.0, 400.0), (1e-200, 3.0)]),
     "lbeta": (special(lambda a, b: mp.loggamma(a) + mp.loggamma(b) - mp.loggamma(a + b), 3000), lambda r: beta_args(r) if r.random() < 0.6 else (wide(r, 1e-200, 1e200, False), wide(r, 1e-200, 1e200, False)), [(1.0, 1.0), (0.5, 0.5), (1e15, 2.0), (1e8, 1e8), (1.0, 1.0000000001)]),
+    "inverse-part": (special(lambda x, y: x / (x * x + y * y), 6000), lambda r: (wide(r), wide(r)) if r.random() < 0.3 else (wide(r, 1e-3, 1e3), wide(r, 1e-3, 1e3)), [(1e-200, 1e-200), (1e300, 1e300), (MIN, 1.0), (1.0, 0.0)]),
+    "erfcx-of-order": (special(erfcx_order, 4000), lambda r: (float(r.randint(0, 6)), r.choice([r.uniform(-20, 26), r.uniform(0, 3), wide(r, 1, 1e40, False)])), [(2.0, 1e4), (2.0, 1e6), (2.0, 100.0), (12.0, 1.6), (2.0, 1.5)]),
+    "digamma-gap": (special(lambda a, b: mp.digamma(a + b) - mp.digamma(a), 600), both_positive, [(1e12, 2.0), (1e-6, 1e-6), (1.0, 1e-10), (20.0, 0.39), (20.0, 0.41)]),
+    "trigamma-gap": (special(lambda a, b: mp.polygamma(1, a) - mp.polygamma(1, a + b), 450), both_positive, [(1e12, 2.0), (1e-6, 1e-6), (1.0, 1e-10)]),
+    "beta-slope": (special(lambda a, b: mp.beta(a, b) * (mp.digamma(a) - mp.digamma(a + b)), 600), both_positive, [(1e-6, 1e-6), (1.0, 1e-10), (300.0, 400.0)]),
+    "beta-mixed": (special(beta_mixed, 500), both_positive, [(1e-6, 1e-6), (1.0, 1e-10), (300.0, 400.0), (19.0, 0.41)]),
     "gamma-p": (incomplete(False), shape_and_place, [(1e6, 1e6), (1e6, 1.002e6), (30.0, 30.0), (5.0, 8.0), (0.5, 1e-300)]),
     "gamma-q": (incomplete(True), shape_and_place, [(1e6, 1e6), (1e6, 1.002e6), (30.0, 30.0), (5.0, 8.0), (3.0, 700.0)]),
     **{f"gamma-p-{n}": (incomplete(False, n), shape_and_place, [(30.0, 30.0), (5.0, 8.0)]) for n in (1, 2, 3)},
@@ -342,7 +387,7 @@ def main():
             continue
         rng = random.Random(name)
         args = [h if isinstance(h, tuple) else (h,) for h in hard]
-        points = POINTS // 2 if name in SPECIAL or name in SPECIAL_2 else POINTS
+        points = FEW.get(name, POINTS // 2) if name in SPECIAL or name in SPECIAL_2 else POINTS
         while len(args) < points:
             a = make(rng)
             args.append(a if isinstance(a, tuple) else (a,))

@@ -427,3 +427,45 @@ fn division() {
         assert!(same(REMAINDER.f32(x, y) as f64, (x % y) as f64), "{x:e} % {y:e}");
     }
 }
+
+#[test]
+fn gamma_and_beta_at_the_ends_of_the_range() {
+    // by mpmath with 4000 bits
+    unary(&LGAMMA, &[(2.5e305, 1.7555118602376452e308), (2.5563e305, 1.7951029165623062e308), (2.56e305, INF), (2.9e305, INF), (MAX, INF)]);
+    unary(&GAMMA, &[(-1e-312, -INF), (1e-312, INF), (-1e-300, -9.999999999999999e299), (-1e-25, -9.999999999999999e24)]);
+    for (a, b, log, beta) in [
+        (1.3155e-280, 4.652e-281, 645.7919036205974, 2.909780306439558e280),
+        (1e-281, 3e-279, 647.0297389214195, 1.0033333333333333e281),
+        (1e-300, 2e-21, 690.7755278982137, 9.999999999999999e299),
+        (7e-290, 7e-290, 666.4969139997779, 2.8571428571428573e289),
+    ] {
+        binary(&LBETA, &[(a, b, log), (b, a, log)]);
+        binary(&BETA, &[(a, b, beta), (b, a, beta)]);
+    }
+}
+
+#[test]
+fn derivatives_of_special_functions_at_the_ends_of_the_range() {
+    // by mpmath with 4000 bits
+    binary(&BETA_MIXED, &[(1e-100, 3.0, 0.669458003431934), (2.5, 1e-200, 0.7459425165416651), (1.0, INF, 0.0)]);
+    binary(
+        &BETA_SLOPE,
+        &[
+            (3.7e-176, 1e-250, -INF),
+            (1e-100, 3.0, -1e200),
+            (9.999999999999999e29, MAX, -0.0),
+            (0.0, 1.0, -INF),
+            (INF, 1.0, -0.0),
+            (1.0, -1.0, NAN),
+            (NAN, 1.0, NAN),
+        ],
+    );
+    binary(&DIGAMMA_GAP, &[(1e308, 1e308, std::f64::consts::LN_2), (1e-100, 3.0, 1e100), (1.0, INF, INF), (INF, 1.0, 0.0), (0.0, 1.0, INF), (-1.0, 2.0, NAN)]);
+    binary(&TRIGAMMA_GAP, &[(1e308, 1e308, 5e-309), (1.0, INF, 1.6449340668482264), (1.0, 1e300, 1.6449340668482264), (INF, 1.0, 0.0)]);
+    unary(&ERFCX_SLOPE, &[(INF, -0.0), (-INF, -INF), (-40.0, -INF), (0.0, -std::f64::consts::FRAC_2_SQRT_PI), (1e200, -0.0), (NAN, NAN)]);
+    binary(&ERFCX_OF_ORDER, &[(2.0, 0.0, 2.0), (2.0, INF, 0.0), (3.0, -INF, -INF), (2.5, 1.0, NAN), (13.0, 1.0, NAN)]);
+    unary(&BELL, &[(0.0, 1.0), (INF, 0.0), (-INF, 0.0), (1e300, 0.0), (NAN, NAN)]);
+    unary(&HALF_BELL, &[(0.0, 1.0), (INF, 0.0), (-INF, 0.0), (NAN, NAN)]);
+    unary(&HALF_GROWTH, &[(0.0, 1.0), (INF, INF), (-INF, INF), (NAN, NAN)]);
+    binary(&INVERSE_PART, &[(0.0, 0.0, NAN), (0.0, 2.0, 0.0), (2.0, 0.0, 0.5), (INF, 1.0, 0.0), (-1.0, INF, -0.0), (1e-320, 1.0, 1e-320), (MIN, 0.0, INF)]);
+}

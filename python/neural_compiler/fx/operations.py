@@ -20,6 +20,7 @@ import torch.nn.functional as F
 from . import matrices
 from .bessel import bessel_i, bessel_j, bessel_k
 from .faddeeva import faddeeva
+from .gaps import digamma_gap, erfcx_of_order, trigamma_gap
 from .graph import Shape
 from .incomplete import gamma_density, gamma_p, gamma_p_slope
 from .indices import element_at, placed_at
@@ -144,6 +145,18 @@ def trigamma(x: Value) -> Value:
 
 def log_beta(a: Value, b: Value) -> Value:
     return torch.lgamma(a) + torch.lgamma(b) - torch.lgamma(a + b)
+
+
+def beta_mixed(a: Value, b: Value) -> Value:
+    # The first terms of the gaps cancel the first one of trigamma: the others are left.
+    first, second = digamma_gap(a + 1, b), digamma_gap(b + 1, a)
+    rest = b / (a * (a + b)) * second + a / (b * (a + b)) * first + first * second - trigamma(a + b + 1)
+    return torch.exp(log_beta(a, b)) * rest
+
+
+def inverse_part(x: Value, y: Value) -> Value:
+    size = torch.hypot(x, y)
+    return x / size / size
 
 
 def normal_log_cdf(x: Value) -> Value:
@@ -286,6 +299,7 @@ OPERATIONS: dict[str, Expression] = {
     "Acos": function(torch.acos),
     "Atan": function(torch.atan),
     "Atan2": function(torch.atan2),
+    "InversePart": function(inverse_part),
     "Sinh": function(_sinh),
     "Cosh": function(_cosh),
     "Tanh": function(torch.tanh),
@@ -309,15 +323,24 @@ OPERATIONS: dict[str, Expression] = {
     "Softplus": function(lambda x: -F.logsigmoid(-x)),
     "Relu": function(torch.relu),
     "Erf": function(torch.erf),
+    "Bell": function(lambda x: torch.exp(-x * x)),
+    "HalfBell": function(lambda x: torch.exp(-0.5 * x * x)),
+    "HalfGrowth": function(lambda x: torch.exp(0.5 * x * x)),
     "Erfc": function(torch.erfc),
     "Erfcx": function(torch.special.erfcx),
+    "ErfcxSlope": function(partial(erfcx_of_order, 1)),
+    "ErfcxOfOrder": infix(erfcx_of_order),
     "Gamma": function(gamma),
     "Lgamma": function(torch.lgamma),
     "Digamma": function(digamma),
     "Trigamma": function(trigamma),
     "Polygamma": infix(lambda order, x: torch.polygamma(int(order), x)),
     "Beta": function(lambda a, b: torch.exp(log_beta(a, b))),
+    "BetaSlope": function(lambda a, b: -torch.exp(log_beta(a, b)) * digamma_gap(a, b)),
+    "BetaMixed": function(beta_mixed),
     "Lbeta": function(log_beta),
+    "DigammaGap": function(digamma_gap),
+    "TrigammaGap": function(trigamma_gap),
     "NormalCdf": function(torch.special.ndtr),
     "NormalLogCdf": function(normal_log_cdf),
     "NormalQuantile": function(torch.special.ndtri),

@@ -1,17 +1,17 @@
-//! Gamma, its logarithm, the logarithm's derivatives, beta.
+//! Gamma, its logarithm, the logarithm's derivatives.
 //!
-//! In: any f64. Out: the function within 1 ULP, or within 1e-21 absolute next to the zeros of lgamma and digamma on the negative axis and
-//! those of lbeta. Poles: gamma is NaN at negative whole numbers and infinite at 0 with the sign of the zero; lgamma and the even
+//! In: any f64. Out: the function within 1 ULP, or within 1e-21 absolute next to the zeros of lgamma and digamma on the negative axis.
+//! Poles: gamma is NaN at negative whole numbers and infinite at 0 with the sign of the zero; lgamma and the even
 //! polygammas are infinite there, the odd ones NaN.
 //!
 //! Stirling's series from 12 on, below that the recurrence, left of 0 the reflection; next to 1 and 2, where lgamma is 0, and next to the
 //! positive zero of digamma their own series.
 
-use super::double::{D, Scaled, d, poly};
+use super::double::{D, Scaled, d, poly, two_to};
 use super::tables::*;
 
 /// From here on the asymptotic series hold.
-const FAR: f64 = 12.0;
+pub(super) const FAR: f64 = 12.0;
 
 /// The tail of Stirling's series: log Gamma(z) - (z - 1/2) log z + z - log(2 pi)/2, z >= 12.
 #[inline(always)]
@@ -79,6 +79,10 @@ pub(super) fn gamma(x: f64) -> f64 {
     if x.is_nan() || x == f64::NEG_INFINITY || (x < 0.0 && x.fract() == 0.0) {
         return f64::NAN;
     }
+    if x.abs() < 1e-20 {
+        // 1/x - 0.577, beyond the range for the smallest
+        return 1.0 / x;
+    }
     if x > 200.0 {
         return f64::INFINITY;
     }
@@ -104,8 +108,10 @@ pub(super) fn lgamma(x: f64) -> f64 {
     if x.is_infinite() || x == 0.0 || (x < 0.0 && x.fract() == 0.0) {
         return f64::INFINITY;
     }
-    if x > 3e305 {
-        return f64::INFINITY;
+    if x > 1e300 {
+        // x (log x - 1), in units that keep both words of the product finite where it is
+        let unit = two_to(20);
+        return ((d(x).log() - 1.0) * (x / unit)).round() * unit;
     }
     if x > 0.0 {
         return lgamma_positive(d(x)).round();
@@ -259,99 +265,4 @@ pub(super) fn polygamma(n: f64, x: f64) -> f64 {
     let mirror = polygamma_positive(order, D::sum(1.0, -x));
     // (-1)^n times the sign (-1)^(n+1) of the right side is -1
     mirror.plus(reflected).negative().round()
-}
-
-/// log B(p, q) without the logarithm that stays small: for p, q >= 12.
-#[inline(always)]
-fn lbeta_far(p: D, q: D) -> D {
-    let (p, q) = if p.hi <= q.hi { (p, q) } else { (q, p) };
-    if q.hi > 1e100 && p.hi < 1e50 {
-        // p/q is nothing beside 1, and its low word may be too small to be kept: log(1 + p/q) q = p.
-        return (p - 0.5) * (p.log() - q.log()) - p - q.log().scale(0.5) + HALF_LN_2PI + stirling_tail(p);
-    }
-    let ratio = p / q;
-    // (p - 1/2) log(p/(p+q)) - q log(1 + p/q) - log(q)/2 + log(2 pi)/2 + tails
-    let log = ratio.log1p();
-    let falls = (p - 0.5) * (ratio.log() - log) - q * log - q.log().scale(0.5);
-    falls + HALF_LN_2PI + (stirling_tail(p) + stirling_tail(q) - stirling_tail(p + q))
-}
-
-/// B(a, b) = factor e^log, both arguments brought to 12.
-#[inline(always)]
-fn beta_parts(a: f64, b: f64) -> (Scaled, D) {
-    let (mut p, mut q) = (d(a), d(b));
-    let mut factor = Scaled::new(d(1.0));
-    while p.hi < FAR {
-        factor = factor.times(Scaled::new(p + q)).over(Scaled::new(p));
-        p = p + 1.0;
-    }
-    while q.hi < FAR {
-        factor = factor.times(Scaled::new(p + q)).over(Scaled::new(q));
-        q = q + 1.0;
-    }
-    (factor, lbeta_far(p, q))
-}
-
-/// What beta and lbeta share at the ends of their range: the value of beta.
-#[inline(always)]
-fn beta_edge(a: f64, b: f64) -> Option<f64> {
-    if a.is_nan() || b.is_nan() || a < 0.0 || b < 0.0 {
-        return Some(f64::NAN);
-    }
-    match (a == 0.0 || b == 0.0, a.is_infinite() || b.is_infinite()) {
-        (true, true) => Some(f64::NAN),
-        (true, false) => Some(f64::INFINITY),
-        (false, true) => Some(0.0),
-        (false, false) => None,
-    }
-}
-
-/// Below this, B(a, b) = 1/a + 1/b to the last bit where the other is of ordinary size.
-const TINY: f64 = 1e-280;
-
-#[inline(always)]
-pub(super) fn beta(a: f64, b: f64) -> f64 {
-    if let Some(edge) = beta_edge(a, b) {
-        return edge;
-    }
-    if a.max(b) > 1e150 && a.min(b) > 1e3 {
-        return 0.0;
-    }
-    if a.min(b) < TINY {
-        let (small, large) = (a.min(b), a.max(b));
-        return if large < TINY { 1.0 / small + 1.0 / large } else { 1.0 / small };
-    }
-    let (factor, log) = beta_parts(a, b);
-    factor.times(log.exp()).round()
-}
-
-#[inline(always)]
-pub(super) fn lbeta(a: f64, b: f64) -> f64 {
-    if let Some(edge) = beta_edge(a, b) {
-        return if edge == 0.0 { f64::NEG_INFINITY } else { edge };
-    }
-    // B(1, b) = 1/b: exact where the logarithm is
-    if a == 1.0 || b == 1.0 {
-        return (d(0.0) - d(if a == 1.0 { b } else { a }).log()).round();
-    }
-    if a.min(b) < TINY {
-        let (small, large) = (a.min(b), a.max(b));
-        let share = if large < TINY { d(1.0 + small / large) } else { d(1.0) };
-        return (share.log() - d(small).log()).round();
-    }
-    if a.max(b) > 1e290 {
-        // one argument without bound: log Gamma(a) - a log b, and both: their ratio decides
-        let (p, q) = (a.min(b), a.max(b));
-        let s = 9.332636185032189e-302;
-        if p * s > 1e-3 {
-            let (p, q) = (p * s, q * s);
-            return (d(p) * ((d(p) / d(p + q)).log()) - d(q) * (d(p) / d(q)).log1p()).round() / s;
-        }
-        if p > FAR {
-            return lbeta_far(d(p), d(q)).round();
-        }
-        return (lgamma_positive(d(p)) - d(q).log() * p).round();
-    }
-    let (factor, log) = beta_parts(a, b);
-    (factor.log() + log).round()
 }

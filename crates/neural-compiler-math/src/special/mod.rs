@@ -5,11 +5,13 @@
 //! calls them. f32 is the f64 result rounded.
 
 mod bessel;
+mod beta;
 mod double;
 mod erfc;
 mod faddeeva;
 mod gamma;
 mod incomplete;
+mod inverse;
 mod tables;
 
 use crate::dispatch::{Map1, Map2};
@@ -87,6 +89,12 @@ fn trigamma(x: f64) -> f64 {
     gamma::polygamma(1.0, x)
 }
 
+/// The derivative of erfcx.
+#[inline(always)]
+fn erfcx_slope(x: f64) -> f64 {
+    erfc::erfcx_of_order(1.0, x)
+}
+
 /// Bessel functions of a fixed order.
 macro_rules! of_order {
     ($($name:ident = $function:path, $order:literal;)*) => {$(
@@ -113,6 +121,7 @@ special1! {
     Trigamma = trigamma;
     Erfc = erfc::erfc;
     Erfcx = erfc::erfcx;
+    ErfcxSlope = erfcx_slope;
     NormalCdf = erfc::normal_cdf;
     NormalLogCdf = erfc::normal_log_cdf;
     NormalQuantile = erfc::normal_quantile;
@@ -128,8 +137,14 @@ special1! {
 
 special2! {
     Polygamma = gamma::polygamma;
-    Beta = gamma::beta;
-    Lbeta = gamma::lbeta;
+    InversePart = inverse::inverse_part;
+    ErfcxOfOrder = erfc::erfcx_of_order;
+    Beta = beta::beta;
+    BetaSlope = beta::beta_slope;
+    BetaMixed = beta::beta_mixed;
+    Lbeta = beta::lbeta;
+    DigammaGap = beta::digamma_gap;
+    TrigammaGap = beta::trigamma_gap;
     BesselJ = bessel::bessel_j;
     BesselI = bessel::bessel_i;
     BesselK = bessel::bessel_k;

@@ -34,15 +34,32 @@ pub(crate) fn pow_partials(b: &mut Builder, x: &[NodeId], y: NodeId) -> Nodes {
     let constant = b.op(Op::Eq, &[x[1], zero]);
     let pole = if b.constant_value(constant).is_some() { constant } else { b.mul(at_zero, constant) };
     let less = b.sub(x[1], one);
+    let (lower, positive) = (b.op(Op::Lt, &[x[1], one]), b.op(Op::Gt, &[x[1], zero]));
+    let between = b.mul(lower, positive);
+    let between = b.mul(at_zero, between);
+    let steady = b.constant_value(x[1]).is_some();
     let away = b.op(Op::Select, &[pole, one, x[0]]);
+    let away = if steady { away } else { b.op(Op::Select, &[between, one, away]) };
     let power = b.op(Op::Pow, &[away, less]);
     let plain = b.mul(x[1], power);
+    let plain = if steady {
+        plain
+    } else {
+        // At 0 for exponents between 0 and 1 the slope is infinite, and the terms of its slope by the exponent are so with both signs:
+        // (1 - y)/x has the limits of all three. Of the zeros it takes the positive one.
+        let origin = b.op(Op::Select, &[between, x[0], one]);
+        let (origin, more) = (b.add(origin, zero), b.neg(less));
+        let limit = b.div(more, origin);
+        b.op(Op::Select, &[between, limit, plain])
+    };
     let base = b.op(Op::Select, &[pole, zero, plain]);
     // 0^y log 0 tends to 0 for every y > 0, as steeply as -sqrt(x) unless y > 1; for y = 0 it is log 0.
     let safe = b.op(Op::Select, &[at_zero, one, x[0]]);
     let log = b.op(Op::Log, &[safe]);
-    let product = b.mul(y, log);
-    let (flat, positive) = (b.op(Op::Gt, &[x[1], one]), b.op(Op::Gt, &[x[1], zero]));
+    // a power of its own: at 0 the slope of y may be infinite, and no share of it is NaN
+    let elsewhere = if steady { y } else { b.op(Op::Pow, &[safe, x[1]]) };
+    let product = b.mul(elsewhere, log);
+    let flat = b.op(Op::Gt, &[x[1], one]);
     let steep = b.op(Op::Select, &[flat, zero, positive]);
     let steep = b.mul(at_zero, steep);
     let origin = b.op(Op::Select, &[steep, x[0], one]);
@@ -62,25 +79,29 @@ pub(crate) fn remainder_partials(b: &mut Builder, x: &[NodeId], m: NodeId) -> No
     vec![b.constant(1.0), b.neg(whole)]
 }
 
-/// `1 / sqrt((1 - x)(1 + x))`, which keeps its digits near 1.
+/// `1 / sqrt((1 - x)(1 + x))`, which keeps its digits near 1; near 0 with `1 - x^2`, whose own derivative keeps its digits there.
 pub(crate) fn arc_partial(b: &mut Builder, x: NodeId) -> NodeId {
-    let one = b.constant(1.0);
+    let (one, half, square) = (b.constant(1.0), b.constant(0.5), b.mul(x, x));
     let (below, above) = (b.sub(one, x), b.add(one, x));
-    let product = b.mul(below, above);
-    let root = b.op(Op::Sqrt, &[product]);
+    let (product, less) = (b.mul(below, above), b.sub(one, square));
+    let near = b.op(Op::Lt, &[square, half]);
+    let rest = b.op(Op::Select, &[near, less, product]);
+    let root = b.op(Op::Sqrt, &[rest]);
     b.recip(root)
 }
 
-/// `x / (x^2 + y^2)` and `-y / (x^2 + y^2)`, scaled so that nothing overflows on the way.
+/// `x / (x^2 + y^2)` and `-y / (x^2 + y^2)`.
 pub(crate) fn atan2_partials(b: &mut Builder, a: &[NodeId]) -> Nodes {
-    let sizes = [b.op(Op::Abs, &[a[0]]), b.op(Op::Abs, &[a[1]])];
-    let largest = b.op(Op::Max, &sizes);
-    let (y, x) = (b.div(a[0], largest), b.div(a[1], largest));
-    let (yy, xx) = (b.mul(y, y), b.mul(x, x));
-    let sum = b.add(yy, xx);
-    let (dy, dx) = (b.div(x, sum), b.div(y, sum));
-    let (dy, dx) = (b.div(dy, largest), b.div(dx, largest));
+    let (dy, dx) = (b.op(Op::InversePart, &[a[1], a[0]]), b.op(Op::InversePart, a));
     vec![dy, b.neg(dx)]
+}
+
+/// The parts u and v of `1 / (x - i y)`: that by x is `v^2 - u^2`, that by y `-2 u v`; no more of either overflows than must.
+pub(crate) fn inverse_part_partials(b: &mut Builder, x: &[NodeId], u: NodeId) -> Nodes {
+    let (v, two) = (b.op(Op::InversePart, &[x[1], x[0]]), b.constant(-2.0));
+    let (less, more) = (b.sub(v, u), b.add(v, u));
+    let product = b.mul(u, v);
+    vec![b.mul(less, more), b.mul(two, product)]
 }
 
 pub(crate) fn log_base_partials(b: &mut Builder, x: &[NodeId], y: NodeId) -> Nodes {
@@ -107,11 +128,15 @@ pub(crate) fn sigmoid_partial(b: &mut Builder, x: NodeId) -> NodeId {
 }
 
 pub(crate) fn erf_partial(b: &mut Builder, x: NodeId) -> NodeId {
-    let square = b.mul(x, x);
-    let minus = b.neg(square);
-    let bell = b.op(Op::Exp, &[minus]);
-    let c = b.constant(std::f64::consts::FRAC_2_SQRT_PI);
+    let (bell, c) = (b.op(Op::Bell, &[x]), b.constant(std::f64::consts::FRAC_2_SQRT_PI));
     b.mul(c, bell)
+}
+
+/// `c x y`: of an exponential y of the square of x.
+pub(crate) fn of_square_partial(b: &mut Builder, x: NodeId, y: NodeId, c: f64) -> NodeId {
+    let c = b.constant(c);
+    let slope = b.mul(c, x);
+    b.mul(slope, y)
 }
 
 // ---- whole values ----

@@ -14,29 +14,65 @@ pub(crate) fn erfc_partial(b: &mut Builder, x: NodeId) -> NodeId {
     b.neg(slope)
 }
 
-/// `2 x erfcx x - 2/sqrt(pi)`.
-pub(crate) fn erfcx_partial(b: &mut Builder, x: NodeId, y: NodeId) -> NodeId {
-    let (two, c) = (b.constant(2.0), b.constant(std::f64::consts::FRAC_2_SQRT_PI));
-    let twice = b.mul(two, x);
-    let product = b.mul(twice, y);
-    b.sub(product, c)
-}
-
-/// The order counts and does not vary.
-pub(crate) fn polygamma_partials(b: &mut Builder, x: &[NodeId], _: NodeId) -> Nodes {
+/// Of a function of an order and x that is its own derivative in the next order. The order counts and does not vary.
+pub(crate) fn next_order(b: &mut Builder, op: Op, x: &[NodeId]) -> Nodes {
     let (zero, one) = (b.constant(0.0), b.constant(1.0));
     let next = b.add(x[0], one);
-    vec![zero, b.op(Op::Polygamma, &[next, x[1]])]
+    vec![zero, b.op(op, &[next, x[1]])]
 }
 
 /// `digamma a - digamma(a + b)` for each argument.
-pub(crate) fn lbeta_partials(b: &mut Builder, x: &[NodeId]) -> [NodeId; 2] {
+pub(crate) fn lbeta_partials(b: &mut Builder, x: &[NodeId]) -> Nodes {
+    [[x[0], x[1]], [x[1], x[0]]]
+        .map(|x| {
+            let gap = b.op(Op::DigammaGap, &x);
+            b.neg(gap)
+        })
+        .to_vec()
+}
+
+/// `trigamma(a + b) - trigamma a` and `trigamma(a + b)`.
+pub(crate) fn digamma_gap_partials(b: &mut Builder, x: &[NodeId], _: NodeId) -> Nodes {
+    let (gap, sum) = (b.op(Op::TrigammaGap, x), b.add(x[0], x[1]));
+    vec![b.neg(gap), b.op(Op::Trigamma, &[sum])]
+}
+
+/// The derivative of trigamma at `a + b`.
+fn tetragamma_of_sum(b: &mut Builder, x: &[NodeId]) -> NodeId {
+    let (two, sum) = (b.constant(2.0), b.add(x[0], x[1]));
+    b.op(Op::Polygamma, &[two, sum])
+}
+
+/// The differences of the derivative of trigamma; here they are left to cancel.
+pub(crate) fn trigamma_gap_partials(b: &mut Builder, x: &[NodeId], _: NodeId) -> Nodes {
+    let two = b.constant(2.0);
+    let (part, whole) = (b.op(Op::Polygamma, &[two, x[0]]), tetragamma_of_sum(b, x));
+    vec![b.sub(part, whole), b.neg(whole)]
+}
+
+/// With g the gap and h that of trigamma, beta (g^2 + h), which is h beta - g slope; and the mixed one.
+pub(crate) fn beta_slope_partials(b: &mut Builder, x: &[NodeId], slope: NodeId) -> Nodes {
+    let [beta, gap, bend] = [Op::Beta, Op::DigammaGap, Op::TrigammaGap].map(|op| b.op(op, x));
+    let (first, second) = (b.mul(beta, bend), b.mul(slope, gap));
+    vec![b.sub(first, second), b.op(Op::BetaMixed, x)]
+}
+
+/// The mixed derivative m is beta (p q - t) with the slopes p and q of lbeta and t = trigamma(a + b), so by a it changes by
+/// p m + beta (p' q - p t - t'); by b with the parts of p and q exchanged. Here they are left to cancel.
+pub(crate) fn beta_mixed_partials(b: &mut Builder, x: &[NodeId], m: NodeId) -> Nodes {
+    let (beta, slopes) = (b.op(Op::Beta, x), lbeta_partials(b, x));
     let sum = b.add(x[0], x[1]);
-    let whole = b.op(Op::Digamma, &[sum]);
-    [x[0], x[1]].map(|x| {
-        let part = b.op(Op::Digamma, &[x]);
-        b.sub(part, whole)
-    })
+    let (t, turn) = (b.op(Op::Trigamma, &[sum]), tetragamma_of_sum(b, x));
+    let mut partial = |own: usize, other: usize| {
+        let (p, q) = (slopes[own], slopes[other]);
+        let bend = b.op(Op::TrigammaGap, &[x[own], x[other]]);
+        let terms = [b.mul(p, m), b.mul(bend, q), b.mul(p, t)];
+        let inner = b.sub(terms[1], terms[2]);
+        let inner = b.sub(inner, turn);
+        let moved = b.mul(beta, inner);
+        b.add(terms[0], moved)
+    };
+    vec![partial(0, 1), partial(1, 0)]
 }
 
 /// 1/sqrt(2 pi).
@@ -44,19 +80,13 @@ const DENSITY: f64 = 0.398_942_280_401_432_7;
 
 /// `exp(-x^2/2) / sqrt(2 pi)`.
 pub(crate) fn normal_density(b: &mut Builder, x: NodeId) -> NodeId {
-    let (half, c) = (b.constant(-0.5), b.constant(DENSITY));
-    let square = b.mul(x, x);
-    let exponent = b.mul(half, square);
-    let bell = b.op(Op::Exp, &[exponent]);
+    let (c, bell) = (b.constant(DENSITY), b.op(Op::HalfBell, &[x]));
     b.mul(c, bell)
 }
 
 /// `sqrt(2 pi) exp(y^2/2)`.
 pub(crate) fn normal_quantile_partial(b: &mut Builder, y: NodeId) -> NodeId {
-    let (half, c) = (b.constant(0.5), b.constant(2.506_628_274_631_000_7));
-    let square = b.mul(y, y);
-    let exponent = b.mul(half, square);
-    let growth = b.op(Op::Exp, &[exponent]);
+    let (c, growth) = (b.constant(2.506_628_274_631_000_7), b.op(Op::HalfGrowth, &[y]));
     b.mul(c, growth)
 }
 

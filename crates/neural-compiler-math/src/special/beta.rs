@@ -203,9 +203,9 @@ fn sums(x: D, b: f64) -> Sums {
 #[inline(always)]
 fn digamma_gap_of(x: D, b: f64) -> Scaled {
     if x.hi > HUGE {
-        // a product with the quotient of the largest numbers may be infinite
-        let ratio = if b > 1e290 { one_word(b).over(Scaled::new(x)).plain() } else { d(b) / x };
-        return Scaled::new(ratio.log1p());
+        // log(1 + r), which is r where that is nothing beside 1
+        let ratio = one_word(b).over(Scaled::new(x));
+        return if ratio.exponent < -100 { ratio } else { Scaled::new(ratio.plain().log1p()) };
     }
     if b > 1e290 {
         return Scaled::new(d(b).log() - digamma_positive(x));

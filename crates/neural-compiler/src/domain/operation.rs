@@ -90,7 +90,14 @@ impl<T: Checked> Analysis<'_, T> {
                 values::uniform(hull, shape)
             }
             _ => {
-                let bounds = if args.iter().all(|a| a.iter().all(|i| !i.is_empty())) { self.of_matrices(op, args, shapes) } else { Some(Interval::empty()) };
+                // An element that is always NaN need not spoil the others: a minor without it, another column of the right side.
+                let bounds = if args.iter().any(|a| a.iter().any(|i| i.is_unreachable())) {
+                    Some(Interval::empty())
+                } else if args.iter().any(|a| a.iter().any(|i| i.is_empty())) {
+                    Some(Interval::everything())
+                } else {
+                    self.of_matrices(op, args, shapes)
+                };
                 if bounds.is_none() && args.iter().all(|a| a.iter().all(|i| !i.is_unreachable())) {
                     self.report(region, id, row, &[]);
                 }

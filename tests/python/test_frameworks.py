@@ -1,4 +1,4 @@
-"""Modules inside the frameworks people train with: Lightning, Accelerate, ensembles by `torch.func`, joblib."""
+"""Modules inside the frameworks people train with: Lightning, Accelerate, ensembles by `torch.func`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import copy
 import logging
 import pathlib
 
-import joblib
 import neural_compiler as nc
-import numpy as np
 import pytest
 import torch
 
@@ -98,26 +96,3 @@ def test_ensembles_by_stacked_parameters(backend: str) -> None:
     for k, model in enumerate(models):
         expected = torch.autograd.grad(model(T).square().mean(), model.law.k)[0]
         torch.testing.assert_close(slopes["law.k"][k], expected.to(slopes["law.k"].dtype))
-
-
-def _trained(module: nc.CompiledModule, start: float) -> float:
-    with torch.no_grad():
-        module.k.fill_(start)
-    optimiser = torch.optim.LBFGS(module.parameters(), max_iter=50, line_search_fn="strong_wolfe")
-
-    def loss() -> torch.Tensor:
-        optimiser.zero_grad()
-        found = torch.nn.functional.mse_loss(module(t=T.double()), DATA.double())
-        found.backward()
-        return found
-
-    optimiser.step(loss)
-    return module.k.item()
-
-
-def test_joblib_workers() -> None:
-    program, module = nc.compile("(* x (sin x))"), nc.compile_scheme(DECAY)
-    program(x=np.ones(3))
-    assert all(abs(k - 0.7) < 1e-4 for k in joblib.Parallel(n_jobs=2)(joblib.delayed(_trained)(module, k) for k in (0.2, 0.5, 1.0)))
-    found = joblib.Parallel(n_jobs=2)(joblib.delayed(program)(x=np.full(2, float(k))) for k in range(4))
-    np.testing.assert_allclose([f[0] for f in found], [k * np.sin(k) for k in range(4)])

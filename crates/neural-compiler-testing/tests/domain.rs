@@ -34,6 +34,9 @@ fn dangers_once_overlooked_are_seen() {
         // An element that is always NaN hid the elements it has nothing to do with: the minor of a 1x1 matrix is 1, columns are solved alone.
         ("(log y (total (cofactor (* +nan.0 (eye 1)))))", &[(1.5, 2.0)]),
         ("(total (normal-quantile (solve (mat [-3 z] [z z]) (mat [x +nan.0] [z x]))))", &[(-1.2, -1.1), (-0.9, -0.8)]),
+        // Inside a branch, what is made of no arguments or of one number was taken for the same in another size outside it.
+        ("(if (= (total (* y (eye 2))) 1e30) x (log (- (total (* x (eye 3))))))", &[(1.5, 2.0), (1.5, 2.0)]),
+        ("(if (= (vsum (* y (ones 2))) 1e30) x (log (- 1 (vsum (* y (ones 3))))))", &[(1.5, 2.0), (1.5, 2.0)]),
         // An interval that ends at an excluded 0: its inverse reaches to infinity on that side.
         ("(if (= y 0) 0 (log (+ 1 (/ 1 y))))", &[(-5.0, 0.0)]),
         ("(if (= y 0) 0 (log (+ 1 (quotient 1 y))))", &[(-5.0, 0.0)]),

@@ -16,6 +16,7 @@ mod relation;
 mod report;
 mod values;
 
+use crate::Shape;
 use crate::diagnostic::Diagnostic;
 use crate::graph::{Graph, Kind, NodeId, Region, RegionId, Type};
 use crate::ops::interval::Interval;
@@ -359,14 +360,15 @@ impl<T: Real> Scope<'_, T> {
     }
 }
 
-/// The expressions of a region, to find the one that computes the same as another.
-type Index = FxHashMap<(Kind, Vec<NodeId>), NodeId>;
+/// The expressions of a region, to find the one that computes the same as another: of the same arguments, and of the same shape, which
+/// `eye`, `ones` and whatever spreads a number have besides.
+type Index = FxHashMap<(Kind, Vec<NodeId>, Shape), NodeId>;
 
 fn expressions(region: &Region) -> Index {
     region
         .ids()
         .filter(|&id| matches!(region.node(id).kind, Kind::Op(..) | Kind::Const(_)))
-        .map(|id| ((region.node(id).kind, region.args(id).to_vec()), id))
+        .map(|id| ((region.node(id).kind, region.args(id).to_vec(), region.shape(id)), id))
         .collect()
 }
 
@@ -386,11 +388,11 @@ impl<T: Real> Outer<'_, T> {
             .iter()
             .map(|&a| match branch.node(a).kind {
                 Kind::Param(p) => Some(self.params[p as usize]),
-                kind @ Kind::Const(_) => self.index.get(&(kind, vec![])).copied(),
+                kind @ Kind::Const(_) => self.index.get(&(kind, vec![], Shape::Scalar)).copied(),
                 _ => None,
             })
             .collect();
-        let outer = *self.index.get(&(branch.node(id).kind, args?))?;
+        let outer = *self.index.get(&(branch.node(id).kind, args?, branch.shape(id)))?;
         // Nodes behind the choice are not bounded yet.
         ((outer.0 as usize) < self.scope.env.len()).then(|| self.scope.get(outer))
     }

@@ -99,3 +99,18 @@ def test_storage_of_tensors_may_be_exchanged_while_a_call_reads_it() -> None:
 
 def test_a_short_soak() -> None:
     soak.threads(calls=2_000)
+
+
+def test_a_short_soak_of_modules() -> None:
+    pytest.importorskip("torch")
+    soak.tensor_threads(calls=4_000)
+
+
+def test_errors_in_threads_end_a_soak() -> None:
+    def call(k: int) -> None:
+        raise ValueError(f"call {k}")
+
+    with pytest.raises(ValueError, match="call 0"):
+        soak.under_change(lambda k: None, call, calls=8, workers=2)
+    with pytest.raises(AssertionError, match="MB more after 0 calls"):
+        soak.threads(calls=8, most_bytes=-1 << 40)

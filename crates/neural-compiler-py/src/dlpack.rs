@@ -179,25 +179,33 @@ pub(crate) unsafe fn describe(torch: &Torch, object: *mut PyObject) -> Option<De
     Some(found)
 }
 
-/// The same; `None` for anything that is not plain, aligned memory on the CPU that stands for itself.
+/// The same; `None` for anything that is not plain, aligned memory on the CPU. Other Python threads do not run meanwhile.
 ///
 /// # Safety
 /// As for `describe`.
 pub(crate) unsafe fn peek(torch: &Torch, object: *mut PyObject) -> Option<Described> {
     // SAFETY: as promised by the caller.
-    let tensor = unsafe { describe(torch, object)? };
-    if !tensor.is_memory() {
-        return None;
-    }
-    // SAFETY: the object is a tensor; a new reference comes back, or an exception.
+    unsafe { describe(torch, object) }.filter(Described::is_memory)
+}
+
+/// Whether a plain tensor stands for the numbers in its memory, not for their negatives. Other Python threads may run meanwhile, and exchange the
+/// memory of any tensor: ask this of all before the first is described.
+///
+/// # Safety
+/// As for `describe`.
+pub(crate) unsafe fn stands_for_itself(torch: &Torch, object: *mut PyObject) -> bool {
+    // SAFETY: the object is a tensor if it is plain; a new reference comes back, or an exception.
     unsafe {
+        if !torch.is_plain(object) {
+            return false;
+        }
         let answer = pyo3::ffi::PyObject_CallFunctionObjArgs(torch.is_neg.as_ptr(), object, std::ptr::null_mut::<PyObject>());
         if answer.is_null() {
             pyo3::ffi::PyErr_Clear();
-            return None;
+            return false;
         }
         pyo3::ffi::Py_DECREF(answer);
-        (answer == pyo3::ffi::Py_False()).then_some(tensor)
+        answer == pyo3::ffi::Py_False()
     }
 }
 

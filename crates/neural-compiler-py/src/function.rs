@@ -110,6 +110,8 @@ pub(crate) struct Plan {
     lanes: usize,
     /// Results that are summed over all lanes.
     summed: Places,
+    /// It was made for this call, and other Python threads ran meanwhile.
+    pub(crate) new: bool,
 }
 
 impl Plan {
@@ -197,7 +199,9 @@ impl Function {
         if shapes.len() < own {
             return Err(PyValueError::new_err(format!("the program has {own} inputs, {} were given", views.len())));
         }
-        let variant = self.variant(py, &shapes)?;
+        let known = lock(&self.variants).get(|k| k == &shapes);
+        let new = known.is_none();
+        let variant = known.map_or_else(|| self.variant(py, &shapes), Ok)?;
         if views.len() != variant.inputs.len() {
             return Err(PyValueError::new_err(format!("{} arguments are needed, {} were given", variant.inputs.len(), views.len())));
         }
@@ -218,7 +222,7 @@ impl Function {
         let lanes = numbers(&batch)?;
         let single = |i: &usize| views[*i].batch(variant.inputs[*i].len()).iter().all(|&n| n == 1);
         let summed = variant.likes.iter().enumerate().filter(|(_, like)| like.as_ref().is_some_and(single)).map(|(k, _)| k).collect();
-        Ok(Plan { variant, batch, lanes, summed })
+        Ok(Plan { variant, batch, lanes, summed, new })
     }
 
     fn wrong_shape(&self, k: usize, view: &View<'_>) -> PyErr {
@@ -250,7 +254,7 @@ impl Function {
         outputs: &[*mut T],
         how: How,
     ) -> PyResult<()> {
-        let Plan { variant, batch, lanes, summed } = plan;
+        let Plan { variant, batch, lanes, summed, .. } = plan;
         let (lanes, none) = (*lanes, Places::default());
         // The sum of one lane is the lane.
         let summed = if lanes == 1 { &none } else { summed };

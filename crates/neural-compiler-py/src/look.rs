@@ -1,7 +1,7 @@
 //! A look at the numbers of a tensor, for torch code that chooses its way by them. In: a tensor; out: whether all its numbers lie between
 //! two limits, or nothing when they cannot be read without waiting or someone looks on.
 
-use crate::dlpack::{Torch, peek};
+use crate::dlpack::{Torch, peek, stands_for_itself};
 use crate::surroundings::Surroundings;
 use crate::views::gather;
 use pyo3::prelude::*;
@@ -14,7 +14,8 @@ pub(crate) fn all_between(tensor: &Bound<'_, PyAny>, low: f64, high: f64) -> PyR
         return Ok(None);
     }
     // SAFETY: the caller holds the object while it is described and read.
-    let Some(found) = (unsafe { peek(torch, tensor.as_ptr()) }) else { return Ok(None) };
+    let found = unsafe { if stands_for_itself(torch, tensor.as_ptr()) { peek(torch, tensor.as_ptr()) } else { None } };
+    let Some(found) = found else { return Ok(None) };
     let view = found.view();
     let inside = |x: f64| low <= x && x <= high;
     // SAFETY: the numbers are of the type the description says.

@@ -2,8 +2,8 @@
 //! Invariants: tensors of another type than the first are converted only where the caller says that they follow, and their cotangents
 //! converted back; anything that is not plain is told apart before anything is computed.
 
-use crate::dlpack::{DataType, Described, Fresh, Torch, peek};
-use crate::function::{Function, How, Number};
+use crate::dlpack::{DataType, Described, Fresh, Torch, peek, stands_for_itself};
+use crate::function::{Function, How, Number, Plan};
 use crate::holding::Inputs;
 use crate::places::Places;
 use crate::views::{View, gather, numbers};
@@ -33,35 +33,49 @@ const MOST_CONVERTED: usize = 4096;
 /// The inputs must be live Python objects, held by the caller.
 pub(crate) unsafe fn call(py: Python<'_>, function: &Function, inputs: &[*mut PyObject], reading: Reading<'_>, how: How) -> PyResult<Option<Vec<Py<PyAny>>>> {
     let Some(torch) = Torch::get() else { return Ok(None) };
-    if inputs.is_empty() {
+    // SAFETY: as promised by the caller.
+    if inputs.is_empty() || !inputs.iter().all(|&object| unsafe { stands_for_itself(torch, object) }) {
         return Ok(None);
     }
-    let mut tensors: SmallVec<[Described; FEW]> = SmallVec::with_capacity(inputs.len());
-    for &object in inputs {
-        // SAFETY: as promised by the caller.
-        match unsafe { peek(torch, object) } {
-            Some(t) => tensors.push(t),
-            None => return Ok(None),
+    // From here on no other Python thread runs before the tensors are read or copied: it may exchange their memory.
+    loop {
+        let mut tensors: SmallVec<[Described; FEW]> = SmallVec::with_capacity(inputs.len());
+        for &object in inputs {
+            // SAFETY: as promised by the caller.
+            match unsafe { peek(torch, object) } {
+                Some(t) => tensors.push(t),
+                None => return Ok(None),
+            }
         }
-    }
-    let follows = |k: usize| reading.follow.contains(k);
-    let first = (0..tensors.len()).find(|&k| !follows(k)).unwrap_or(0);
-    let dtype = tensors[first].dtype;
-    let mut converted = false;
-    for (k, t) in tensors.iter().enumerate().filter(|(_, t)| t.dtype != dtype) {
-        let small = numbers(t.view().shape).is_ok_and(|n| n <= MOST_CONVERTED);
-        if !(follows(k) && small && matches!(t.dtype.bits, 32 | 64)) {
+        let follows = |k: usize| reading.follow.contains(k);
+        let first = (0..tensors.len()).find(|&k| !follows(k)).unwrap_or(0);
+        let dtype = tensors[first].dtype;
+        let mut converted = false;
+        for (k, t) in tensors.iter().enumerate().filter(|(_, t)| t.dtype != dtype) {
+            let small = numbers(t.view().shape).is_ok_and(|n| n <= MOST_CONVERTED);
+            if !(follows(k) && small && matches!(t.dtype.bits, 32 | 64)) {
+                return Ok(None);
+            }
+            converted = true;
+        }
+        if !matches!(dtype.bits, 32 | 64) {
             return Ok(None);
         }
-        converted = true;
-    }
-    let views: SmallVec<[View<'_>; FEW]> = tensors.iter().map(Described::view).collect();
-    match (dtype.bits, converted) {
-        (32, false) => run::<f32>(py, torch, function, &views, dtype, reading.fitting, how),
-        (64, false) => run::<f64>(py, torch, function, &views, dtype, reading.fitting, how),
-        (32, true) => following::<f64, f32>(py, torch, function, (&views, &tensors), dtype, reading.fitting, how),
-        (64, true) => following::<f32, f64>(py, torch, function, (&views, &tensors), dtype, reading.fitting, how),
-        _ => Ok(None),
+        let views: SmallVec<[View<'_>; FEW]> = tensors.iter().map(Described::view).collect();
+        let plan = function.plan(py, &views)?;
+        if plan.new {
+            continue;
+        }
+        if reading.fitting && !plan.fits(&views) {
+            return Ok(None);
+        }
+        let found = match (dtype.bits, converted) {
+            (32, false) => run::<f32>(py, torch, function, &views, &plan, dtype, how),
+            (32, true) => following::<f64, f32>(py, torch, function, (&views, &tensors), &plan, (dtype, reading.fitting), how),
+            (_, false) => run::<f64>(py, torch, function, &views, &plan, dtype, how),
+            (_, true) => following::<f32, f64>(py, torch, function, (&views, &tensors), &plan, (dtype, reading.fitting), how),
+        };
+        return found.map(Some);
     }
 }
 
@@ -77,10 +91,10 @@ fn following<S: Number, T: Number>(
     torch: &Torch,
     function: &Function,
     (views, tensors): (&[View<'_>], &[Described]),
-    dtype: DataType,
-    fitting: bool,
+    plan: &Plan,
+    (dtype, fitting): (DataType, bool),
     how: How,
-) -> PyResult<Option<Vec<Py<PyAny>>>> {
+) -> PyResult<Vec<Py<PyAny>>> {
     let convert = |t: &Described| {
         let from = t.view();
         // SAFETY: the tensor is held by the caller's tuple and has this type.
@@ -95,10 +109,6 @@ fn following<S: Number, T: Number>(
         None => *old,
     });
     let views: &[View<'_>] = &now.collect::<SmallVec<[_; FEW]>>();
-    let plan = function.plan(py, views)?;
-    if fitting && !plan.fits(views) {
-        return Ok(None);
-    }
     let mut results: Vec<(Fresh, Vec<T>)> = Vec::with_capacity(plan.variant.results.len());
     for k in 0..plan.variant.results.len() {
         let sizes = plan.sizes(k, views);
@@ -108,31 +118,19 @@ fn following<S: Number, T: Number>(
     }
     let pointers: Vec<*mut T> = results.iter_mut().map(|(r, own)| if own.is_empty() { r.data().cast() } else { own.as_mut_ptr() }).collect();
     // SAFETY: the tensors are held by the caller's tuple, converted ones here; results are fresh memory of the right size.
-    unsafe { function.run(py, &plan, (views, Inputs::Tensors), &pointers, how)? };
+    unsafe { function.run(py, plan, (views, Inputs::Tensors), &pointers, how)? };
     for (r, own) in results.iter().filter(|(_, own)| !own.is_empty()) {
         // SAFETY: the tensor has as many numbers, of the other type, and nobody else knows it yet.
         let to = unsafe { std::slice::from_raw_parts_mut(r.data().cast::<S>(), own.len()) };
         to.iter_mut().zip(own).for_each(|(to, x)| *to = S::from_f64(x.to_f64()));
     }
-    results.into_iter().map(|(r, _)| r.into_object(py, torch)).collect::<PyResult<_>>().map(Some)
+    results.into_iter().map(|(r, _)| r.into_object(py, torch)).collect()
 }
 
-fn run<T: Number>(
-    py: Python<'_>,
-    torch: &Torch,
-    function: &Function,
-    views: &[View<'_>],
-    dtype: DataType,
-    fitting: bool,
-    how: How,
-) -> PyResult<Option<Vec<Py<PyAny>>>> {
-    let plan = function.plan(py, views)?;
-    if fitting && !plan.fits(views) {
-        return Ok(None);
-    }
+fn run<T: Number>(py: Python<'_>, torch: &Torch, function: &Function, views: &[View<'_>], plan: &Plan, dtype: DataType, how: How) -> PyResult<Vec<Py<PyAny>>> {
     let results: Vec<Fresh> = (0..plan.variant.results.len()).map(|k| Fresh::new(&plan.sizes(k, views), dtype)).collect::<PyResult<_>>()?;
     let pointers: Vec<*mut T> = results.iter().map(|r| r.data().cast()).collect();
     // SAFETY: the tensors are held by the caller's tuple; results are fresh memory of the right size.
-    unsafe { function.run(py, &plan, (views, Inputs::Tensors), &pointers, how)? };
-    results.into_iter().map(|r| r.into_object(py, torch)).collect::<PyResult<_>>().map(Some)
+    unsafe { function.run(py, plan, (views, Inputs::Tensors), &pointers, how)? };
+    results.into_iter().map(|r| r.into_object(py, torch)).collect()
 }

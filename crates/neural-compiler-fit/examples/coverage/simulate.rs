@@ -64,16 +64,30 @@ pub(crate) fn models() -> Vec<Model> {
     ]
 }
 
-/// Of each constant: its name, and how many of so many intervals contain its true value.
+/// The intervals of a constant.
+pub(crate) struct Intervals {
+    pub(crate) name: String,
+    /// How many were given, one per data set unless the fit said that the data do not determine the constant.
+    pub(crate) given: usize,
+    /// How many of these contain the true value.
+    pub(crate) cover: usize,
+}
+
+/// The intervals of every constant.
 pub(crate) struct Coverage {
-    pub(crate) constants: Vec<(String, usize)>,
+    pub(crate) constants: Vec<Intervals>,
     pub(crate) sets: usize,
 }
 
 impl Coverage {
-    /// The share of all intervals that contain their true value.
+    /// The share of all intervals given that contain their true value.
     pub(crate) fn pooled(&self) -> f64 {
-        self.constants.iter().map(|c| c.1).sum::<usize>() as f64 / (self.sets * self.constants.len()) as f64
+        self.constants.iter().map(|c| c.cover).sum::<usize>() as f64 / self.constants.iter().map(|c| c.given).sum::<usize>() as f64
+    }
+
+    /// The share of constants that were given no interval.
+    pub(crate) fn without(&self) -> f64 {
+        1.0 - self.constants.iter().map(|c| c.given).sum::<usize>() as f64 / (self.sets * self.constants.len()) as f64
     }
 }
 
@@ -93,7 +107,8 @@ impl Model {
         let options = Options { threads: 1, scheme: self.scheme, loss, ..Options::default() };
         let layout = neural_compiler_fit::layout::Layout::new(&program, &[]).expect("it was compiled");
         let truth = self.truth(&program, &options);
-        let one = |set: usize| -> Vec<(String, bool)> {
+        // Whether each interval contains the true value, if there is one.
+        let one = |set: usize| -> Vec<Option<bool>> {
             let mut stream = Stream::new(set as u32, 0xC0FFEE);
             let mut columns = vec![(self.along.0.to_string(), self.along.1.clone())];
             for (name, values, sigma) in &truth {
@@ -107,19 +122,20 @@ impl Model {
             let mut off = |x: &f64| x * (OFF * (2.0 * stream.uniform() - 1.0)).exp();
             let values = layout.names.iter().zip(&layout.start).map(|(name, x)| (name.clone(), Shape::Scalar, vec![off(x)])).collect();
             let found = fit(&program, &table, &Options { values, ..options.clone() }).unwrap_or_else(|e| panic!("{}: {e}", self.name));
-            let covers = |(p, true_value): (&neural_compiler_fit::Parameter, &f64)| {
-                (p.name.clone(), p.ci95.is_some_and(|(lo, hi)| lo <= *true_value && *true_value <= hi))
-            };
+            let covers = |(p, true_value): (&neural_compiler_fit::Parameter, &f64)| p.ci95.map(|(lo, hi)| lo <= *true_value && *true_value <= hi);
             found.parameters.iter().zip(&layout.start).map(covers).collect()
         };
         // Threads of our own: those of a pool would begin further fits while they wait for one, each deeper in the stack.
         let workers = std::thread::available_parallelism().map_or(1, usize::from);
-        let all: Vec<Vec<(String, bool)>> = std::thread::scope(|scope| {
+        let all: Vec<Vec<Option<bool>>> = std::thread::scope(|scope| {
             let share = |w: usize| (w..sets).step_by(workers).map(one).collect::<Vec<_>>();
             let running: Vec<_> = (0..workers).map(|w| scope.spawn(move || share(w))).collect();
             running.into_iter().flat_map(|r| r.join().expect("a fit does not panic")).collect()
         });
-        let count = |j: usize| (all[0][j].0.clone(), all.iter().filter(|set| set[j].1).count());
-        Coverage { constants: (0..all[0].len()).map(count).collect(), sets }
+        let count = |(j, name): (usize, &String)| {
+            let given: Vec<bool> = all.iter().filter_map(|set| set[j]).collect();
+            Intervals { name: name.clone(), given: given.len(), cover: given.into_iter().filter(|&c| c).count() }
+        };
+        Coverage { constants: layout.names.iter().enumerate().map(count).collect(), sets }
     }
 }

@@ -142,7 +142,6 @@ fn dopri5(s: &mut Stage<'_>, x: NodeId) -> Vec<NodeId> {
 }
 
 fn rodas4(s: &mut Stage<'_>, x: NodeId) -> Vec<NodeId> {
-    let n = s.field.size as u32;
     // The Jacobian of the law at the beginning, and its derivative by time, forcing included.
     let law = &s.field.graph;
     let mut args = vec![x];
@@ -158,14 +157,12 @@ fn rodas4(s: &mut Stage<'_>, x: NodeId) -> Vec<NodeId> {
         with.push(s.b.div(change, s.step));
     }
     let by_time = adopt(s, &along, &with)[1];
-    let zero = s.b.constant(0.0);
-    let parts: Vec<NodeId> = (0..n * n).map(|k| if k % (n + 1) == 0 { one } else { zero }).collect();
-    let identity = s.b.given(Op::Join, 0, Shape::Matrix(n, n), &parts);
+    let identity = matrix(s, |i, j| (i == j).then_some(one));
     let gamma = s.b.constant(RODAS4.gamma);
     let scaled = s.b.mul(gamma, s.step);
     let reciprocal = s.b.div(one, scaled);
     let diagonal = s.b.mul(reciprocal, identity);
-    let matrix = s.b.sub(diagonal, jacobian);
+    let system = s.b.sub(diagonal, jacobian);
     let mut slopes: Vec<NodeId> = Vec::new();
     let mut states = x;
     for i in 0..6 {
@@ -187,7 +184,7 @@ fn rodas4(s: &mut Stage<'_>, x: NodeId) -> Vec<NodeId> {
             let part = s.b.mul(weight, by_time);
             rhs = s.b.add(rhs, part);
         }
-        slopes.push(s.b.op(Op::Solve, &[matrix, rhs]));
+        slopes.push(s.b.op(Op::Solve, &[system, rhs]));
     }
     let next = s.b.add(states, slopes[5]);
     vec![next, slopes[5]]
@@ -214,13 +211,39 @@ fn jacobian(s: &mut Stage<'_>, args: &[NodeId]) -> NodeId {
             adopt(s, &along, &with)[1]
         })
         .collect();
-    let mut parts = vec![zero; n * n];
+    let mut entries = vec![None; n * n];
     for (i, row) in pattern.iter().enumerate() {
         for &j in row {
-            parts[i * n + j] = s.b.given(Op::Cut, i as u32, Shape::Scalar, &[slopes[colours[j]]]);
+            entries[i * n + j] = Some(s.b.given(Op::Cut, i as u32, Shape::Scalar, &[slopes[colours[j]]]));
         }
     }
-    s.b.given(Op::Join, 0, shape, &parts)
+    matrix(s, |i, j| entries[i * n + j])
+}
+
+/// Zeros in a row from which on they are one part of a matrix.
+const MANY_ZEROS: usize = 8;
+
+/// A square matrix of so many rows as there are states, zeros where there is no entry.
+fn matrix(s: &mut Stage<'_>, entry: impl Fn(usize, usize) -> Option<NodeId>) -> NodeId {
+    let n = s.field.size;
+    let zero = s.b.constant(0.0);
+    let mut parts = Vec::new();
+    let mut zeros = 0;
+    for k in 0..=n * n {
+        let there = if k < n * n { entry(k / n, k % n) } else { None };
+        if there.is_none() && k < n * n {
+            zeros += 1;
+            continue;
+        }
+        if zeros < MANY_ZEROS {
+            parts.resize(parts.len() + zeros, zero);
+        } else {
+            parts.push(s.b.zeros(Shape::Vector(zeros as u32)));
+        }
+        zeros = 0;
+        parts.extend(there);
+    }
+    s.b.given(Op::Join, 0, Shape::Matrix(n as u32, n as u32), &parts)
 }
 
 /// Inlines another graph, whose regions join those of the step.

@@ -2,7 +2,6 @@
 //! Invariants: sums are made in one order (`neural_compiler_math::matrix` says which), whoever makes them; kernels of bounds keep it, and round
 //! products and sums on their own, outwards; no kernel allocates more than its operands' size or panics on any numbers.
 
-use crate::ops::lu;
 use crate::ops::real::{Real, Ring};
 use crate::ops::row::{KernelError, Operand};
 use crate::shape::Shape;
@@ -236,7 +235,7 @@ fn det_of<T: Real>(a: &[T], n: usize) -> T {
             let minor = |i: usize, j: usize| difference_of_products(a[3 + i], a[6 + j], a[3 + j], a[6 + i]);
             a[0] * minor(1, 2) - a[1] * minor(0, 2) + a[2] * minor(0, 1)
         }
-        _ => lu::det(a, n),
+        _ => T::det(a, n),
     }
 }
 
@@ -262,7 +261,7 @@ fn signed<T: Real>(x: T, odd: bool) -> T {
 
 fn inverse<T: Real>(a: &[T], n: usize) -> Vec<T> {
     let mut out = vec![T::ZERO; n * n];
-    lu::solve(a, n, &identity(n), n, &mut out);
+    T::solve(a, n, &identity(n), n, &mut out);
     out
 }
 
@@ -277,7 +276,7 @@ pub(crate) fn cofactor<T: Real>(args: &[Operand<'_, T>], _: u32, _: Shape, out: 
             }
         }
     } else {
-        let (d, y) = (lu::det(a, n), inverse(a, n));
+        let (d, y) = (T::det(a, n), inverse(a, n));
         for i in 0..n {
             for j in 0..n {
                 out[i * n + j] = d * y[j * n + i];
@@ -303,7 +302,7 @@ pub(crate) fn cofactor_along<T: Real>(args: &[Operand<'_, T>], _: u32, _: Shape,
             }
         }
     } else {
-        let (d, y) = (lu::det(a, n), inverse(a, n));
+        let (d, y) = (T::det(a, n), inverse(a, n));
         let slope = sum(n * n, |k| d * y[(k % n) * n + k / n] * t[k]);
         let product = |x: &[T], z: &[T]| -> Vec<T> {
             let mut out = vec![T::ZERO; n * n];
@@ -327,7 +326,7 @@ fn identity<T: Real>(n: usize) -> Vec<T> {
 /// Inverse; NaN everywhere for a singular matrix.
 pub(crate) fn inv<T: Real>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut [T]) -> Out {
     let (n, _) = rows_columns(args[0].shape);
-    lu::solve(args[0].data, n, &identity(n), n, out);
+    T::solve(args[0].data, n, &identity(n), n, out);
     Ok(())
 }
 
@@ -335,6 +334,6 @@ pub(crate) fn inv<T: Real>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut 
 pub(crate) fn solve<T: Real>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut [T]) -> Out {
     let (n, _) = rows_columns(args[0].shape);
     let (_, columns) = rows_columns(args[1].shape);
-    lu::solve(args[0].data, n, args[1].data, columns, out);
+    T::solve(args[0].data, n, args[1].data, columns, out);
     Ok(())
 }

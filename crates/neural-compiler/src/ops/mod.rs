@@ -1,4 +1,4 @@
-//! Operations: `table` (the rows), `row` (what a row says), `kernels` and the math crate (computation), `rules` and `special` (derivatives
+//! Operations: `table` (the rows), `row` (what a row says), `kernels` `lu`, `recent` and the math crate (computation), `rules` and `special` (derivatives
 //! and lowering), `domain`, `bound` and `interval` (where they are defined and what they can give), `real` (the number types), `work` (what
 //! they cost).
 
@@ -9,6 +9,7 @@ pub mod interval;
 mod kernels;
 mod lu;
 pub mod real;
+mod recent;
 pub mod row;
 mod rules;
 mod special;

@@ -1,10 +1,12 @@
 //! The two number types a program runs in. One trait, so that every kernel is written once.
 
 use crate::ops::block::Block;
-use crate::ops::lu;
+use crate::ops::lu::Factors;
+use crate::ops::recent::Recent;
 use crate::ops::row::{TensorFn, TensorKernel};
 use neural_compiler_math as math;
 use neural_compiler_math::matrix::Matrices;
+use std::cell::RefCell;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// Which number type a program runs in.
@@ -66,10 +68,10 @@ pub trait Real: Ring + Div<Output = Self> + Neg<Output = Self> + PartialOrd + Se
     fn sum(level: math::Level, x: &[Self]) -> Self;
     /// Rows as columns.
     fn transpose(level: math::Level, x: &[Self], rows: usize, columns: usize, out: &mut [Self]);
-    /// The determinant of a large matrix.
-    fn large_det(a: &[Self], n: usize) -> Self;
-    /// Solutions of a large linear system.
-    fn large_solve(a: &[Self], n: usize, b: &[Self], columns: usize, out: &mut [Self]);
+    /// The determinant of a matrix with so many rows.
+    fn det(a: &[Self], n: usize) -> Self;
+    /// Solutions of a linear system with so many rows.
+    fn solve(a: &[Self], n: usize, b: &[Self], columns: usize, out: &mut [Self]);
     /// A tensor kernel for this type.
     fn kernel(k: &TensorKernel) -> TensorFn<Self>;
     /// A tensor kernel for blocks of lanes, if it has one.
@@ -156,12 +158,15 @@ macro_rules! real {
                 math::matrix::$transpose(level, x, rows, columns, out)
             }
 
-            fn large_det(a: &[$t], n: usize) -> $t {
-                lu::large_det(a, n)
+            fn det(a: &[$t], n: usize) -> $t {
+                Factors::new(a, n).det()
             }
 
-            fn large_solve(a: &[$t], n: usize, b: &[$t], columns: usize, out: &mut [$t]) {
-                lu::large_solve(a, n, b, columns, out)
+            fn solve(a: &[$t], n: usize, b: &[$t], columns: usize, out: &mut [$t]) {
+                thread_local! {
+                    static RECENT: RefCell<Recent<$t>> = const { RefCell::new(Recent::new()) };
+                }
+                RECENT.with_borrow_mut(|recent| recent.solve(a, n, b, columns, out));
             }
 
             fn kernel(k: &TensorKernel) -> TensorFn<$t> {

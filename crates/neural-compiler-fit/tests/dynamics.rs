@@ -242,4 +242,15 @@ fn an_operation_that_leaves_its_domain_is_named() {
     let error = predict(&compile("(state h 1) (derive h (- (sqrt h)))"), &data, &Options::default()).unwrap_err();
     let message = &error.0[0].message;
     assert!(message.contains("sqrt") && message.contains("the solution ends at time") && !message.contains("diverges"), "{error}");
+    // With steps of a given length it ends within one of them: that to 2 is the last one, or the next.
+    let fixed = Options { scheme: Some(Scheme::Rk4), step: Some(0.1), ..Options::default() };
+    let message = predict(&compile("(state h 1) (derive h (- (sqrt h)))"), &data, &fixed).unwrap_err().0[0].message.clone();
+    assert!(message.contains("sqrt") && (message.contains("the times 1.9") || message.contains("the times 2 ")), "{message}");
+    // A map: 3, 1.41, 0.64, and no root of -0.36.
+    let times = table(vec![("t", vec![0.0, 1.0, 2.0, 3.0])]);
+    let message = predict(&compile("(state x 3) (next x (sqrt (- x 1)))"), &times, &Options::default()).unwrap_err().0[0].message.clone();
+    assert!(message.contains("the solution ends between the times 2 and 3, where (sqrt -0.356"), "{message}");
+    // What only grows diverges.
+    let message = predict(&compile("(state x 9) (next x (exp x))"), &times, &Options::default()).unwrap_err().0[0].message.clone();
+    assert!(message.contains("the solution diverges at time 2"), "{message}");
 }

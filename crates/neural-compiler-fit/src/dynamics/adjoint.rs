@@ -54,10 +54,10 @@ impl Solver {
                 outputs.push(&mut error[..count]);
             }
             self.run(self.value(), workspace, &states[..count], shared, (&batch, 1), &[], &mut outputs)?;
-            for (a, (_, step)) in batch.iter().enumerate() {
+            for (a, (lane, step)) in batch.iter().enumerate() {
                 let after = &next[a * n..(a + 1) * n];
-                if let Some(bad) = after.iter().find(|x| !x.is_finite()) {
-                    return Err(Unusable(format!("the solution diverges ({bad}) at time {}", batch[a].0.time(step.time + step.length))));
+                if after.iter().any(|x| !x.is_finite()) {
+                    return Err(self.lost(workspace, lane, *step, &states[a * n..(a + 1) * n], shared));
                 }
                 if step.last {
                     paths[order[a]].states.push(after.to_vec());
@@ -114,7 +114,7 @@ mod tests {
     use crate::dynamics::clock::Pace;
     use crate::dynamics::field::Field;
     use crate::dynamics::problem::Dynamics;
-    use crate::dynamics::solver::{Solver, Tolerance};
+    use crate::dynamics::solver::{Lane, Solver, Tolerance};
     use crate::dynamics::steps::Scheme;
     use crate::dynamics::trajectories;
     use crate::layout::Layout;
@@ -149,6 +149,18 @@ mod tests {
         let solver = Arc::new(Solver::new(&field, &layout, scheme, pace.step.or(Some(0.1)), Tolerance { relative: 1e-6, absolute: None }).unwrap());
         let theta = (0..layout.len()).map(|j| if j < 3 { layout.start[j] } else { 0.4 * (1.3 * j as f64).sin() }).collect();
         (Dynamics::new(solver, layout, data, |c, r| 1.0 + 0.1 * (c + r) as f64), theta)
+    }
+
+    #[test]
+    fn a_solution_that_ends_is_said_to() {
+        let text = "(param k 1) (state h 1) (derive h (* (- k) (sqrt h)))";
+        let program = neural_compiler::compile(text, &Default::default()).unwrap();
+        let layout = Layout::new(&program, &[]).unwrap();
+        let field = Field::new(&program, &layout, "t").unwrap();
+        let solver = Solver::new(&field, &layout, Scheme::Rk4, Some(0.1), Tolerance::default()).unwrap();
+        let lane = Lane { start: vec![1.0], origin: 0.0, direction: 1.0, times: &[0.0, 3.0], forcing: &[vec![], vec![]] };
+        let error = solver.pull(&[lane], &[&[1.0]], &|_, _, _, _| ()).unwrap_err().0;
+        assert!(error.contains("the solution ends between the times") && error.contains("sqrt"), "{error}");
     }
 
     #[test]

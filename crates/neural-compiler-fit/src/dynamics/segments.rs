@@ -5,6 +5,7 @@
 //! begins at the first time of the new one, which is the next number: the states are carried over. Events can stop a lane likewise.
 
 use super::solver::{Lane, Solver, Step};
+use super::steps::Scheme;
 use super::switches::Stop;
 use crate::least::Unusable;
 use neural_compiler::exec::interp::RunOptions;
@@ -85,6 +86,15 @@ impl Solver {
         lanes.iter().map(|l| Ok(Course::new(l, stops(l)?))).collect()
     }
 
+    /// Why there is no solution behind a step from these states, whose length was given, not chosen.
+    pub(super) fn lost(&self, workspace: &mut Workspace<f64>, lane: &Lane<'_>, step: Step, states: &[f64], shared: &[&[f64]]) -> Unusable {
+        let (from, to) = (lane.time(step.time), lane.time(step.time + step.length));
+        Unusable(match self.left_domain(workspace, lane, step, states, shared) {
+            Some(operation) => format!("the solution ends between the times {from} and {to}, where {operation}"),
+            None => format!("the solution diverges at time {to}"),
+        })
+    }
+
     /// The operation of the right-hand side that leaves its domain where a step from these states leads, if one does.
     pub(super) fn left_domain(&self, workspace: &mut Workspace<f64>, lane: &Lane<'_>, step: Step, states: &[f64], shared: &[&[f64]]) -> Option<String> {
         let trap = BatchOptions { run: RunOptions { trap: true, ..RunOptions::default() }, ..BatchOptions::default() };
@@ -102,6 +112,10 @@ impl Solver {
             Ok(slope) => slope,
             Err(message) => return Some(message),
         };
+        // The law of a map is no slope to follow.
+        if self.scheme() == Scheme::Map {
+            return None;
+        }
         // What was tried is no further away than this.
         [0.1, 0.2, 0.5, 1.0].into_iter().find_map(|share| {
             let length = share * step.length;

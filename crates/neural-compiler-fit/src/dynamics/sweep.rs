@@ -65,8 +65,8 @@ impl Solver {
             way.step(self, workspace, shared, (&order[..under_way], &batch), &states[..under_way * n], &mut next[..under_way * n])?;
             for (a, &i) in order[..under_way].iter().enumerate() {
                 let (step, after) = (batch[a].1, &next[a * n..(a + 1) * n]);
-                if let Some(bad) = after.iter().find(|x| !x.is_finite()) {
-                    return Err(Unusable(format!("the solution diverges ({bad}) at time {}", lanes[i].time(step.time + step.length))));
+                if after.iter().any(|x| !x.is_finite()) {
+                    return Err(self.lost(workspace, &lanes[i], step, &states[a * n..(a + 1) * n], shared));
                 }
                 if step.last {
                     paths[i].states.push(after.to_vec());

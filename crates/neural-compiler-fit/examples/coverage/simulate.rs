@@ -6,6 +6,7 @@ use neural_compiler::{Program, Shape};
 use neural_compiler_fit::dynamics::steps::Scheme;
 use neural_compiler_fit::random::Stream;
 use neural_compiler_fit::{Loss, Options, Table, fit, predict};
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 /// How far, as a logarithm, fits start from the truth.
 const OFF: f64 = 0.22;
@@ -125,13 +126,7 @@ impl Model {
             let covers = |(p, true_value): (&neural_compiler_fit::Parameter, &f64)| p.ci95.map(|(lo, hi)| lo <= *true_value && *true_value <= hi);
             found.parameters.iter().zip(&layout.start).map(covers).collect()
         };
-        // Threads of our own: those of a pool would begin further fits while they wait for one, each deeper in the stack.
-        let workers = std::thread::available_parallelism().map_or(1, usize::from);
-        let all: Vec<Vec<Option<bool>>> = std::thread::scope(|scope| {
-            let share = |w: usize| (w..sets).step_by(workers).map(one).collect::<Vec<_>>();
-            let running: Vec<_> = (0..workers).map(|w| scope.spawn(move || share(w))).collect();
-            running.into_iter().flat_map(|r| r.join().expect("a fit does not panic")).collect()
-        });
+        let all: Vec<Vec<Option<bool>>> = (0..sets).into_par_iter().map(one).collect();
         let count = |(j, name): (usize, &String)| {
             let given: Vec<bool> = all.iter().filter_map(|set| set[j]).collect();
             Intervals { name: name.clone(), given: given.len(), cover: given.into_iter().filter(|&c| c).count() }

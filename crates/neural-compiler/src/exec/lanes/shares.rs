@@ -25,8 +25,8 @@ pub(super) fn all<J: Send, R: Send>(pool: &ThreadPool, jobs: Vec<J>, one: impl F
         if let Some((job, place)) = first {
             *place = Some(one(job, Watch::shared(ended, true)));
         }
-        // A thread of a pool waits by working for it.
-        if rayon::current_thread_index().is_none() {
+        // A thread of this pool waits by working for it; one of another pool would begin other work of that one, deeper in its stack.
+        if pool.current_thread_index().is_none() {
             others.wait(ended);
         }
     });

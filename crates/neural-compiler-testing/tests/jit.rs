@@ -407,6 +407,45 @@ fn what_is_left_to_the_lane_engine_is_said() {
     assert!(!endless.run(&mut Memory::new(), &[Column::rows(&data, 1)], 6, &mut [&mut out[..]], &limits()), "too few numbers");
 }
 
+/// Loops that ask between their rounds whether to go on keep every value over it, and the lanes get the rounds of the limit, no fewer and no more.
+#[test]
+fn long_loops_go_on_behind_looks() {
+    // Code so long that every few hundred rounds are a look's; lanes leave in different rounds, and there is a loop in a loop.
+    let long = |x: &str| (0..200).fold(x.to_string(), |s, k| format!("(sqrt (+ {k} (/ x (+ 2 (abs (- {s} 1))))))"));
+    let sources = [
+        format!("(loop ((i 0) (a x) (b 1) (c 0.5)) (let ((n {})) (if (> i (* 60 y)) (+ a (* 2 b) c) (recur (+ i 1) b n (- 1 (* c c))))))", long("a")),
+        format!(
+            "(+ {} (loop ((i 0) (s y)) (if (> i y) s (recur (+ i 1) (loop ((k 0) (t s)) (if (> k (* 2 y)) t (recur (+ k 1) (+ (* 0.5 t) x))))))))",
+            long("x")
+        ),
+    ];
+    let lanes = 17;
+    for source in &sources {
+        let graph = graph_of(source);
+        let column = |name: &str| (0..lanes).map(|k| if name == "x" { 0.01 * k as f64 } else { (1 + k * 7 % 29) as f64 }).collect();
+        let wide: Vec<Vec<f64>> = graph.inputs.iter().map(|i| column(&i.name)).collect();
+        let narrow: Vec<Vec<f32>> = wide.iter().map(|c| c.iter().map(|&x| x as f32).collect()).collect();
+        for level in levels() {
+            let jit = Jit::new(&graph, &[false; 2], f64::DTYPE, level).unwrap_or_else(|e| panic!("{e}"));
+            assert!(jit.size() > 6 << 10, "{} bytes are too few for many looks", jit.size());
+            assert_eq!(compare(&graph, &wide, lanes, &[false; 2], level, 0, source), lanes);
+            assert_eq!(compare(&graph, &narrow, lanes, &[false; 2], level, 0, source), lanes);
+        }
+    }
+    let graph = graph_of(&sources[0]);
+    for level in levels() {
+        let jit = Jit::new(&graph, &[false; 2], f64::DTYPE, level).unwrap_or_else(|e| panic!("{e}"));
+        let columns: Vec<Vec<f64>> = graph.inputs.iter().map(|i| vec![if i.name == "x" { 0.5 } else { 29.0 }; lanes]).collect();
+        let inputs: Vec<Column<'_, f64>> = columns.iter().map(|c| Column::rows(c, 1)).collect();
+        let mut out = vec![0.0; lanes];
+        // i goes from 0 to 1741, of which the last leaves; a round is counted when it goes on.
+        for (iterations, suffices) in [(1739, false), (1740, false), (1742, true), (2000, true)] {
+            let limits = Limits { iterations, ..limits() };
+            assert_eq!(jit.run(&mut Memory::new(), &inputs, lanes, &mut [&mut out[..]], &limits), suffices, "{iterations}, {level:?}");
+        }
+    }
+}
+
 /// Sums of many terms are made of partial sums, products of matrices are not: generated code keeps to both orders.
 #[test]
 fn long_sums_keep_their_order() {

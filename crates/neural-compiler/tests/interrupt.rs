@@ -2,8 +2,11 @@
 
 use neural_compiler::exec::end_runs_when;
 use neural_compiler::exec::interp::{self, RunOptions};
+use neural_compiler::exec::jit::Jit;
 use neural_compiler::exec::lanes::{BatchOptions, Column, Engine, Workspace};
+use neural_compiler::ops::real::Dtype;
 use neural_compiler::{Limits, Options, Tensor, compile};
+use neural_compiler_math::Level;
 
 const LONG: [&str; 3] = [
     "(loop ((i 0) (s x)) (if (< i 0) s (recur (+ i 1) (sin s))))",
@@ -33,6 +36,56 @@ fn no_executor_goes_on_when_nobody_waits() {
                 assert_eq!(error.code, "run-interrupted", "{lanes} lanes, {threads} threads: {source}");
             }
         }
+    }
+}
+
+/// Code that looks only when a loop is over, or when it gave up on it, would take the rest of the day.
+#[test]
+fn generated_code_looks_while_a_long_round_repeats() {
+    end_runs_when(|| true);
+    let body = (0..1000).fold("s".to_string(), |s, k| format!("(sqrt (+ {k} (/ 1 (+ 2 {s}))))"));
+    let program =
+        compile(&format!("(loop ((i 0) (s x)) (let ((next {body})) (if (< i 0) s (recur (+ i 1) next))))"), &Options::default()).expect("it compiles");
+    let graph = program.graph().expect("a graph");
+    let level = Level::best();
+    assert!(level == Level::Baseline || Jit::new(&graph, &[false], Dtype::F64, level).is_ok());
+    let lanes = 1_000_000;
+    let (numbers, mut out) = (vec![0.5; lanes], vec![0.0; lanes]);
+    let options = BatchOptions { run: endless(), threads: 2, ..BatchOptions::default() };
+    let engine = Engine::new(&graph, &[false]);
+    let error = engine.run(&mut Workspace::new(), &[Column::rows(&numbers, 1)], lanes, &mut [&mut out], &options).expect_err("it is endless");
+    assert_eq!(error.code, "run-interrupted");
+}
+
+#[test]
+fn inverses_end_between_the_lanes() {
+    end_runs_when(|| true);
+    for source in ["(total (inv (+ (* x (eye 300)) (ones 300 300))))", "(det (+ (* x (eye 300)) (ones 300 300)))"] {
+        let program = compile(source, &Options::default()).expect("it compiles");
+        let graph = program.graph().expect("a graph");
+        let lanes = 100_000;
+        let (numbers, mut out) = (vec![0.5; lanes], vec![0.0; lanes]);
+        for trap in [false, true] {
+            let options = BatchOptions { run: RunOptions { trap, ..endless() }, threads: 2, ..BatchOptions::default() };
+            let engine = Engine::new(&graph, &[false]);
+            let error = engine.run(&mut Workspace::new(), &[Column::rows(&numbers, 1)], lanes, &mut [&mut out], &options).expect_err("it takes minutes");
+            assert_eq!(error.code, "run-interrupted", "{source}");
+        }
+    }
+}
+
+/// The work of factors grows with the cube of the side, and is counted before it is done.
+#[test]
+fn factors_of_large_matrices_are_refused_by_the_limit_on_steps() {
+    for source in ["(total (inv (* x (ones 1200 1200))))", "(det (* x (ones 1200 1200)))", "(total (solve (* x (ones 1200 1200)) (ones 1200)))"] {
+        let program = compile(source, &Options::default()).expect("it compiles");
+        let graph = program.graph().expect("a graph");
+        // 1200³ / 1024 is 1,687,500.
+        let options = RunOptions { limits: Limits { steps: 1_500_000, ..Limits::default() }, ..RunOptions::default() };
+        assert_eq!(interp::run(&graph, &[Tensor::scalar(0.5)], &options).expect_err("too much work").code, "limit-steps", "{source}");
+        let batch = BatchOptions { run: options, ..BatchOptions::default() };
+        let failed = Engine::new(&graph, &[false]).run(&mut Workspace::new(), &[Column::rows(&[0.5], 1)], 1, &mut [&mut [0.0]], &batch);
+        assert_eq!(failed.expect("lanes fail one by one")[0].error.code, "limit-steps", "{source}");
     }
 }
 

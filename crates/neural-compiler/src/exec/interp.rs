@@ -30,11 +30,11 @@ pub struct RunOptions {
 
 /// Runs a graph on input values, in the order of its inputs.
 pub fn run<T: Real>(graph: &Graph, inputs: &[Tensor<T>], options: &RunOptions) -> Result<Vec<Tensor<T>>, EvalError> {
-    run_watched(graph, inputs, options, Watch::alone())
+    run_watched(graph, inputs, options, &mut Watch::alone())
 }
 
 /// The same, for one of several threads.
-pub(crate) fn run_watched<T: Real>(graph: &Graph, inputs: &[Tensor<T>], options: &RunOptions, watch: Watch<'_>) -> Result<Vec<Tensor<T>>, EvalError> {
+pub(crate) fn run_watched<T: Real>(graph: &Graph, inputs: &[Tensor<T>], options: &RunOptions, watch: &mut Watch<'_>) -> Result<Vec<Tensor<T>>, EvalError> {
     if inputs.len() != graph.inputs.len() {
         let message = format!("the program has {} inputs, {} were given", graph.inputs.len(), inputs.len());
         return Err(EvalError::new("missing-input", Span::default(), message));
@@ -194,19 +194,19 @@ struct Base {
     records: usize,
 }
 
-struct Machine<'a, T> {
+struct Machine<'a, 'w, T> {
     graph: &'a Graph,
     codes: &'a [Code],
     options: RunOptions,
     depth: usize,
     steps: u64,
-    watch: Watch<'a>,
+    watch: &'a mut Watch<'w>,
     numbers: Vec<T>,
     records: Vec<Option<Rc<Record<T>>>>,
     held: Rc<Cell<usize>>,
 }
 
-impl<T: Real> Machine<'_, T> {
+impl<T: Real> Machine<'_, '_, T> {
     fn count(&mut self, span: Span) -> Result<(), EvalError> {
         self.count_all(1, span)
     }
@@ -480,7 +480,7 @@ impl<T: Real> Machine<'_, T> {
         if !is_there(scratch) {
             return Err(no_memory(scratch, node.span));
         }
-        let watch = &mut self.watch;
+        let watch = &mut *self.watch;
         // Arguments come before their users, so the result's place starts behind all of them.
         let (before, rest) = self.numbers[base.numbers..].split_at_mut(out.at);
         let result = &mut rest[..out.len];
@@ -514,6 +514,9 @@ impl<T: Real> Machine<'_, T> {
                         *p = before[a.at + if a.len == 1 { 0 } else { i }];
                     }
                     *x = apply_scalar(&row.kernel, &point[..step.args.len()]);
+                    if i % LOOK_AFTER == LOOK_AFTER - 1 {
+                        watch.pass(u64::MAX, node.span)?;
+                    }
                     if trap {
                         check(row, &point[..step.args.len()], *x, node.span)?;
                     }
@@ -524,6 +527,9 @@ impl<T: Real> Machine<'_, T> {
         Ok(())
     }
 }
+
+/// Numbers of a long value computed before the next look at whether the run is still wanted.
+const LOOK_AFTER: usize = 1 << 16;
 
 /// Whether an elementwise application stays in its domain and makes no NaN of numbers.
 fn check<T: Real>(row: &Row, point: &[T], x: T, span: Span) -> Result<(), EvalError> {

@@ -29,7 +29,6 @@ pub(crate) const PAUSE: Duration = Duration::from_millis(100);
 const STEPS: u64 = 16 * 1024;
 
 /// What a run keeps to know when to ask.
-#[derive(Clone)]
 pub(crate) struct Watch<'a> {
     /// Told to all threads of a run; `None`: the run has but one.
     ended: Option<&'a AtomicBool>,

@@ -40,7 +40,7 @@ const ROUNDS: Register = Register::R8;
 const SLOTS: Register = Register::R9;
 /// For the address of a column that has no register.
 const SCRATCH: Register = Register::RAX;
-/// Counts the rounds of loops down.
+/// Counts the rounds of loops down to the next look.
 const COUNTER: Register = Register::RBX;
 
 /// Registers for addresses of columns; the callee-saved ones behind the others.
@@ -57,6 +57,8 @@ pub(super) struct Shape<'a> {
     pub(super) columns: u32,
     /// Where the pool ends and values of one fused loop may be kept, in vectors.
     pub(super) pool: u32,
+    /// Where in the pool stands whom loops ask whether to go on, in bytes.
+    pub(super) question: i64,
     /// Bytes of a slot.
     pub(super) slot_bytes: u32,
     /// Whether several vectors may be worked on side by side.
@@ -277,7 +279,7 @@ impl<'a, 'b> Fuse<'a, 'b> {
         if self.detours.is_empty() {
             return;
         }
-        self.asm.note(Note::Frame("functions and quotients of rare arguments"));
+        self.asm.note(Note::Frame("functions and quotients of rare arguments, looks"));
         let save = self.behind_pool(self.spills);
         let mut routine = None;
         for (label, detour) in std::mem::take(&mut self.detours) {
@@ -290,6 +292,10 @@ impl<'a, 'b> Fuse<'a, 'b> {
                 Detour::Division { in_f64, x, y, out, back } => {
                     self.asm.divide(in_f64, out, x, y);
                     self.asm.jump(Op::Jmp_rel32_64, back);
+                }
+                Detour::Look { start } => {
+                    let routine = *routine.get_or_insert_with(|| self.asm.label());
+                    mend::look(self.asm, self.shape.question, [COUNTER, AT], routine, [start, self.bail]);
                 }
             }
         }

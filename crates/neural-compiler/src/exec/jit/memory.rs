@@ -4,7 +4,8 @@
 use super::Declined;
 use memmap2::{Mmap, MmapMut};
 
-/// A fused loop: pool, columns, from, to (bytes), rounds allowed, slots less `from`; 0 when the rounds did not suffice.
+/// A fused loop: pool, columns, from, to (bytes), rounds before the first look, slots less `from`; 0 when the
+/// looks gave too few.
 #[cfg(target_arch = "x86_64")]
 type FusedLoop = unsafe extern "sysv64" fn(*mut u8, *const *mut u8, usize, usize, u64, *mut u8) -> u32;
 
@@ -25,7 +26,7 @@ impl Executable {
         &self.map
     }
 
-    /// Runs the fused loop that starts at `entry`; `false` when the rounds did not suffice.
+    /// Runs the fused loop that starts at `entry`; `false` when the looks gave too few rounds.
     ///
     /// # Safety
     /// `entry` must be one the code generator gave out for this code, the CPU must have the instructions it was generated for, and the

@@ -2,7 +2,7 @@
 //! out: code that runs out of the loop's way, one detour for each place and one routine for all of them.
 //!
 //! The routine keeps every register a called function may use, in memory behind the pool, calls, and brings all of them back; so the
-//! results are mended where the register was kept.
+//! results are mended where the register was kept. The same way a loop that has run for a while asks whether it is still wanted.
 //! Invariant: apart from the lanes the mask names, no register is different afterwards.
 
 use super::assemble::{Address, Assembler, Label};
@@ -27,6 +27,8 @@ pub(super) enum Detour {
     Call(Call),
     /// A quotient is divided after all.
     Division { in_f64: bool, x: u8, y: u8, out: u8, back: Label },
+    /// A loop has run for a while: is it to go on where it starts?
+    Look { start: Label },
 }
 
 /// A place where a function is called for some lanes.
@@ -98,15 +100,31 @@ pub(super) fn call(asm: &mut Assembler, detour: &Call, save: i64, routine: Label
         (Callee::Binary(f), Dtype::F64) => (std::ptr::from_ref(f) as i64, apply_pair::<f64> as *const () as i64),
     };
     let numbers = [apply, f, saved(asm, save, detour.x), saved(asm, save, detour.y), saved(asm, save, detour.out)];
+    through(asm, numbers, routine, |asm| asm.mask_bits(ACCUMULATOR, detour.mask));
+    asm.jump(Code::Jmp_rel32_64, detour.back);
+}
+
+/// Asks whether a loop may go on: with `counter` rounds more where it starts, or not at all. The question stands at `question` bytes of the
+/// pool and is told which lanes ask, `at`.
+pub(super) fn look(asm: &mut Assembler, question: i64, [counter, at]: [Register; 2], routine: Label, [start, bail]: [Label; 2]) {
+    through(asm, [super::look::more_rounds(), 0, question, 0, 0], routine, |asm| asm.copy_general(ACCUMULATOR, at));
+    asm.copy_general(counter, ACCUMULATOR);
+    asm.emit(Instruction::with2(Code::Test_rm64_r64, ACCUMULATOR, ACCUMULATOR));
+    asm.jump(Code::Jne_rel32_64, start);
+    asm.jump(Code::Jmp_rel32_64, bail);
+}
+
+/// Calls the routine with five numbers (a function, what it is passed as it is, and three places in the pool) and what `last` puts into the
+/// accumulator; the function's answer is there afterwards.
+fn through(asm: &mut Assembler, numbers: [i64; 5], routine: Label, last: impl FnOnce(&mut Assembler)) {
     for number in numbers {
         asm.emit(Instruction::with2(Code::Mov_r64_imm64, ACCUMULATOR, number));
         asm.push(ACCUMULATOR);
     }
-    asm.mask_bits(ACCUMULATOR, detour.mask);
+    last(asm);
     asm.push(ACCUMULATOR);
     asm.jump(Code::Call_rel32_64, routine);
     asm.add_general(Register::RSP, 8 * (numbers.len() as i32 + 1));
-    asm.jump(Code::Jmp_rel32_64, detour.back);
 }
 
 /// Keeps everything, calls, brings everything back.

@@ -15,6 +15,7 @@ mod homes;
 mod indices;
 mod ir;
 mod listing;
+mod look;
 mod memory;
 mod mend;
 mod pace;
@@ -136,6 +137,8 @@ pub struct Jit {
     shared: Vec<(u32, u32)>,
     /// Vectors of the pool and behind it.
     pool: usize,
+    /// Where in the pool stands whom loops ask whether to go on, in bytes.
+    question: usize,
     slots: usize,
     /// Lanes a slot holds.
     block: usize,
@@ -187,7 +190,8 @@ impl Jit {
             homes: &homes,
             live: &schedule.live,
             columns: columns as u32,
-            pool: homes.pool,
+            pool: homes.pool + 1,
+            question: i64::from(homes.pool) * asm.vector_bytes() as i64,
             slot_bytes: (block * size) as u32,
         };
         let mut tables = allocate::Tables::new(code.defs.len());
@@ -238,7 +242,8 @@ impl Jit {
             inputs,
             outputs,
             columns,
-            pool: (homes.pool + spills) as usize,
+            pool: (homes.pool + 1 + spills) as usize,
+            question: usual.question as usize,
             constants: homes.constants,
             shared: homes.shared,
             slots: homes.slots as usize,

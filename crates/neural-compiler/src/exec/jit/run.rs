@@ -5,6 +5,7 @@
 //! takes are run in scratch memory, with the last lane repeated: no loop over single lanes exists.
 
 use super::homes::Home;
+use super::look::Look;
 use super::{Jit, Part};
 use crate::exec::EvalError;
 use crate::exec::lanes::Column;
@@ -44,17 +45,10 @@ impl Memory {
     }
 }
 
-/// Rounds a loop may take before the run is looked after: short ones, the usual, are done by then.
-const FEW_ROUNDS: u64 = 64 * 1024;
-
-/// How many times as many they get when those do not suffice.
-const MORE_ROUNDS: u64 = 8;
-
-/// What a piece counts as, for a look at the clock.
-const LOOK: u64 = 4096;
-
-/// Lanes run in a row without a look at whether the run is still wanted.
+/// Lanes run in a row without a look at whether the run is still wanted: at most, over all bytes of code, and over all functions called for them.
 const LANES_AT_ONCE: usize = 1 << 20;
+const BYTES_AT_ONCE: usize = 1 << 34;
+const CALLS_AT_ONCE: usize = 1 << 18;
 
 /// Where the parts of the memory are.
 struct Areas {
@@ -68,12 +62,12 @@ impl Jit {
     /// Runs a batch. `outputs[k]` takes `lanes` rows of the `k`-th result. `false`: nothing useful was done and the lane engine must run
     /// the batch, because a limit was met or the buffers do not fit the program.
     pub fn run<T: Real>(&self, memory: &mut Memory, inputs: &[Column<'_, T>], lanes: usize, outputs: &mut [&mut [T]], limits: &Limits) -> bool {
-        self.fits(inputs, lanes, outputs, limits) && self.run_range(memory, inputs, 0, lanes, outputs, limits)
+        let look = &mut Look::new(None, self.length);
+        self.fits(inputs, lanes, outputs, limits) && self.run_range(memory, inputs, 0, lanes, outputs, limits, look)
     }
 
-    /// Runs the lanes `from .. from + count`; `outputs` holds just these. An error only when the run is not wanted any more.
-    ///
-    /// Code does not ask while it runs. Loops get few rounds first; where those do not suffice, a few lanes at a time get ever more.
+    /// Runs the lanes `from .. from + count`; `outputs` holds just these. An error only when the run is not wanted any more: loops ask while they
+    /// run (see `look`), and it is asked between pieces of the batch.
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn run_watched<T: Real>(
         &self,
@@ -85,38 +79,29 @@ impl Jit {
         limits: &Limits,
         watch: &mut Watch<'_>,
     ) -> Result<bool, EvalError> {
-        let few = Limits { iterations: limits.iterations.min(FEW_ROUNDS), ..*limits };
-        let patient = !self.loops || limits.iterations <= FEW_ROUNDS;
-        let piece = if self.loops { self.block } else { LANES_AT_ONCE };
-        if patient && count <= piece {
-            return Ok(self.run_range(memory, inputs, from, count, outputs, limits));
-        }
+        let mut look = Look::new(Some(watch), self.length);
+        let piece = self.lanes_at_once();
+        let mut done = true;
         for start in (0..count).step_by(piece) {
             let n = piece.min(count - start);
-            watch.pass(LOOK, Span::default())?;
-            if self.run_range(memory, inputs, from + start, n, &mut self.rows(outputs, start, n), &few) {
-                continue;
+            if count > piece {
+                look.pass();
             }
-            if patient {
-                return Ok(false);
-            }
-            for first in (start..start + n).step_by(self.step) {
-                let n = self.step.min(start + n - first);
-                let mut rounds = FEW_ROUNDS;
-                loop {
-                    watch.pass(u64::MAX, Span::default())?;
-                    rounds = rounds.saturating_mul(MORE_ROUNDS).min(limits.iterations);
-                    let some = Limits { iterations: rounds, ..*limits };
-                    if self.run_range(memory, inputs, from + first, n, &mut self.rows(outputs, first, n), &some) {
-                        break;
-                    }
-                    if rounds >= limits.iterations.min(limits.steps) {
-                        return Ok(false);
-                    }
-                }
+            done = done && self.run_range(memory, inputs, from + start, n, &mut self.rows(outputs, start, n), limits, &mut look);
+            if let Some(error) = look.ended() {
+                return Err(error);
             }
         }
-        Ok(true)
+        Ok(done)
+    }
+
+    /// Lanes that run without a look, if their loops do not ask for one.
+    fn lanes_at_once(&self) -> usize {
+        if self.loops {
+            return self.block;
+        }
+        let calls = self.lanes.iter().filter(|part| !matches!(part, Part::Fused(_))).count();
+        LANES_AT_ONCE.min(BYTES_AT_ONCE / self.length.max(1)).min(CALLS_AT_ONCE / calls.max(1)).max(self.block)
     }
 
     /// Some rows of all results.
@@ -125,7 +110,8 @@ impl Jit {
     }
 
     /// Runs the lanes `from .. from + count`; `outputs` holds just these.
-    pub fn run_range<T: Real>(
+    #[allow(clippy::too_many_arguments)]
+    fn run_range<T: Real>(
         &self,
         memory: &mut Memory,
         inputs: &[Column<'_, T>],
@@ -133,17 +119,18 @@ impl Jit {
         count: usize,
         outputs: &mut [&mut [T]],
         limits: &Limits,
+        look: &mut Look<'_, '_>,
     ) -> bool {
         if !self.fits(inputs, from + count, &[], limits) || !self.rows_fit(count, outputs) {
             return false;
         }
         let Some(areas) = self.prepare(memory, inputs, limits) else { return false };
         // SAFETY: `prepare` made room for the pool and wrote what it holds; nothing computed once touches columns or slots.
-        if !unsafe { self.parts::<T>(&self.once, &areas, memory.table.as_ptr(), 0..self.vector_bytes(), limits, true) } {
+        if !unsafe { self.parts::<T>(&self.once, &areas, memory.table.as_ptr(), 0..self.vector_bytes(), limits, look, true) } {
             return false;
         }
         let (head, streamed) = self.aligned(count, outputs);
-        if head > 0 && !self.block(memory, &areas, inputs, from, 0, head, self.step, outputs, limits, &self.lanes) {
+        if head > 0 && !self.block(memory, &areas, inputs, from, 0, head, self.step, outputs, limits, look, &self.lanes) {
             return false;
         }
         let parts = if streamed { &self.streamed } else { &self.lanes };
@@ -155,15 +142,15 @@ impl Jit {
         let block = if direct { full.max(1) } else { self.block };
         for start in (head..full).step_by(block) {
             let n = block.min(full - start);
-            if !self.block(memory, &areas, inputs, from, start, n, n, outputs, limits, parts) {
+            if !self.block(memory, &areas, inputs, from, start, n, n, outputs, limits, look, parts) {
                 return false;
             }
         }
         match count - full {
             0 => true,
             // Some lanes are computed a second time, to the same bits: less than to bring the rest to scratch memory and back.
-            _ if count >= self.step => self.block(memory, &areas, inputs, from, count - self.step, self.step, self.step, outputs, limits, &self.lanes),
-            rest => self.block(memory, &areas, inputs, from, full, rest, self.step, outputs, limits, &self.lanes),
+            _ if count >= self.step => self.block(memory, &areas, inputs, from, count - self.step, self.step, self.step, outputs, limits, look, &self.lanes),
+            rest => self.block(memory, &areas, inputs, from, full, rest, self.step, outputs, limits, look, &self.lanes),
         }
     }
 
@@ -258,6 +245,7 @@ impl Jit {
         padded: usize,
         outputs: &mut [&mut [T]],
         limits: &Limits,
+        look: &mut Look<'_, '_>,
         parts: &[Part],
     ) -> bool {
         let offset = start * size_of::<T>();
@@ -301,7 +289,7 @@ impl Jit {
         let range = offset..offset + padded * size_of::<T>();
         // SAFETY: every column of the table has `padded` lanes from byte `offset` on, its own or in scratch memory; slots and pool have
         // been made room for.
-        if !unsafe { self.parts::<T>(parts, areas, memory.table.as_ptr(), range, limits, false) } {
+        if !unsafe { self.parts::<T>(parts, areas, memory.table.as_ptr(), range, limits, look, false) } {
             return false;
         }
         let mut column = self.columns;
@@ -323,7 +311,17 @@ impl Jit {
     ///
     /// # Safety
     /// Every column of the table must be valid for the range, for writing where it is a result; the areas must be those of `prepare`.
-    unsafe fn parts<T: Real>(&self, parts: &[Part], areas: &Areas, table: *const *mut u8, range: std::ops::Range<usize>, limits: &Limits, once: bool) -> bool {
+    #[allow(clippy::too_many_arguments)]
+    unsafe fn parts<T: Real>(
+        &self,
+        parts: &[Part],
+        areas: &Areas,
+        table: *const *mut u8,
+        range: std::ops::Range<usize>,
+        limits: &Limits,
+        look: &mut Look<'_, '_>,
+        once: bool,
+    ) -> bool {
         let lanes = range.len() / size_of::<T>();
         // A round counts as one step, and as what the work in loops is worth.
         let steps = limits.steps.saturating_sub(self.steps.all as u64) / (1 + self.steps.in_loops);
@@ -345,8 +343,14 @@ impl Jit {
         for part in parts {
             match part {
                 Part::Fused(entry) => {
-                    // SAFETY: the entry is this code's; the caller vouches for columns and areas.
-                    if !unsafe { self.code.call(*entry, areas.pool, table, range.clone(), rounds, slots) } {
+                    let first = look.start(rounds);
+                    // SAFETY: the pool has a vector for the pointer, and nobody else uses the look while code runs; the entry is this code's; the
+                    // caller vouches for columns and areas.
+                    let done = unsafe {
+                        areas.pool.add(self.question).cast::<*mut Look<'_, '_>>().write(look);
+                        self.code.call(*entry, areas.pool, table, range.clone(), first, slots)
+                    };
+                    if !done {
                         return false;
                     }
                 }

@@ -378,6 +378,9 @@ impl<'a, T: Real> TileRun<'a, T> {
         self.watch.pass(steps.saturating_mul(self.lanes as u64), span)?;
         let (kernel, out) = (&op.row().kernel, i.out[0]);
         for k in 0..out.len {
+            if k % LOOK_AFTER == LOOK_AFTER - 1 {
+                self.watch.pass(u64::from(LOOK_AFTER) * self.lanes as u64 / PER_LOOK as u64, span)?;
+            }
             self.step(id, &elementwise(kernel, out.rate, i, k as usize, out.at + k), base, mask)?;
         }
         Ok(())
@@ -454,6 +457,9 @@ impl<'a, T: Real> TileRun<'a, T> {
         Ok(())
     }
 }
+
+/// Numbers of a long value computed before that counts as steps.
+const LOOK_AFTER: u32 = 1 << 10;
 
 /// Numbers computed that count as one step when it comes to asking.
 const PER_LOOK: usize = 256;

@@ -22,7 +22,7 @@ pub(super) fn run<T: Real>(
     options: &BatchOptions,
     mut store: impl FnMut(usize, Option<Vec<Tensor<T>>>),
 ) -> Result<Vec<LaneError>, EvalError> {
-    let one = |lane: usize, watch: Watch<'_>| {
+    let one = |lane: usize, watch: &mut Watch<'_>| {
         let value = |(column, shape): (&Column<'_, T>, crate::Shape)| {
             let mut numbers = Vec::new();
             make_room(&mut numbers, shape.len(), Span::default())?;
@@ -45,9 +45,9 @@ pub(super) fn run<T: Real>(
             Some(pool) => {
                 let part = (to - from).div_ceil(options.threads);
                 let parts = (from..to).step_by(part).map(|first| first..to.min(first + part)).collect();
-                shares::all(pool, parts, |part: Range<usize>, watch| in_turn(part, |lane| one(lane, watch.clone()))).into_iter().flatten().collect()
+                shares::all(pool, parts, |part: Range<usize>, mut watch| in_turn(part, |lane| one(lane, &mut watch))).into_iter().flatten().collect()
             }
-            None => in_turn(from..to, |lane| one(lane, watch.clone())),
+            None => in_turn(from..to, |lane| one(lane, &mut watch)),
         };
         for (lane, result) in (from..to).zip(found) {
             match result {
@@ -66,7 +66,7 @@ pub(super) fn run<T: Real>(
 }
 
 /// One lane after another; behind a lane whose run was ended, none.
-fn in_turn<R>(lanes: Range<usize>, one: impl Fn(usize) -> Result<R, EvalError>) -> Vec<Result<R, EvalError>> {
+fn in_turn<R>(lanes: Range<usize>, mut one: impl FnMut(usize) -> Result<R, EvalError>) -> Vec<Result<R, EvalError>> {
     let mut found = Vec::with_capacity(lanes.len());
     for lane in lanes {
         let result = one(lane);

@@ -5,6 +5,7 @@ use super::super::Declined;
 use super::super::assemble::{Address, Note};
 use super::super::homes::Home;
 use super::super::ir::{Class, Def, Value};
+use super::super::mend::Detour;
 use super::flat::{Flat, inside, outs, reads};
 use super::{COUNTER, Fuse, MOST_COPIES, NONE, OpenLoop, POOL};
 use iced_x86::Code as Op;
@@ -181,7 +182,9 @@ impl Fuse<'_, '_> {
         self.asm.jump(Op::Je_rel32_64, done);
         self.asm.count_down(COUNTER);
         self.asm.jump(Op::Jne_rel32_64, open.start);
-        self.asm.jump(Op::Jmp_rel32_64, self.bail);
+        let look = self.asm.label();
+        self.asm.jump(Op::Jmp_rel32_64, look);
+        self.detours.push((look, Detour::Look { start: open.start }));
         self.asm.bind(done);
         // The carried registers now hold the results of the loop; what the rounds made is gone.
         for class in [Class::Number, Class::Mask] {

@@ -28,6 +28,26 @@ def test_a_value_too_large_for_any_run_is_an_error_not_the_end_of_python() -> No
     assert caught.value.diagnostics[0].code == "limit-memory"
 
 
+@pytest.mark.parametrize("backend", ["native", "torch"])
+def test_both_backends_refuse_values_beyond_the_limit_before_they_make_them(backend: str) -> None:
+    code = f"""
+        import neural_compiler as nc, torch
+        v = torch.ones(20000, dtype=torch.float64, requires_grad=True)
+        program = nc.compile_scheme("(total (outer v v))", inputs=["v"], backend="{backend}")
+        for call in (lambda: program(v.detach()), lambda: program(v).backward()):
+            try:
+                call()
+            except nc.EvaluationError as error:
+                print(error.diagnostic.code)
+        # Half as many bytes are within the limit; and what a branch does not take is not charged.
+        choice = nc.compile_scheme("(if (> (ref v 0) 5) (total (outer v v)) 1)", inputs=["v"], backend="{backend}")
+        print(float(choice(v.detach())))
+    """
+    # An outer product of 20,000 numbers has 3.2 GB, more than the run may hold, and more than there is.
+    done = python(code, address_space=5 << 30)
+    assert (done.returncode, done.stdout.split()) == (0, ["limit-memory", "limit-memory", "1.0"]), done.stderr[-2000:]
+
+
 @pytest.mark.parametrize(
     "call",
     [

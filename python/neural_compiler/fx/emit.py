@@ -7,6 +7,7 @@ and calls become calls of a module of `control`, which looks at the numbers.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,6 +19,7 @@ from .deep import Deep, run
 from .graph import Graph, Node, Region, Shape
 from .leaf import leaf
 from .operations import OPERATIONS, Site, aligned
+from .room import charged, is_large
 from .weights import Weights
 
 LINEAR = frozenset({"Add", "Sub", "Neg"})
@@ -99,6 +101,8 @@ class Emitter:
         args = [self.tensor(a) if isinstance(a, float) and _beyond_single(a) else a for a in args]
         args = test + args
         if not expression.elementwise:
+            if is_large(node):
+                args[0] = charged(args[0], math.prod(node.shape), node.span)
             return expression.build(Site(node.about["attr"], shapes, node.shape, self.anchor, node.span), *args)
         value = expression.build(*(aligned(a, s, node.shape) for a, s in zip(args, shapes)))
         return Truth(value, self.anchor) if expression.truth else value

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .graph import Graph, Region
+from .graph import Graph, Node, Region
+from .room import is_large
 
 PLAIN = frozenset({"param", "const", "proj", "op", "if", "call"})
 FAILING = frozenset({"CutAt", "PlaceAt"})
 """Operations that may have no result: a lane that does not take their branch must not run them."""
+
+
+def may_fail(node: Node) -> bool:
+    """Whether a node may have no result: an index may be out of range, a value too large."""
+    return node.about.get("op") in FAILING or (node.kind == "op" and is_large(node))
+
 
 LARGEST = 20_000
 """Nodes a branch or function may bring into the code that uses it; larger ones are called."""
@@ -31,7 +38,7 @@ class Weights:
     def _sum(self, region: Region) -> int | None:
         total = len(region.nodes)
         for node in region.nodes:
-            if node.kind not in PLAIN or node.about.get("op") in FAILING:
+            if node.kind not in PLAIN or may_fail(node):
                 return None
             for child in self.graph.children(node):
                 inside = self._known.get(child)  # A region above itself is not known yet: it recurses.

@@ -113,13 +113,14 @@ class Lowered:
 
     def __init__(self, graph: dict[str, Any]) -> None:
         from ..fx import Control, lower
-        from ..fx.weights import FAILING
+        from ..fx.graph import read
+        from ..fx.weights import may_fail
 
         self.code = lower(graph)
         self.looks = any(isinstance(m, Control) for m in self.code.modules())
         """Whether Python looks at numbers to decide how a loop, a call or a branch goes on."""
-        self.may_fail = self.looks or any(n.get("op") in FAILING for r in graph["regions"] for n in r["nodes"])
-        """Whether Python looks at numbers at all: an index may be out of range."""
+        self.may_fail = self.looks or any(may_fail(n) for r in read(graph).regions for n in r.nodes)
+        """Whether a run may have no result: Python looks at numbers, as an index may be out of range, or a value is too large."""
 
 
 _MOST_SHAPES = 64

@@ -176,23 +176,41 @@ fn regions_back(regions: &[Region], kind: Kind) -> Vec<bool> {
     crate::graph::result_types(regions, kind).iter().map(|t| matches!(t, Type::Value(_))).collect()
 }
 
-/// Which regions can reach a cycle of calls: there, reverse mode keeps a record per call.
-pub(super) fn reach_recursion(graph: &Graph) -> Vec<bool> {
+/// Loops in loops, and regions of any kind in each other, up to which reverse mode computes again what it needs: as many times as they are deep.
+const MOST_LOOPS: usize = 8;
+const MOST_REGIONS: usize = 256;
+
+/// Regions whose runs reverse mode records, because to compute again what it needs would take too long: those that can reach a cycle of calls,
+/// and those with others deep inside.
+pub(super) fn recorded(graph: &Graph) -> Vec<bool> {
     let n = graph.regions.len();
-    let children: Vec<Vec<usize>> =
-        graph.regions.iter().map(|r| r.nodes.iter().flat_map(|node| Graph::children(node.kind)).map(|c| c.0 as usize).collect()).collect();
+    // What a region runs, and whether in a loop.
+    let children: Vec<Vec<(usize, bool)>> = graph
+        .regions
+        .iter()
+        .map(|r| {
+            let runs = |kind: Kind| Graph::children(kind).into_iter().map(move |c| (c.0 as usize, matches!(kind, Kind::Loop { .. } | Kind::Back { .. })));
+            r.nodes.iter().flat_map(|node| runs(node.kind)).collect()
+        })
+        .collect();
     // A region is free of recursion once all its children are: peel from the leaves; what is left reaches a cycle.
     let mut open: Vec<usize> = children.iter().map(Vec::len).collect();
     let mut parents: Vec<Vec<usize>> = vec![Vec::new(); n];
     for (r, list) in children.iter().enumerate() {
-        for &c in list {
+        for &(c, _) in list {
             parents[c].push(r);
         }
     }
     let mut work: Vec<usize> = (0..n).filter(|&r| open[r] == 0).collect();
-    let mut reaches = vec![true; n];
+    let mut recorded = vec![true; n];
+    let mut depth = vec![(0, 0); n];
     while let Some(r) = work.pop() {
-        reaches[r] = false;
+        let most = |(loops, regions): (usize, usize), &(c, in_loop): &(usize, bool)| {
+            let (l, k): (usize, usize) = depth[c];
+            (loops.max(l + usize::from(in_loop)), regions.max(k + 1))
+        };
+        depth[r] = children[r].iter().fold((0, 0), most);
+        recorded[r] = depth[r].0 > MOST_LOOPS || depth[r].1 > MOST_REGIONS;
         for &p in &parents[r] {
             open[p] -= 1;
             if open[p] == 0 {
@@ -200,5 +218,5 @@ pub(super) fn reach_recursion(graph: &Graph) -> Vec<bool> {
             }
         }
     }
-    reaches
+    recorded
 }

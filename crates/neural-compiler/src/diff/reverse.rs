@@ -2,12 +2,12 @@
 //! the cotangents of the parameters.
 //!
 //! Within a region the forward part is repeated and the backward part follows it. Loops are run taped: they record the carried
-//! values of every round, and a `Back` node walks over them. Branches and calls recompute inside their backward region, unless
-//! they reach recursion: then the forward run packs what the backward run needs into a record, so that the work of the backward
+//! values of every round, and a `Back` node walks over them. What is inside is computed again in the backward region, unless it
+//! reaches recursion or is deep: then the forward run packs what the backward run needs into a record, so that the work of the backward
 //! run stays proportional to that of the forward run at any depth.
 //! Invariant: a branch not taken contributes nothing, because its backward region is not run either.
 
-use super::activity::{Activity, reach_recursion};
+use super::activity::{Activity, recorded};
 use crate::graph::{Builder, Graph, Kind, NodeId, Region, RegionId, Type, copy, result_types};
 use crate::ops::row::Applied;
 use crate::ops::{Derivative, Op};
@@ -33,7 +33,7 @@ pub(super) struct Reverse {
     pub(super) regions: Vec<Region>,
     main: RegionId,
     activity: Activity,
-    /// Regions that reach recursion: their runs are recorded.
+    /// Regions whose runs are recorded: they reach recursion, or are deep.
     recorded: Vec<bool>,
     /// Recording versions of regions.
     recorders: FxHashMap<RegionId, RegionId>,
@@ -47,7 +47,7 @@ impl Reverse {
             regions: graph.regions.clone(),
             main: graph.main,
             activity: Activity::default(),
-            recorded: reach_recursion(graph),
+            recorded: recorded(graph),
             recorders: FxHashMap::default(),
             backward: FxHashMap::default(),
         }

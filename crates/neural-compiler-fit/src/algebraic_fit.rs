@@ -151,7 +151,7 @@ impl Posed {
         let mut fit = summarise(layout, ended, compared, sure);
         prepared.tell(&mut fit);
         if options.profile {
-            let ends = profile::intervals(whole, &found.best, &layout.bounds, loss, &fit.uncertainty);
+            let ends = profile::intervals(whole, &found.best, &layout.bounds, loss, &fit.uncertainty, &options.telling_of_profiles(fit.cost));
             fit.parameters.iter_mut().zip(ends).for_each(|(p, e)| p.profile = e);
         }
         Ok(fit)

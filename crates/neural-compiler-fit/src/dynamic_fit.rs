@@ -18,7 +18,7 @@ use crate::least::Residuals;
 use crate::least::effort::Effort;
 use crate::least::lm::{self, End, Local};
 use crate::least::search::{Found, Task};
-use crate::options::Options;
+use crate::options::{Options, Stage};
 use crate::ready::Ready;
 use crate::report::Fit;
 use crate::summary::{Ended, Minimum, summarise};
@@ -84,7 +84,7 @@ pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>, effor
     fit.warnings.extend(notes);
     ready.finish(&mut fit);
     if options.profile && found.best.end != End::Wall {
-        let ends = profile::intervals(&problem, &found.best, &layout.bounds, loss, &fit.uncertainty);
+        let ends = profile::intervals(&problem, &found.best, &layout.bounds, loss, &fit.uncertainty, &options.telling_of_profiles(fit.cost));
         fit.parameters.iter_mut().zip(ends).for_each(|(p, e)| p.profile = e);
     }
     Ok(fit)
@@ -116,10 +116,12 @@ fn weighted(ready: &Ready, options: &Options<'_>) -> Result<Weighted, Diagnostic
     let scatter = scales(&ready.data, ready.known);
     let problem = ready.problem(&ready.solver, layout, &scatter, false);
     enough(layout, problem.count())?;
-    let (best, loss) = search(&problem, &layout.start, layout, options, true)?;
     let one = ready.data.one_scale(ready.known);
     // A single scale is that of the data: the cost is told in their unit.
     let unit = if one && !ready.known { scatter[0] * scatter[0] } else { 1.0 };
+    let tell = |stage: Stage, done: usize, of: usize, cost: f64| options.progress.iter().for_each(|progress| progress(stage, done, of, unit * cost));
+    let telling = Options { progress: Some(&tell), ..options.clone() };
+    let (best, loss) = search(&problem, &layout.start, layout, &telling, true)?;
     let first = Weighted { problem, best, loss, unit, warning: None };
     if one { Ok(first) } else { reweigh(ready, first, scatter, options) }
 }

@@ -164,7 +164,10 @@ fn simple(rows: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
 /// A combination with its value and error.
 fn combination(kind: Kind, row: &[f64], names: &[&str], values: &[f64], open: &Open, uncertainty: &Uncertainty) -> Combination {
     let first = row.iter().find(|x| **x != 0.0).copied().unwrap_or(1.0);
-    let row = scaled(row, 1f64.copysign(first));
+    let mut row = scaled(row, 1f64.copysign(first));
+    if kind != Kind::Product {
+        drop_negligible(&mut row, values);
+    }
     let value: f64 = match kind {
         Kind::Product => row.iter().zip(values).map(|(e, x)| x.powf(*e)).product(),
         Kind::Sum | Kind::Near => row.iter().zip(values).map(|(f, x)| f * x).sum(),
@@ -178,6 +181,16 @@ fn combination(kind: Kind, row: &[f64], names: &[&str], values: &[f64], open: &O
     let variance: f64 = pairs.map(|((i, a), (j, b))| a * b * uncertainty.determined[i * n + j]).sum();
     let text = if kind == Kind::Product { product(&row, names) } else { sum(&row, names) };
     Combination { text, value, stderr: (variance >= 0.0).then(|| variance.sqrt()), exact: kind != Kind::Near }
+}
+
+/// What a term of a sum is beside the largest that is not worth a word.
+const NEGLIGIBLE: f64 = 1e-9;
+
+/// Leaves out terms of a sum that change none of its digits; what is 0 here may count elsewhere.
+fn drop_negligible(factors: &mut [f64], values: &[f64]) {
+    let size = |f: f64, x: f64| (f * x).abs();
+    let largest = factors.iter().zip(values).fold(0.0f64, |m, (f, x)| m.max(size(*f, *x)));
+    factors.iter_mut().zip(values).filter(|(f, x)| **x != 0.0 && size(**f, **x) < NEGLIGIBLE * largest).for_each(|(f, _)| *f = 0.0);
 }
 
 /// `a^2*b/c`
@@ -224,6 +237,18 @@ mod tests {
         }
         assert_eq!(simple(&[vec![1.0, 0.5 + 1e-9]]), Some(vec![vec![2.0, 1.0]]));
         assert_eq!(simple(&[vec![1.0, 0.531]]), None);
+    }
+
+    #[test]
+    fn terms_that_change_nothing_are_left_out() {
+        let dropped = |factors: &[f64], values: &[f64]| {
+            let mut factors = factors.to_vec();
+            drop_negligible(&mut factors, values);
+            factors
+        };
+        assert_eq!(dropped(&[1.0, 5.13e-207, -2.0], &[0.8, 12.0, 0.1]), [1.0, 0.0, -2.0]);
+        assert_eq!(dropped(&[1.0, 5.13e-207], &[0.8, 1e207]), [1.0, 5.13e-207], "a small factor of a large value");
+        assert_eq!(dropped(&[1.0, -1.0], &[0.8, 0.0]), [1.0, -1.0], "a value that is 0 here");
     }
 
     #[test]

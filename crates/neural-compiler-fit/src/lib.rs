@@ -55,7 +55,7 @@ pub use json::to_json;
 pub use layout::Values;
 pub use least::loss::Loss;
 pub use likelihood::{Column, Likelihood};
-pub use options::{Method, Options, Progress};
+pub use options::{Method, Options, Progress, Stage};
 pub use predict::predict;
 pub use report::{Axis, Check, Finer, Fit, Parameter};
 pub use table::Table;

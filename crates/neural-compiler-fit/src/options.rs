@@ -6,9 +6,19 @@ use crate::layout::Values;
 use crate::least::loss::Loss;
 use std::sync::atomic::AtomicBool;
 
-/// Called during a fit with how much is done, of how much at most, and the best cost so far. What is counted: starts followed, for models
-/// with nets steps of training.
-pub type Progress<'a> = &'a (dyn Fn(usize, usize, f64) + Sync);
+/// What is counted while a fit goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stage {
+    /// Starts followed.
+    Starts,
+    /// Steps of training, of models with nets.
+    Training,
+    /// Ends of intervals by profile likelihood.
+    Profile,
+}
+
+/// Called during a fit with what is counted, how much is done, of how much at most, and the best cost so far, in the unit of the report.
+pub type Progress<'a> = &'a (dyn Fn(Stage, usize, usize, f64) + Sync);
 
 /// How nets are trained.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,6 +30,11 @@ pub enum Method {
 }
 
 impl Options<'_> {
+    /// What tells how far intervals by profile likelihood are, of a fit of this cost.
+    pub(crate) fn telling_of_profiles(&self, cost: f64) -> impl Fn(usize, usize) + Sync {
+        move |done, of| self.progress.iter().for_each(|progress| progress(Stage::Profile, done, of, cost))
+    }
+
     /// The tolerance of adaptive steps.
     pub(crate) fn accuracy(&self) -> Tolerance {
         Tolerance { relative: self.tolerance.unwrap_or(TOLERANCE), absolute: self.absolute_tolerance }

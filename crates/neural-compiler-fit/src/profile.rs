@@ -6,6 +6,7 @@ use crate::least::loss::Loss;
 use crate::least::{Bounds, Residuals, Unusable, lm};
 use crate::uncertainty::{Certainty, Uncertainty};
 use rayon::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A problem with one parameter held.
 struct Held<'a> {
@@ -42,19 +43,38 @@ impl Residuals for Held<'_> {
     }
 }
 
+/// Told how many ends of intervals are found, of how many.
+pub(crate) type Tell<'a> = &'a (dyn Fn(usize, usize) + Sync);
+
 /// The profile interval of every parameter that has a standard error.
-pub(crate) fn intervals(problem: &dyn Residuals, best: &lm::Local, bounds: &Bounds, loss: Loss, uncertainty: &Uncertainty) -> Vec<Option<(f64, f64)>> {
+pub(crate) fn intervals(
+    problem: &dyn Residuals,
+    best: &lm::Local,
+    bounds: &Bounds,
+    loss: Loss,
+    uncertainty: &Uncertainty,
+    tell: Tell<'_>,
+) -> Vec<Option<(f64, f64)>> {
     let allowed = uncertainty.rise;
+    let all = 2 * uncertainty.certainty.iter().filter(|c| matches!(c, Certainty::Error(_))).count();
+    let done = AtomicUsize::new(0);
+    let look = || tell(done.load(Ordering::Relaxed), all);
     let one = |j: usize| {
         let Certainty::Error(error) = uncertainty.certainty[j] else { return None };
-        let end = |way: f64| one_end(problem, best, bounds, loss, j, way * error * uncertainty.reach, allowed);
+        let end = |way: f64| {
+            let found = one_end(problem, best, bounds, loss, j, way * error * uncertainty.reach, allowed, &look);
+            done.fetch_add(1, Ordering::Relaxed);
+            look();
+            found
+        };
         (allowed.is_finite() && error > 0.0).then(|| (end(-1.0), end(1.0)))
     };
     (0..best.theta.len()).into_par_iter().map(one).collect()
 }
 
-/// Where the profile crosses, on the side `step` points to.
-fn one_end(problem: &dyn Residuals, best: &lm::Local, bounds: &Bounds, loss: Loss, j: usize, step: f64, allowed: f64) -> f64 {
+/// Where the profile crosses, on the side `step` points to; `look` is called now and then.
+#[allow(clippy::too_many_arguments)]
+fn one_end(problem: &dyn Residuals, best: &lm::Local, bounds: &Bounds, loss: Loss, j: usize, step: f64, allowed: f64, look: &(dyn Fn() + Sync)) -> f64 {
     let others: Vec<usize> = (0..best.theta.len()).filter(|&i| i != j).collect();
     let box_ = bounds.of(&others);
     let limit = if step > 0.0 { bounds.max[j] } else { bounds.min[j] };
@@ -62,6 +82,7 @@ fn one_end(problem: &dyn Residuals, best: &lm::Local, bounds: &Bounds, loss: Los
     let mut start: Vec<f64> = others.iter().map(|&i| best.theta[i]).collect();
     // By how much the best fit with the parameter here is worse, as a root: nearly linear in the parameter.
     let worse = |value: f64, start: &mut Vec<f64>| -> Option<f64> {
+        look();
         let held = Held { inner: problem, parameter: j, value };
         let cost = if start.is_empty() {
             let mut residuals = vec![0.0; problem.count()];

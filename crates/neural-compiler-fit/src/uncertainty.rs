@@ -62,9 +62,11 @@ pub struct Uncertainty {
 /// but for rounding.
 pub(crate) const EXACT: f64 = 1e-10;
 /// Columns this nearly dependent leave a combination open if its error is larger than [`HOPELESS`] times the value of every parameter
-/// in it: such an error says that the order of magnitude is not known, and the parabola it comes from is not that of the cost.
+/// in it, or larger than all of them and [`ABSURD`] times one: such an error says that the order of magnitude is not known, and the parabola it
+/// comes from is not that of the cost.
 const NEARLY: f64 = 1e-4;
 const HOPELESS: f64 = 100.0;
+const ABSURD: f64 = 1000.0;
 
 /// Where the variance of a residual comes from.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -149,9 +151,11 @@ pub fn at_minimum(theta: &[f64], linear: &Linear, bounds: &Bounds, variance: Var
     let hopeless = |k: usize| {
         let (s, vector) = (parts.singular[k], &parts.vectors[k]);
         let largest = vector.iter().fold(0.0f64, |m, v| m.max(v.abs()));
-        let mut taking_part = vector.iter().enumerate().filter(|(_, v)| v.abs() > 0.1 * largest);
+        let taking_part = vector.iter().enumerate().filter(|(_, v)| v.abs() > 0.1 * largest);
         let error = value(certain).sqrt() / s;
-        s < NEARLY * parts.singular[0] && taking_part.all(|(i, v)| error * v.abs() / scales[i] > HOPELESS * theta[free[i]].abs())
+        let ratios = taking_part.map(|(i, v)| error * v.abs() / scales[i] / theta[free[i]].abs());
+        let (least, most) = ratios.fold((f64::INFINITY, 0.0f64), |(lo, hi), r| (lo.min(r), hi.max(r)));
+        s < NEARLY * parts.singular[0] && (least > HOPELESS || (least > 1.0 && most > ABSURD))
     };
     let (kept, lost): (Vec<usize>, Vec<usize>) = (0..free.len()).partition(|&k| k < certain && !hopeless(k));
     let freedom = observations.saturating_sub(kept.len());
@@ -167,8 +171,10 @@ pub fn at_minimum(theta: &[f64], linear: &Linear, bounds: &Bounds, variance: Var
                 covariance[i * n + j] = determined[i * n + j];
             }
         }
-        if !undetermined[a] && covariance[i * n + i].is_finite() {
-            certainty[i] = Certainty::Error(covariance[i * n + i].sqrt());
+        // Of its own, not by way of the variance, which is beyond the largest number, or 0, long before the error is.
+        let error = value.sqrt() * norm(&kept.iter().map(|&k| parts.vectors[k][a] / parts.singular[k]).collect::<Vec<_>>()) / scales[a];
+        if !undetermined[a] && error.is_finite() {
+            certainty[i] = Certainty::Error(error);
         } else if !undetermined[a] && freedom == 0 && !known {
             certainty[i] = Certainty::NoFreedom;
         }
@@ -240,8 +246,10 @@ impl Uncertainty {
     /// The correlation of two parameters; `None` where either has no standard error.
     pub fn correlation(&self, i: usize, j: usize) -> Option<f64> {
         let n = self.certainty.len();
-        let r = self.covariance[i * n + j] / (self.covariance[i * n + i] * self.covariance[j * n + j]).sqrt();
-        r.is_finite().then_some(r.clamp(-1.0, 1.0))
+        let (Certainty::Error(a), Certainty::Error(b)) = (self.certainty[i], self.certainty[j]) else { return None };
+        let r = self.covariance[i * n + j] / a / b;
+        let known = r.is_finite() && a > 0.0 && b > 0.0 && (self.covariance[i * n + j] != 0.0 || a * b > f64::MIN_POSITIVE);
+        if i == j { (a > 0.0).then_some(1.0) } else { known.then_some(r.clamp(-1.0, 1.0)) }
     }
 }
 
@@ -256,6 +264,35 @@ mod tests {
             let t = StudentsT::new(0.0, 1.0, freedom).unwrap().inverse_cdf(0.975);
             assert!((t / quantile - 1.0).abs() < 1e-9, "{freedom}: {t}");
         }
+    }
+
+    #[test]
+    fn errors_whose_squares_are_beyond_the_range() {
+        // y = a x at x = 0, 1, 2, 3 with residuals 1 -1 -1 1, a in another unit: the error is sqrt(4/3/14) of it.
+        for unit in [1e-200, 1e-160, 1.0, 1e160, 1e200] {
+            let jacobian = vec![0.0, 1.0 / unit, 2.0 / unit, 3.0 / unit];
+            let u = at_minimum(&[5.0 * unit], &Linear::new(vec![1.0, -1.0, -1.0, 1.0], jacobian), &Bounds::none(1), Variance::Squares(4.0), 4, EXACT);
+            let expected = (4.0f64 / 3.0 / 14.0).sqrt() * unit;
+            assert!(matches!(u.certainty[0], Certainty::Error(e) if (e / expected - 1.0).abs() < 1e-12), "{unit:e}: {:?}", u.certainty);
+        }
+    }
+
+    #[test]
+    fn an_error_a_thousand_times_its_value_among_dependent_columns_is_none() {
+        // Columns x and x + 1e-6 x²: their difference is known to about 1e6 times what the data know of their sum.
+        let x: Vec<f64> = (0..20).map(|i| f64::from(i) / 10.0).collect();
+        let jacobian: Vec<f64> = x.iter().copied().chain(x.iter().map(|x| x + 1e-6 * x * x)).collect();
+        let residuals: Vec<f64> = (0..20).map(|i| if i % 2 == 0 { 1e-3 } else { -1e-3 }).collect();
+        let of = |theta: [f64; 2]| {
+            let squares = Variance::Squares(dot(&residuals, &residuals));
+            at_minimum(&theta, &Linear::new(residuals.clone(), jacobian.clone()), &Bounds::none(2), squares, 20, EXACT)
+        };
+        // The error of either is about 400: that of 0.3 is absurd, and 30 is not known either; 4000 is.
+        let open = of([0.3, 30.0]);
+        assert_eq!(open.certainty, [Certainty::Unidentified; 2]);
+        assert_eq!(open.open.len(), 1);
+        let known = of([4000.0, 4000.0]);
+        assert!(known.certainty.iter().all(|c| matches!(c, Certainty::Error(e) if (100.0..1000.0).contains(e))), "{:?}", known.certainty);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 mod common;
 use common::{compile, noise, table};
-use neural_compiler_fit::{Fit, Options, Table, fit};
+use neural_compiler_fit::{Fit, Options, Stage, Table, fit};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Counts up to n + 1 in steps of `k`, which never ends where k is 0 or less. Its value is the smallest multiple of k beyond n.
@@ -63,6 +63,51 @@ fn a_first_fit_that_leaves_a_course_is_not() {
 }
 
 #[test]
+fn a_single_start_is_judged_as_the_first_of_many() {
+    // A state that hardly moves under much noise: little is explained, and nothing is left to explain.
+    let (t, x): (Vec<f64>, Vec<f64>) = (0..200).map(|i| (f64::from(i) * 0.02, 1.0 - 0.01 * f64::from(i) * 0.02 + 0.1 * noise(i as usize, 3))).unzip();
+    let data = table(vec![("t", t), ("x", x)]);
+    let said = |starts: Option<usize>| {
+        let model = compile("(param k 0.1 :min -1 :max 5) (state x 1) (derive x (- (* k x)))");
+        let found = fit(&model, &data, &Options { starts, ..Options::default() }).unwrap();
+        assert_eq!(found.tried, 1);
+        (found.message, found.warnings)
+    };
+    assert_eq!(said(Some(1)), said(None));
+}
+
+/// What is told while a fit goes on.
+fn told(model: &str, data: &Table, options: Options<'_>) -> (Fit, Vec<(Stage, usize, usize, f64)>) {
+    let all = std::sync::Mutex::new(vec![]);
+    let tell = |stage: Stage, done: usize, of: usize, cost: f64| all.lock().unwrap().push((stage, done, of, cost));
+    let found = fit(&compile(model), data, &Options { progress: Some(&tell), ..options }).unwrap();
+    (found, all.into_inner().unwrap())
+}
+
+#[test]
+fn progress_is_told_in_the_unit_of_the_report() {
+    // Values of some thousands: their variance is far from 1.
+    let (t, x): (Vec<f64>, Vec<f64>) = (0..50).map(|i| (f64::from(i) * 0.1, 5000.0 * (-0.05 * f64::from(i)).exp() + 20.0 * noise(i as usize, 5))).unzip();
+    let (found, all) = told("(param k 0.4) (param x0 4000) (state x x0) (derive x (- (* k x)))", &table(vec![("t", t), ("x", x)]), Options::default());
+    let last = all.iter().rev().find(|(stage, ..)| *stage == Stage::Starts).expect("starts are told of").3;
+    assert!((last / found.cost - 1.0).abs() < 1e-3, "{last} beside {}", found.cost);
+}
+
+#[test]
+fn profiles_tell_how_far_they_are() {
+    let (x, y): (Vec<f64>, Vec<f64>) = (0..30).map(|i| (f64::from(i) * 0.1, 2.0 * (-0.1 * f64::from(i)).exp() + 0.05 * noise(i as usize, 9))).unzip();
+    let formula = ("(param a 1) (param k 0.5) (* a (exp (- (* k x))))", table(vec![("x", x.clone()), ("y", y.clone())]));
+    let states = ("(param k 0.5) (param x0 1) (state x x0) (derive x (- (* k x)))", table(vec![("t", x), ("x", y)]));
+    for (model, data) in [formula, states] {
+        let (found, all) = told(model, &data, Options { profile: true, ..Options::default() });
+        assert!(found.parameters.iter().all(|p| p.profile.is_some()));
+        let counted: Vec<(usize, usize)> = all.iter().filter(|(stage, ..)| *stage == Stage::Profile).map(|(_, done, of, _)| (*done, *of)).collect();
+        // Two ends of two intervals; the first word comes before any is found.
+        assert!(counted.contains(&(0, 4)) && counted.contains(&(4, 4)) && counted.iter().all(|(done, of)| done <= of), "{counted:?}");
+    }
+}
+
+#[test]
 fn a_budget_is_a_positive_number() {
     let data = oscillations(0.05);
     for budget in [0.0, -1.0, f64::NAN, f64::INFINITY] {
@@ -75,7 +120,7 @@ fn a_budget_is_a_positive_number() {
 fn a_budget_ends_the_search_with_the_best_so_far() {
     // The first step that is told lasts longer than the budget: however fast the machine is, the budget ends the fit.
     let told = AtomicUsize::new(0);
-    let last = |_: usize, _: usize, _: f64| {
+    let last = |_: Stage, _: usize, _: usize, _: f64| {
         if told.fetch_add(1, Ordering::Relaxed) == 0 {
             std::thread::sleep(std::time::Duration::from_millis(2100));
         }

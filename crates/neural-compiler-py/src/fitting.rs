@@ -7,7 +7,7 @@ use crate::fit_options::options;
 use crate::python::PyCore;
 use neural_compiler::Diagnostics;
 use neural_compiler_fit::plot::{self, Drawing, Line, Look};
-use neural_compiler_fit::{Axis, Check, Fit, Options, Table, fit, fit_at_once, predict, save, to_json, weights};
+use neural_compiler_fit::{Axis, Check, Fit, Options, Stage, Table, fit, fit_at_once, predict, save, to_json, weights};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -58,7 +58,10 @@ pub(crate) fn fit_model<'py>(
     }
     let cancel = AtomicBool::new(false);
     let news: Mutex<Option<(usize, usize, f64)>> = Mutex::new(None);
-    let tell = |done: usize, of: usize, cost: f64| *held(&news) = Some((done, of, cost));
+    let tell = |stage: Stage, done: usize, of: usize, cost: f64| match stage {
+        Stage::Starts | Stage::Training => *held(&news) = Some((done, of, cost)),
+        Stage::Profile => {}
+    };
     let how = Options { cancel: Some(&cancel), progress: Some(&tell), ..how };
     let mut interrupted: Option<PyErr> = None;
     let outcome = std::thread::scope(|scope| {

@@ -218,6 +218,16 @@ fn dates_are_times() {
     assert!(notes(&done).contains("the dates in `when` are read as days since 2024-02-20T12:00:00Z"), "{done:?}");
     let hours = neuralc(&["fit", "-e", model, "--data", &path, "--time", "when", "--json", "--time-unit", "hours"]);
     assert!((value(&hours, "k") - 0.1 / 24.0).abs() < 1e-7, "{hours:?}");
+    // Starts that hold at a date: half the first rows are before it, and the value there is that of day 4.
+    let dated = neuralc(&["fit", "-e", model, "--data", &path, "--time", "when", "--json", "--start-time", "2024-02-24T12:00:00Z"]);
+    let counted = neuralc(&["fit", "-e", model, "--data", &path, "--time", "when", "--json", "--start-time", "4"]);
+    assert!((value(&dated, "x0") - 5.0 * (-0.4f64).exp()).abs() < 1e-5 && value(&dated, "x0") == value(&counted, "x0"), "{dated:?}");
+    let when = |given: &str| neuralc(&["fit", "-e", model, "--data", &path, "--time", "when", "--json", "--start-time", given]);
+    assert_eq!(when("2024-02-24").codes(), ["mixed-zones"]);
+    assert_eq!(when("soon").code, 2);
+    let (_folder, numbers) = file("numbers.csv", "when,x\n0,5\n1,4\n2,3\n3,2\n");
+    let done = neuralc(&["fit", "-e", model, "--data", &numbers, "--time", "when", "--json", "--start-time", "2024-02-24"]);
+    assert_eq!(done.codes(), ["bad-start-time"]);
     // A formula, in zones of all kinds.
     let (_folder, zones) = file("zones.csv", "t,y\n2024-01-01T00:00:00Z,1\n2024-01-01T02:00:00+01:00,2\n2024-01-01T01:00:00-01:00,3\n2024-01-01T03:00:00Z,4\n");
     let line = neuralc(&["fit", "-e", "(param a 0) (param b 0) (+ a (* b t))", "--data", &zones, "--json"]);

@@ -22,7 +22,7 @@ use crate::least::lm::End;
 use crate::least::loss::Loss;
 use crate::least::penalised::{self, Point};
 use crate::least::{Unusable, dot};
-use crate::options::{Method, Options};
+use crate::options::{Method, Options, Stage};
 use crate::summary::{Ended, Sure};
 use crate::uncertainty::Uncertainty;
 use first_order::FirstOrder;
@@ -109,7 +109,7 @@ impl Setting<'_> {
         let most = starts.len() * ROUNDS * EVALUATIONS;
         let tell = |cost: f64| {
             if let Some(progress) = self.options.progress {
-                progress(done.fetch_add(1, Ordering::Relaxed).min(most - 1) + 1, most, cost);
+                progress(Stage::Training, done.fetch_add(1, Ordering::Relaxed).min(most - 1) + 1, most, cost);
             }
         };
         let search = penalised::Options { evaluations: EVALUATIONS, tolerance: 1e-5, loss: self.loss()?, cancel: self.options.cancel };

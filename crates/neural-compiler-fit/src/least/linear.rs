@@ -21,12 +21,19 @@ pub struct Linear {
     usable: bool,
 }
 
+/// Sums of squares below this may have lost digits.
+const LEAST_SQUARE: f64 = 1e-280;
+
 impl Linear {
     /// The model of residuals and a Jacobian, column by column.
     pub fn new(residuals: Vec<f64>, jacobian: Vec<f64>) -> Linear {
         let gram = Gram::new(&jacobian, &residuals);
-        let usable = gram.is_finite();
-        Linear { residuals, jacobian, gram, usable }
+        let mut linear = Linear { residuals, jacobian, gram, usable: false };
+        // A square that lost its digits below the range is no square; that of a column of zeros is.
+        let square = |j: usize| linear.gram.products[j * linear.columns() + j];
+        let kept = |j: usize| square(j) > LEAST_SQUARE || linear.column(j).iter().all(|x| *x == 0.0);
+        linear.usable = linear.gram.is_finite() && (0..linear.columns()).all(kept);
+        linear
     }
 
     /// Memory for the residuals and derivatives of as many columns; the numbers in it mean nothing.
@@ -58,7 +65,7 @@ impl Linear {
     /// The length of a column.
     pub fn size(&self, j: usize) -> f64 {
         let square = self.gram.products[j * self.columns() + j];
-        if square.is_finite() && square > 1e-280 { square.sqrt() } else { norm(self.column(j)) }
+        if square.is_finite() && square > LEAST_SQUARE { square.sqrt() } else { norm(self.column(j)) }
     }
 
     /// By how much a step lowers the sum of squares, as far as the linear model goes.

@@ -12,6 +12,7 @@ use super::loss::Loss;
 use super::separable::Separable;
 use super::symmetry::{distance, nearest};
 use super::{Bounds, Residuals, Unusable};
+use crate::options::{Progress, Stage};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -33,7 +34,7 @@ pub struct Options<'a> {
     /// Set from outside to stop early; the best so far is kept.
     pub cancel: Option<&'a AtomicBool>,
     /// Called with the starts followed so far, how many there may be, and the best cost.
-    pub progress: Option<&'a (dyn Fn(usize, usize, f64) + Sync)>,
+    pub progress: Option<Progress<'a>>,
     /// What evaluations may cost, learnt at the first start.
     pub effort: &'a Effort,
 }
@@ -128,12 +129,12 @@ pub fn search(task: &Task<'_>, options: &Options<'_>) -> Result<Found, Unusable>
     let (mut tried, mut failed) = (0, 0);
     let follow = |starts: &[(usize, Vec<f64>)]| -> Vec<Result<Run, Unusable>> {
         let one = |(number, start): &(usize, Vec<f64>)| {
-            let watch: &(dyn Fn(f64) + Sync) = &|cost| options.progress.iter().for_each(|progress| progress(0, options.starts, cost));
+            let watch: &(dyn Fn(f64) + Sync) = &|cost| options.progress.iter().for_each(|progress| progress(Stage::Starts, 0, options.starts, cost));
             // A rough way that is still winding after many evaluations rarely leads down; the best are followed on anyway.
             let few = *number > 0 && task.sample.blur() > 0.0;
             let options = &Options { evaluations: if few { options.evaluations.min(ROUGH) } else { options.evaluations }, ..*options };
             let run = local(task, task.sample, &free, start, options, (*number == 0).then_some(watch))?;
-            let ask = *number == 0 && options.starts > 1 && run.end == End::Converged;
+            let ask = *number == 0 && run.end == End::Converged;
             let found = if ask { (task.enough)(&run) } else { None };
             Ok(Run { number: *number, cost: run.cost, enough: found.is_some(), theta: found.unwrap_or(run.theta), end: run.end })
         };
@@ -141,7 +142,7 @@ pub fn search(task: &Task<'_>, options: &Options<'_>) -> Result<Found, Unusable>
     };
     let tell = |tried: usize, runs: &[Run]| {
         if let Some(progress) = options.progress {
-            progress(tried, options.starts, runs.iter().map(|r| r.cost).fold(f64::INFINITY, f64::min));
+            progress(Stage::Starts, tried, options.starts, runs.iter().map(|r| r.cost).fold(f64::INFINITY, f64::min));
         }
     };
     let mut take = |batch: &[(usize, Vec<f64>)], runs: &mut Vec<Run>| {

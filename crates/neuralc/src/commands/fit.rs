@@ -14,7 +14,7 @@ use clap::parser::ValueSource;
 use indicatif::{ProgressBar, ProgressStyle};
 use neural_compiler_fit::dynamics::steps::Scheme;
 use neural_compiler_fit::plot::{Drawing, Look};
-use neural_compiler_fit::{Fit, Loss, Options, fit, save, to_json, weights};
+use neural_compiler_fit::{Fit, Loss, Options, Stage, fit, save, to_json, weights};
 use serde_json::json;
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
@@ -54,8 +54,8 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
         return Err(failure);
     }
     let cancel = interrupts();
-    let bar = Bar::new(if weights::needed(&model.program).is_empty() { "starts" } else { "steps of training" });
-    let tell = |done: usize, of: usize, cost: f64| bar.tell(done, of, cost);
+    let bar = Bar::new();
+    let tell = |stage: Stage, done: usize, of: usize, cost: f64| bar.tell(&waiting(stage, done, of, cost), done, of);
     let options = Options { cancel: Some(&cancel), progress: Some(&tell), ..options(args, &whole)? };
     let outcome = fit(&model.program, &whole.table, &options);
     bar.clear();
@@ -161,7 +161,7 @@ fn options<'a>(args: &FitArgs, whole: &Whole) -> Result<Options<'a>, Failure> {
         target: args.target.clone(),
         time: args.time.clone(),
         group: args.group.clone(),
-        start_time: args.start_time,
+        start_time: args.start_time.map(|t| t.number(whole.calendar)).transpose()?,
         sigma_column: if number.is_none() { args.sigma.clone() } else { None },
         sigma: number,
         weights_column: args.weights.clone(),
@@ -219,39 +219,39 @@ fn interrupts() -> Arc<AtomicBool> {
 /// Progress: a bar on a terminal, now and then a line elsewhere.
 struct Bar {
     bar: Option<ProgressBar>,
-    /// What is counted.
-    what: &'static str,
     begun: Instant,
     said: std::sync::Mutex<Instant>,
 }
 
+/// What is being waited for.
+fn waiting(stage: Stage, done: usize, of: usize, cost: f64) -> String {
+    match stage {
+        Stage::Starts if done == 0 => format!("following the declared values, loss {cost:.6e}"),
+        Stage::Starts => format!("{done} of at most {of} starts, loss {cost:.6e}"),
+        Stage::Training => format!("{done} of at most {of} steps of training, loss {cost:.6e}"),
+        Stage::Profile => format!("{done} of {of} ends of profile intervals"),
+    }
+}
+
 impl Bar {
-    fn new(what: &'static str) -> Bar {
+    fn new() -> Bar {
         let style = ProgressStyle::with_template("{wide_bar} {msg}  {elapsed}").expect("the template is right");
         let bar = std::io::stderr().is_terminal().then(|| ProgressBar::new(1).with_style(style));
-        Bar { bar, what, begun: Instant::now(), said: std::sync::Mutex::new(Instant::now()) }
+        Bar { bar, begun: Instant::now(), said: std::sync::Mutex::new(Instant::now()) }
     }
 
-    /// What is being waited for.
-    fn waiting(&self, done: usize, of: usize, cost: f64) -> String {
-        match done {
-            0 => format!("following the declared values, loss {cost:.6e}"),
-            _ => format!("{done} of at most {of} {}, loss {cost:.6e}", self.what),
-        }
-    }
-
-    fn tell(&self, done: usize, of: usize, cost: f64) {
+    fn tell(&self, waiting: &str, done: usize, of: usize) {
         if let Some(bar) = &self.bar {
             bar.set_length(of as u64);
             bar.set_position(done as u64);
-            bar.set_message(self.waiting(done, of, cost));
+            bar.set_message(waiting.to_string());
             return;
         }
         let mut said = self.said.lock().unwrap_or_else(|e| e.into_inner());
         if said.elapsed() > Duration::from_secs(2) {
             *said = Instant::now();
             let spent = self.begun.elapsed().as_secs_f64();
-            let _ = writeln!(std::io::stderr(), "{}, {spent:.0} s", self.waiting(done, of, cost));
+            let _ = writeln!(std::io::stderr(), "{waiting}, {spent:.0} s");
         }
     }
 

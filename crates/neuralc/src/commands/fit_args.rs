@@ -1,7 +1,7 @@
 //! The command lines of `neuralc fit` and `neuralc predict` as types.
 
 use crate::args::SourceArgs;
-use crate::table::dates::DateArgs;
+use crate::table::dates::{DateArgs, Moment};
 use crate::table::dialect::TableArgs;
 use clap::{Args, ValueEnum};
 use neural_compiler_fit::Loss;
@@ -46,9 +46,9 @@ pub(crate) struct FitArgs {
     /// The column of times, for models with states (default: `t`)
     #[arg(long, value_name = "COLUMN")]
     pub(crate) time: Option<String>,
-    /// The time at which the starts of states hold (default: as the model declares, (time t :start 0), else the first row of each group)
+    /// The time at which the starts of states hold, a number, or a date where times are dates (default: as the model declares, (time t :start 0), else the first row of each group)
     #[arg(long, visible_alias = "t0", value_name = "T", allow_negative_numbers = true)]
-    pub(crate) start_time: Option<f64>,
+    pub(crate) start_time: Option<Moment>,
     /// The column that tells trajectories apart; a formula has none, its groups share every parameter
     #[arg(long, value_name = "COLUMN")]
     pub(crate) group: Option<String>,
@@ -143,9 +143,9 @@ pub(crate) struct PredictArgs {
     /// The column of times, for models with states (default: `t`)
     #[arg(long, value_name = "COLUMN")]
     pub(crate) time: Option<String>,
-    /// The time at which the starts of states hold (default: as the model declares, (time t :start 0), else the first row of each group)
+    /// The time at which the starts of states hold, a number, or a date where times are dates (default: as the model declares, (time t :start 0), else the first row of each group)
     #[arg(long, visible_alias = "t0", value_name = "T", allow_negative_numbers = true)]
-    pub(crate) start_time: Option<f64>,
+    pub(crate) start_time: Option<Moment>,
     /// The column that tells trajectories apart
     #[arg(long, value_name = "COLUMN")]
     pub(crate) group: Option<String>,

@@ -43,7 +43,7 @@ fn predicted(args: &PredictArgs, model: &Compiled, whole: Whole) -> Result<Vec<(
         values,
         time: args.time.clone(),
         group: args.group.clone(),
-        start_time: args.start_time,
+        start_time: args.start_time.map(|t| t.number(whole.calendar)).transpose()?,
         scheme: scheme(args.method),
         step: args.step,
         tolerance: args.rtol,

@@ -1,8 +1,10 @@
 //! The options that say how dates become times. In: the command line; out: what the library reads dates by.
 
+use crate::context::Failure;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use neural_compiler_fit::dates::{Calendar, CalendarOptions, Stamp, Unit};
+use neural_compiler_fit::dates::{Calendar, CalendarOptions, Stamp, Unit, text};
+use std::str::FromStr;
 
 /// How dates become numbers, as the user says it.
 #[derive(Args, Clone, Default)]
@@ -28,5 +30,36 @@ impl DateArgs {
     /// The calendar that the options alone say.
     pub(crate) fn said(&self) -> Option<Calendar> {
         Calendar::said(self.options())
+    }
+}
+
+/// A time on the command line: a number, or a date where times are dates.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Moment {
+    Number(f64),
+    Date(Stamp),
+}
+
+impl FromStr for Moment {
+    type Err = String;
+
+    fn from_str(given: &str) -> Result<Moment, String> {
+        let date = || given.parse::<Stamp>().map(Moment::Date).map_err(|_| "neither a number nor a date such as 2024-03-01".to_string());
+        given.parse::<f64>().map(Moment::Number).or_else(|_| date())
+    }
+}
+
+impl Moment {
+    /// As a number, by the calendar of the table.
+    pub(crate) fn number(self, calendar: Option<Calendar>) -> Result<f64, Failure> {
+        match (self, calendar) {
+            (Moment::Number(x), _) => Ok(x),
+            (Moment::Date(date), Some(calendar)) if calendar.counts(date) => Ok(calendar.number(date.nanoseconds)),
+            (Moment::Date(_), Some(calendar)) => Err(Failure::plain("mixed-zones", calendar.mixed(), None)),
+            (Moment::Date(date), None) => {
+                let message = format!("the start time {} is a date, and the times of the table are numbers", text(date));
+                Err(Failure::plain("bad-start-time", message, Some("give it as a number".to_string())))
+            }
+        }
     }
 }

@@ -43,7 +43,7 @@ impl Solver {
         let batch = |k: usize| -> Vec<(&Lane<'_>, Step)> { order.iter().take_while(|&&i| plan[i].len() > k).map(|&i| (&lanes[i], plan[i][k])).collect() };
         // Forward, keeping the states before every step.
         let mut before: Vec<Vec<f64>> = Vec::with_capacity(rounds);
-        let mut paths: Vec<Path> = lanes.iter().map(|l| Path { states: vec![l.start.clone()], tangents: vec![] }).collect();
+        let mut paths: Vec<Path> = lanes.iter().map(|l| Path::starting(l, None)).collect();
         let mut states: Vec<f64> = order.iter().flat_map(|&i| lanes[i].start.iter().copied()).collect();
         let (mut next, mut error) = (vec![0.0; states.len()], vec![0.0; states.len()]);
         for k in 0..rounds {
@@ -60,7 +60,7 @@ impl Solver {
                     return Err(self.lost(workspace, lane, *step, &states[a * n..(a + 1) * n], shared));
                 }
                 if step.last {
-                    paths[order[a]].states.push(after.to_vec());
+                    paths[order[a]].states.push(after.iter().copied());
                 }
             }
             before.push(states[..count].to_vec());

@@ -40,16 +40,7 @@ impl Solver {
         let copies = tangents.as_ref().map_or(1, |t| t.count);
         let engine = if tangents.is_some() { self.along() } else { self.value() };
         let mut plan: Vec<Vec<Step>> = vec![Vec::new(); lanes.len()];
-        let start = |(i, l): (usize, &Lane<'_>)| {
-            let mut path = Path { states: Vec::with_capacity(l.times.len()), tangents: Vec::new() };
-            path.states.push(l.start.clone());
-            if let Some(d) = directions {
-                path.tangents.reserve(l.times.len());
-                path.tangents.push(d.1[i].clone());
-            }
-            path
-        };
-        let mut paths: Vec<Path> = lanes.iter().enumerate().map(start).collect();
+        let mut paths: Vec<Path> = lanes.iter().enumerate().map(|(i, l)| Path::starting(l, directions.map(|d| &d.1[i][..]))).collect();
         let mut now: Vec<(f64, Vec<f64>)> = lanes.iter().map(|l| (l.times[0], l.start.clone())).collect();
         let begin = |s: &Segment| (1e-2 * (s.to - s.from)).min(self.longest);
         let mut wanted: Vec<f64> = courses.iter().map(|c| c.segments.first().map_or(0.0, begin)).collect();
@@ -60,6 +51,9 @@ impl Solver {
         let (mut states, mut next, mut errors) = (Vec::new(), Vec::new(), Vec::new());
         let mut ends = Vec::new();
         let (mut slopes, mut moved, mut strays) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut batch, mut still): (Vec<(&Lane<'_>, Step)>, Vec<usize>) = (Vec::new(), Vec::new());
+        // Smaller errors let a step grow as much as it may, whatever their root is.
+        let tiny = 0.99 * (0.9f64 / 5.0).powf(order);
         let patience = self.effort.steps(self.most);
         while !active.is_empty() {
             if self.effort.stopped() {
@@ -68,7 +62,8 @@ impl Solver {
             states.clear();
             slopes.clear();
             ends.clear();
-            let mut batch: Vec<(&Lane<'_>, Step)> = Vec::with_capacity(active.len());
+            batch.clear();
+            still.clear();
             for &i in &active {
                 let segment = &courses[i].segments[at[i].0];
                 let left = segment.to - now[i].0;
@@ -85,23 +80,21 @@ impl Solver {
             }
             next.resize(states.len(), 0.0);
             errors.resize(states.len(), 0.0);
-            let mut outputs: Vec<&mut [f64]> = vec![&mut next, &mut errors];
             let mut extra: Vec<(&[f64], usize)> = Vec::new();
             if let Some(t) = &tangents {
                 moved.resize(states.len(), 0.0);
                 strays.resize(states.len(), 0.0);
-                outputs.extend([&mut moved[..], &mut strays[..]]);
                 extra.push((&slopes, n));
                 extra.extend(t.seeds(active.len()));
             }
-            self.run(engine, workspace, &states, shared, (&batch, copies), &extra, &mut outputs)?;
-            let steps: Vec<Step> = batch.iter().map(|b| b.1).collect();
-            let mut still = Vec::with_capacity(active.len());
+            let mut outputs: [&mut [f64]; 4] = [&mut next, &mut errors, &mut moved, &mut strays];
+            let results = if tangents.is_some() { 4 } else { 2 };
+            self.run(engine, workspace, &states, shared, (&batch, copies), &extra, &mut outputs[..results])?;
             for (a, &i) in active.iter().enumerate() {
                 let all = a * copies * n..(a + 1) * copies * n;
                 let one = all.start..all.start + n;
                 let (before, after) = (&states[one.clone()], &next[one.clone()]);
-                let step = steps[a];
+                let step = batch[a].1;
                 tries[i] += 1;
                 let mut error = self.error(before, after, &errors[one]);
                 if let Some(t) = &tangents {
@@ -111,7 +104,7 @@ impl Solver {
                 let fine = error.is_finite() && after.iter().all(|x| x.is_finite());
                 let factor = if !fine {
                     0.1
-                } else if error == 0.0 {
+                } else if error <= tiny {
                     5.0
                 } else {
                     (0.9 * error.powf(-1.0 / order)).clamp(0.2, 5.0)
@@ -129,7 +122,7 @@ impl Solver {
                         t.lanes[i].copy_from_slice(&moved[all]);
                     }
                     if step.last {
-                        paths[i].states.push(after.to_vec());
+                        paths[i].states.push(after.iter().copied());
                         if let Some(t) = &tangents {
                             paths[i].tangents.push(turned(&t.lanes[i], copies, n));
                         }
@@ -171,7 +164,7 @@ impl Solver {
                     still.push(i);
                 }
             }
-            active = still;
+            std::mem::swap(&mut active, &mut still);
         }
         self.effort.took(tries.into_iter().max().unwrap_or(0));
         Ok((plan, paths))

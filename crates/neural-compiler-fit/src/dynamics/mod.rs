@@ -7,6 +7,7 @@ pub(crate) mod differences;
 pub mod field;
 mod march;
 pub mod problem;
+pub mod rows;
 mod segments;
 pub mod shooting;
 pub mod solver;

@@ -7,6 +7,7 @@
 //! a state that is not finite is reported with its time.
 
 use super::field::Field;
+use super::rows::Rows;
 use super::segments::Course;
 use super::steps::{self, Scheme};
 use super::switches::Switches;
@@ -135,9 +136,21 @@ pub(super) struct Step {
 #[derive(Clone, Debug, Default)]
 pub struct Path {
     /// States at each time.
-    pub states: Vec<Vec<f64>>,
+    pub states: Rows,
     /// Derivatives at each time; empty when not wanted.
-    pub tangents: Vec<Vec<f64>>,
+    pub tangents: Rows,
+}
+
+impl Path {
+    /// At the start of a lane; `directions`: its derivatives by so many, if they are wanted.
+    pub(super) fn starting(lane: &Lane<'_>, directions: Option<&[f64]>) -> Path {
+        let rows = |first: &[f64]| {
+            let mut rows = Rows::new(first.len()).with_room(lane.times.len());
+            rows.push(first.iter().copied());
+            rows
+        };
+        Path { states: rows(&lane.start), tangents: directions.map_or_else(Rows::default, rows) }
+    }
 }
 
 /// Directions to differentiate by: how many, and per lane the derivative of its start by them, state by state. The free shared numbers
@@ -392,9 +405,12 @@ impl Solver {
 
     /// Forcing at a time within an interval of a lane.
     fn forcing_at(lane: &Lane<'_>, interval: usize, time: f64, k: usize) -> f64 {
-        let (t0, t1) = (lane.times[interval], lane.times[interval + 1]);
         let (u0, u1) = (lane.forcing[interval][k], lane.forcing[interval + 1][k]);
-        if time >= t1 || u0 == u1 { u1 } else { u0 + (u1 - u0) * ((time - t0) / (t1 - t0)) }
+        if u0 == u1 {
+            return u1;
+        }
+        let (t0, t1) = (lane.times[interval], lane.times[interval + 1]);
+        if time >= t1 { u1 } else { u0 + (u1 - u0) * ((time - t0) / (t1 - t0)) }
     }
 
     /// Forcing at some times within an interval of a lane, a row per time for each input.
@@ -436,6 +452,10 @@ impl Solver {
                     // A map reads the forcing of the row it leaves.
                     let map = self.scheme == Scheme::Map;
                     let value = |k: usize| if map { lane.forcing[step.interval][k] } else { Self::forcing_at(lane, step.interval, time, k) };
+                    if *shape == Shape::Scalar {
+                        all.resize(from + repeat, value(at));
+                        continue;
+                    }
                     all.extend((at..at + shape.len()).map(value));
                     (1..repeat).for_each(|_| all.extend_from_within(from..from + shape.len()));
                 }

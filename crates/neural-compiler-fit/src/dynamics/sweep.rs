@@ -45,8 +45,7 @@ impl Solver {
         let order = longest_first(plan);
         let mut states: Vec<f64> = order.iter().flat_map(|&i| lanes[i].start.iter().copied()).collect();
         let mut next = vec![0.0; states.len()];
-        let mut paths: Vec<Path> =
-            lanes.iter().enumerate().map(|(i, l)| Path { states: vec![l.start.clone()], tangents: way.of(i, n).into_iter().collect() }).collect();
+        let mut paths: Vec<Path> = lanes.iter().enumerate().map(|(i, l)| Path::starting(l, way.of(i, n).as_deref())).collect();
         for k in 0.. {
             if self.effort.stopped() {
                 return Err(Unusable("stopped".into()));
@@ -69,8 +68,10 @@ impl Solver {
                     return Err(self.lost(workspace, &lanes[i], step, &states[a * n..(a + 1) * n], shared));
                 }
                 if step.last {
-                    paths[i].states.push(after.to_vec());
-                    paths[i].tangents.extend(way.of(i, n));
+                    paths[i].states.push(after.iter().copied());
+                    if let Some(derivatives) = way.of(i, n) {
+                        paths[i].tangents.push(derivatives);
+                    }
                 }
             }
             states[..under_way * n].copy_from_slice(&next[..under_way * n]);
@@ -170,7 +171,7 @@ impl Way for Tangents {
     }
 
     fn of(&self, lane: usize, size: usize) -> Option<Vec<f64>> {
-        Some(turned(&self.lanes[lane], self.count, size))
+        Some(turned(&self.lanes[lane], self.count, size).collect())
     }
 }
 
@@ -284,7 +285,7 @@ mod tests {
             let directions: Directions<'_> = (2, &[vec![0.0; 20]]);
             let mut walk = |way: &mut dyn Way| solver.walk(&mut workspace, (&lanes, &courses), &shared, &plan, way).unwrap();
             let (one, all) = (walk(&mut Tangents::new(&solver, &shared, directions)), walk(&mut Whole::new(&solver, directions)));
-            let state = |k: f64, lag: f64| solver.solve(&lanes, &[&[k], &[lag]], None).unwrap().remove(0).states.remove(2);
+            let state = |k: f64, lag: f64| solver.solve(&lanes, &[&[k], &[lag]], None).unwrap().remove(0).states[2].to_vec();
             let h = 1e-5;
             let (by_k, by_lag) = ((state(k[0] + h, lag[0]), state(k[0] - h, lag[0])), (state(k[0], lag[0] + h), state(k[0], lag[0] - h)));
             for (i, (a, b)) in one[0].tangents[2].iter().zip(&all[0].tangents[2]).enumerate() {

@@ -48,7 +48,7 @@ impl Tangents {
         }
         reach.iter_mut().filter(|r| **r == 0.0).for_each(|r| *r = 1.0);
         let tolerance = (LOOSER * solver.tolerance.relative).clamp(BOUNDS.0, BOUNDS.1);
-        Tangents { count, lanes: starts.iter().map(|s| turned(s, n, count)).collect(), seeds, reach, tolerance }
+        Tangents { count, lanes: starts.iter().map(|s| turned(s, n, count).collect()).collect(), seeds, reach, tolerance }
     }
 
     /// Adds what a stop that moves with the free shared numbers does to the derivatives of a lane.
@@ -84,6 +84,6 @@ impl Tangents {
 }
 
 /// Rows become columns: state by state to direction by direction, or back.
-pub(super) fn turned(matrix: &[f64], rows: usize, columns: usize) -> Vec<f64> {
-    (0..rows * columns).map(|i| matrix[i % rows * columns + i / rows]).collect()
+pub(super) fn turned(matrix: &[f64], rows: usize, columns: usize) -> impl Iterator<Item = f64> + '_ {
+    (0..columns).flat_map(move |c| (0..rows).map(move |r| matrix[r * columns + c]))
 }

@@ -166,13 +166,13 @@ pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>, effor
     }
     let (whole, _) = prepared.problems(layout);
     enough(layout, whole.observations())?;
-    if let Some(found) = first_try::follow(&whole, layout, options)
+    if let Some(found) = first_try::follow(&whole, layout, prepared.known, options)
         && !options.profile
     {
         return posed.finish(&whole, &found, Loss::Squares, options);
     }
     threads::on(options.threads, || {
-        let (found, loss) = search(&prepared.graph, &whole, layout, options)?;
+        let (found, loss) = search(&prepared.graph, &whole, layout, prepared.known, options)?;
         posed.finish(&whole, &found, loss, options)
     })
 }
@@ -188,7 +188,7 @@ pub(crate) fn fit_at_once(program: &Program, table: &Table, options: &Options<'_
         return None;
     }
     enough(&posed.layout, whole.observations()).ok()?;
-    let found = first_try::follow(&whole, &posed.layout, options)?;
+    let found = first_try::follow(&whole, &posed.layout, posed.prepared.known, options)?;
     posed.finish(&whole, &found, Loss::Squares, options).ok()
 }
 
@@ -197,17 +197,30 @@ const STARTS: usize = 32;
 /// Starts that agree are enough only where they leave less than this share of what varies.
 const UNEXPLAINED: f64 = 0.05;
 
+/// Where the errors are known, this many times the sum of squares they make is too much, and makes starts that agree not enough either.
+const TOO_LARGE: f64 = 2.0;
+
+/// The cost above which a minimum is not believed because a few starts agree on it.
+pub(crate) fn doubtful(of_the_mean: f64, known: bool, count: usize, parameters: usize) -> f64 {
+    let share = UNEXPLAINED * of_the_mean;
+    if known { share.min(TOO_LARGE * count.saturating_sub(parameters) as f64) } else { share }
+}
+
 /// The global search over the free numbers of a layout.
-pub(crate) fn search(graph: &Graph, whole: &Algebraic, layout: &Layout, options: &Options<'_>) -> Result<(Found, Loss), Diagnostics> {
+pub(crate) fn search(graph: &Graph, whole: &Algebraic, layout: &Layout, known: bool, options: &Options<'_>) -> Result<(Found, Loss), Diagnostics> {
     let brief = (options.starts == Some(1) && first_try::is_brief(whole.rows())).then(|| whole.for_a_moment());
     let whole = brief.as_ref().unwrap_or(whole);
     let sample = (whole.rows() > 2 * SEARCH_ROWS).then(|| whole.sample(&spread(whole.rows(), SEARCH_ROWS, options.seed)));
     let small: &dyn Residuals = sample.as_ref().map_or(whole, |s| s);
     let affine = affine::jointly_affine(graph, &layout.free_inputs());
     let linear: Vec<usize> = layout.shared.iter().filter(|s| affine.contains(&s.input)).flat_map(|s| s.at.map_or(0..0, |at| at..at + s.shape.len())).collect();
-    let doubtful = UNEXPLAINED * sample.as_ref().unwrap_or(whole).of_the_mean();
+    let doubtful = match options.loss {
+        None | Some(Loss::Squares) => doubtful(sample.as_ref().unwrap_or(whole).of_the_mean(), known, small.count(), layout.len()),
+        // What outliers leave unexplained says nothing.
+        Some(_) => f64::INFINITY,
+    };
     let affordable = 3_000_000 / (small.count() * (1 + layout.len()));
     let persist = if options.starts.is_none() { affordable.clamp(STARTS, 8 * STARTS) } else { 0 };
-    let task = Task { linear: &linear, floor: whole.floor(), doubtful, persist, ..Task::new(whole, small, &layout.start, &layout.bounds) };
+    let task = Task { linear: &linear, floor: whole.floor(), doubtful, persist, known, ..Task::new(whole, small, &layout.start, &layout.bounds) };
     solve(&task, options, whole.effort(), (STARTS, 8, affordable.clamp(256, 2048)))
 }

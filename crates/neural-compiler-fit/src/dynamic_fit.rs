@@ -5,6 +5,7 @@
 //! minimum: with rough solutions, of some of the trajectories where there are many, then with accurate ones of all. Columns of different size or noise count alike: each is weighted by one over the scatter the fit leaves in it, again and again
 //! until that does not change, unless the standard deviations are known.
 
+use crate::algebraic_fit::doubtful;
 use crate::check::{Checking, TIGHTER};
 use crate::dynamics::differences::{disagree, has_conditions};
 use crate::dynamics::problem::Dynamics;
@@ -14,10 +15,10 @@ use crate::dynamics::trajectories::Trajectories;
 use crate::dynamics::{shooting, white};
 use crate::fit::{enough, solve, typical};
 use crate::layout::{Layout, element_names};
-use crate::least::Residuals;
 use crate::least::effort::Effort;
 use crate::least::lm::{self, End, Local};
 use crate::least::search::{Found, Task};
+use crate::least::{Residuals, elsewhere};
 use crate::options::{Options, Stage};
 use crate::ready::Ready;
 use crate::report::Fit;
@@ -32,6 +33,9 @@ use std::sync::atomic::Ordering;
 /// Starts followed, unless told otherwise: solving is dear.
 const STARTS: usize = 9;
 const SCREENED: usize = 32;
+/// Starts followed where much is left unexplained, and how many must agree there to be believed.
+const PERSIST: usize = 3 * STARTS;
+const CONVINCING: usize = 8;
 
 pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>, effort: &Arc<Effort>) -> Result<Fit, Diagnostics> {
     let mut ready = Ready::new(program, table, options, effort, true)?;
@@ -121,7 +125,7 @@ fn weighted(ready: &Ready, options: &Options<'_>) -> Result<Weighted, Diagnostic
     let unit = if one && !ready.known { scatter[0] * scatter[0] } else { 1.0 };
     let tell = |stage: Stage, done: usize, of: usize, cost: f64| options.progress.iter().for_each(|progress| progress(stage, done, of, unit * cost));
     let telling = Options { progress: Some(&tell), ..options.clone() };
-    let (best, loss) = search(&problem, &layout.start, layout, &telling, true)?;
+    let (best, loss) = search(&problem, &layout.start, layout, ready.known, &telling, true)?;
     let first = Weighted { problem, best, loss, unit, warning: None };
     if one { Ok(first) } else { reweigh(ready, first, scatter, options) }
 }
@@ -190,8 +194,8 @@ fn reweigh(ready: &Ready, first: Weighted, mut scatter: Vec<f64>, options: &Opti
         scatter = next;
         let problem = ready.problem(&ready.solver, &ready.layout, &scatter, false);
         let before = weighed.best;
-        let (mut best, loss) = search(&problem, &before.best.theta, &ready.layout, &once, false)?;
-        (best.tried, best.agreed, best.failed, best.noise) = (before.tried, before.agreed, before.failed, before.noise);
+        let (mut best, loss) = search(&problem, &before.best.theta, &ready.layout, ready.known, &once, false)?;
+        (best.tried, best.agreed, best.failed, best.noise, best.doubtful) = (before.tried, before.agreed, before.failed, before.noise, before.doubtful);
         best.twin = before.twin;
         best.tie = before.tie.map(|tie| tie / before.best.cost * best.best.cost);
         weighed = Weighted { problem, best, loss, unit: 1.0, warning: None };
@@ -214,7 +218,7 @@ fn reweigh(ready: &Ready, first: Weighted, mut scatter: Vec<f64>, options: &Opti
 }
 
 /// The global search over the free numbers of a layout. `rough`: the way down is taken with a rough solution first.
-fn search(problem: &Dynamics, start: &[f64], layout: &Layout, options: &Options<'_>, rough: bool) -> Result<(Found, Loss), Diagnostics> {
+fn search(problem: &Dynamics, start: &[f64], layout: &Layout, known: bool, options: &Options<'_>, rough: bool) -> Result<(Found, Loss), Diagnostics> {
     let local = lm::Options { evaluations: 200, polish: false, cancel: options.cancel, ..lm::Options::default() };
     let sketch = rough.then(|| problem.rough(layout.len())).flatten();
     let sample = sketch.as_ref().unwrap_or(problem);
@@ -223,14 +227,26 @@ fn search(problem: &Dynamics, start: &[f64], layout: &Layout, options: &Options<
     // Where only noise is left no other minimum can be much better; of a robust loss that cannot be told. What is noise and what the
     // solution leaves is told by the accurate one.
     let plain = options.loss.is_none_or(|l| l == Loss::Squares);
-    let noise = |l: &Local| plain && l.end == End::Converged && (l.cost <= floor || white::only_noise(problem, &l.linear.residuals, layout.len()));
+    let white = |l: &Local| {
+        let fine = !known || elsewhere::as_errors_say(l.cost, problem.count(), layout.len());
+        fine && white::only_noise(problem, &l.linear.residuals, layout.len())
+    };
+    let would_show = |l: &Local| known || elsewhere::only(sample, &l.theta, &layout.bounds, options.seed, &|change| white::is_smooth(sample, change));
+    let noise = |l: &Local| plain && l.end == End::Converged && (l.cost <= floor || white(l) && would_show(l));
     let enough = |l: &Local| match &sketch {
+        // More starts were asked for.
+        _ if options.starts.is_some() => None,
         None => noise(l).then(|| l.theta.clone()),
         Some(_) => lm::minimise(problem, &l.theta, &layout.bounds, Loss::Squares, &local).ok().filter(noise).map(|fine| fine.theta),
     };
-    let task = Task { floor: floor.max(sample.blur()), also: &also, enough: &enough, ..Task::new(problem, sample, start, &layout.bounds) };
+    let doubtful = if plain { doubtful(sample.of_the_mean(), known, sample.count(), layout.len()) } else { f64::INFINITY };
+    let persist = if options.starts.is_none() { PERSIST } else { 0 };
+    let (floor, convincing) = (floor.max(sample.blur()), CONVINCING);
+    let task = Task { floor, also: &also, enough: &enough, doubtful, persist, convincing, known, ..Task::new(problem, sample, start, &layout.bounds) };
     let (mut found, loss) = solve(&task, options, &problem.solver.effort, (STARTS, 3, SCREENED))?;
-    found.noise = found.noise || found.tried > 1 && noise(&found.best);
+    // Of many starts the best, where little is left: what is left looks like noise, whatever others might explain.
+    found.noise =
+        found.noise || found.tried > 1 && plain && !found.doubtful && found.best.end == End::Converged && (found.best.cost <= floor || white(&found.best));
     Ok((found, loss))
 }
 
@@ -241,7 +257,7 @@ pub(crate) fn law_alone(ready: &Ready, held: Layout, scatter: &[f64], options: &
     let solver = Arc::new(solver.with_sizes(ready.solver.sizes.clone()).with_effort(&ready.solver.effort));
     let problem = ready.problem(&solver, &held, scatter, false);
     let quiet = Options { progress: None, ..options.clone() };
-    let found = search(&problem, &held.start, &held, &quiet, true).ok().map(|(found, _)| found.best.theta);
+    let found = search(&problem, &held.start, &held, ready.known, &quiet, true).ok().map(|(found, _)| found.best.theta);
     // What nets make of it may cost more.
     ready.solver.effort.forget();
     found

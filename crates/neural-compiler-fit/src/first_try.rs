@@ -6,12 +6,12 @@
 
 use crate::algebraic::Algebraic;
 use crate::fit::spread;
-use crate::lack_of_fit::only_noise;
+use crate::lack_of_fit::{only_noise, rows_to_tell, shows};
 use crate::layout::Layout;
 use crate::least::lm::{self, End, Local};
 use crate::least::loss::Loss;
 use crate::least::search::{Found, Task};
-use crate::least::{Residuals, symmetry};
+use crate::least::{Residuals, elsewhere, symmetry};
 use crate::options::Options;
 
 /// Rows on which to find the way, and rows on which to come near.
@@ -35,9 +35,10 @@ pub(crate) fn is_short(rows: usize) -> bool {
     rows <= SHORT
 }
 
-/// The minimum the declared values lead to, or nothing where a better one cannot be ruled out.
-pub(crate) fn follow(whole: &Algebraic, layout: &Layout, options: &Options<'_>) -> Option<Found> {
-    let plain = options.loss.is_none_or(|l| l == Loss::Squares);
+/// The minimum the declared values lead to, or nothing where a better one cannot be ruled out or more starts are asked for. `known`:
+/// whether residuals are in units of known errors.
+pub(crate) fn follow(whole: &Algebraic, layout: &Layout, known: bool, options: &Options<'_>) -> Option<Found> {
+    let plain = options.loss.is_none_or(|l| l == Loss::Squares) && options.starts.is_none_or(|s| s == 1);
     if !plain || whole.rows() < 2 * SOME || whole.count() != whole.rows() || layout.len() > 12 {
         return None;
     }
@@ -56,8 +57,11 @@ pub(crate) fn follow(whole: &Algebraic, layout: &Layout, options: &Options<'_>) 
     let near = fitted(&some, &near, 0.1 / some.count() as f64, false)?;
     let brief = is_brief(whole.rows()).then(|| whole.for_a_moment());
     let best = fitted(brief.as_ref().unwrap_or(whole), &near.theta, lm::GAIN, true)?;
-    let inputs: Vec<&[f64]> = whole.columns().iter().filter(|c| !c.is_empty()).map(Vec::as_slice).collect();
-    (best.cost <= floor || only_noise(&inputs, &best.linear.residuals)).then_some(Found {
+    let noise = || {
+        let fine = if known { elsewhere::as_errors_say(best.cost, whole.count(), layout.len()) } else { would_show(whole, layout, &best.theta, options.seed) };
+        fine && only_noise(&inputs(whole), &best.linear.residuals)
+    };
+    (best.cost <= floor || noise()).then_some(Found {
         best,
         tried: 1,
         agreed: 1,
@@ -67,5 +71,17 @@ pub(crate) fn follow(whole: &Algebraic, layout: &Layout, options: &Options<'_>) 
         own: None,
         tie: None,
         noise: true,
+        doubtful: false,
     })
+}
+
+/// The columns a model reads.
+fn inputs(problem: &Algebraic) -> Vec<&[f64]> {
+    problem.columns().iter().filter(|c| !c.is_empty()).map(Vec::as_slice).collect()
+}
+
+/// Whether what other values of the parameters would explain shows where it is looked for.
+fn would_show(whole: &Algebraic, layout: &Layout, best: &[f64], seed: u32) -> bool {
+    let part = whole.sample(&spread(whole.rows(), rows_to_tell(whole.rows()), seed));
+    elsewhere::only(&part, best, &layout.bounds, seed, &|change| shows(&inputs(&part), change, whole.rows()))
 }

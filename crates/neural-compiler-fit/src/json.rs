@@ -57,7 +57,7 @@ pub fn to_json(fit: &Fit) -> Value {
     let mut all = json!({
         "params": params, "order": names, "cost": number(fit.cost), "rmse": number(fit.rmse), "r2": number(fit.r2), "columns": columns(&fit.columns),
         "loglik": number(likelihood.loglik), "k": count(likelihood.k), "sigmas": likelihood.sigmas,
-        "aic": number(likelihood.aic()), "aicc": number(likelihood.aicc()), "bic": number(likelihood.bic()),
+        "reduced_chi_square": fit.reduced_chi_square().map_or(Value::Null, number), "aic": number(likelihood.aic()), "aicc": number(likelihood.aicc()), "bic": number(likelihood.bic()),
         "observations": fit.observations, "freedom": sure.freedom, "converged": fit.converged, "message": fit.message,
         "warnings": fit.warnings, "undetermined": undetermined, "correlations": strong,
         "covariance": matrix(n, |i, j| sure.covariance[i * n + j]), "correlation": matrix(n, |i, j| sure.correlation(i, j).unwrap_or(f64::NAN)),

@@ -1,7 +1,7 @@
 //! What is poor about a fit. In: data, predictions and what the rows lie along; out: sentences, none where there is nothing to say.
 //!
 //! A minimum is the best a model can do, which may be little: it explains less than half of what varies, or leaves residuals in which
-//! neighbours are alike, where those of noise are not.
+//! neighbours are alike, where those of noise are not, or that are larger than the given errors.
 
 use crate::likelihood::{Column, Target};
 use crate::report::Axis;
@@ -15,15 +15,55 @@ const FEWEST: usize = 8;
 /// Residuals of this share of the data are those of rounding and of solvers, which are systematic and mean nothing.
 const NEGLIGIBLE: f64 = 1e-6;
 
-/// What is poor, column by column.
-pub(crate) fn remarks(targets: &[Target<'_>], columns: &[Column], weights: &[f64], axis: Option<&Axis>) -> Vec<String> {
+/// Standard deviations at which a sum of squares is no chance.
+const IMPROBABLE: f64 = 5.0;
+
+/// What is wrong with errors that were given: the sum of squares in their units is not what they make it. `spent`: numbers the fit had to
+/// spend.
+pub(crate) fn given_errors(chi_square: f64, n: usize, spent: f64) -> Option<String> {
+    let freedom = n as f64 - spent;
+    let off = (chi_square - freedom) / (2.0 * freedom).sqrt();
+    let reduced = chi_square / freedom;
+    let figures = format!("chi-square {} for {} degrees of freedom", digits(chi_square), digits(freedom));
+    if freedom > 0.0 && off > IMPROBABLE {
+        let factor = digits(reduced.sqrt());
+        return Some(format!(
+            "the residuals are {factor} times as large as the given errors ({figures}): the model misses something, or the errors are larger than given, \
+             and the standard errors above are too small"
+        ));
+    }
+    None
+}
+
+/// A few digits.
+fn digits(x: f64) -> String {
+    if (1e-3..1e6).contains(&x.abs()) { format!("{:.*}", (3 - x.abs().log10().floor() as i32).clamp(0, 6) as usize, x) } else { format!("{x:.3e}") }
+}
+
+/// The share of the variance explained, of most of the data: outliers have no say.
+fn of_most(target: &Target<'_>) -> f64 {
+    let there: Vec<usize> = (0..target.observed.len()).filter(|&i| target.observed[i].is_finite() && target.predicted[i].is_finite()).collect();
+    let median = |mut all: Vec<f64>| {
+        all.sort_by(f64::total_cmp);
+        all.get(all.len() / 2).copied().unwrap_or(f64::NAN)
+    };
+    let middle = median(there.iter().map(|&i| target.observed[i]).collect());
+    let spread = median(there.iter().map(|&i| (target.observed[i] - middle).abs()).collect());
+    let left = median(there.iter().map(|&i| (target.observed[i] - target.predicted[i]).abs()).collect());
+    1.0 - (left / spread).powi(2)
+}
+
+/// What is poor, column by column. `robust`: whether outliers were given little weight.
+pub(crate) fn remarks(targets: &[Target<'_>], columns: &[Column], weights: &[f64], axis: Option<&Axis>, robust: bool) -> Vec<String> {
     let mut all = Vec::new();
     for (target, column) in targets.iter().zip(columns) {
         let name = target.name;
-        if column.r2 <= 0.0 {
-            all.push(format!("the model explains nothing of what varies in `{name}`: its mean alone is as near to the data (R2 {:.2})", column.r2));
-        } else if column.r2 < HALF {
-            all.push(format!("the model explains only {:.0} % of what varies in `{name}`", 100.0 * column.r2));
+        let r2 = if robust { of_most(target) } else { column.r2 };
+        let most = if robust { "most of the data " } else { "" };
+        if r2 <= 0.0 {
+            all.push(format!("the model explains nothing of what varies in {most}`{name}`: its mean alone is as near to the data (R2 {r2:.2})"));
+        } else if r2 < HALF {
+            all.push(format!("the model explains only {:.0} % of what varies in {most}`{name}`", 100.0 * r2));
         }
         let size = target.observed.iter().filter(|x| x.is_finite()).fold(0.0f64, |m, x| m.max(x.abs()));
         if let Some(r) = axis.filter(|_| column.rmse > NEGLIGIBLE * size).and_then(|axis| alike(target, weights, axis)) {
@@ -59,7 +99,7 @@ mod tests {
         let n = observed.len();
         let axis = Axis { name: "t".into(), values: (0..n).map(|i| i as f64).collect(), trajectory: vec![] };
         let column = Column { name: "y".into(), n, rmse: 1.0, r2 };
-        remarks(&[Target { name: "y", observed, predicted, scale: 0 }], &[column], &[], Some(&axis))
+        remarks(&[Target { name: "y", observed, predicted, scale: 0 }], &[column], &[], Some(&axis), false)
     }
 
     #[test]
@@ -68,6 +108,15 @@ mod tests {
         // Three and a half standard deviations are one in 4,000; the draws are always the same.
         let wrong = (0..300).filter(|_| !said(&(0..40).map(|_| s.normal()).collect::<Vec<_>>(), &[0.0; 40], 0.9).is_empty()).count();
         assert!(wrong <= 1, "{wrong}");
+    }
+
+    #[test]
+    fn errors_that_were_given_are_judged() {
+        assert_eq!(given_errors(38.0, 40, 2.0), None);
+        assert_eq!(given_errors(80.0, 40, 2.0), None, "4.8 standard deviations");
+        let said = given_errors(3558.6, 40, 2.0).unwrap();
+        assert!(said.contains("9.677 times") && said.contains("chi-square 3559 for 38.00"), "{said}");
+        assert_eq!(given_errors(1.0, 2, 2.0), None, "nothing is left to judge by");
     }
 
     #[test]

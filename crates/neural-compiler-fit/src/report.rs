@@ -141,6 +141,14 @@ impl Check {
 }
 
 impl Fit {
+    /// The sum of squares in units of the given errors over the degrees of freedom: about 1 where the model is right and the errors are.
+    /// `None` where they were not given.
+    pub fn reduced_chi_square(&self) -> Option<f64> {
+        let l = &self.likelihood;
+        let freedom = l.n as f64 - l.k;
+        (l.sigmas == 0 && !l.loglik.is_nan() && freedom > 0.0).then(|| self.cost / freedom)
+    }
+
     /// What became of the starts, in words: `4 of 4 starts agree`, `1 of 9 starts ends here, 6 elsewhere, 2 cannot be computed`.
     pub fn starts(&self) -> String {
         let Fit { tried, agreed, twins, failed, .. } = *self;

@@ -90,6 +90,13 @@ impl Ended {
                 "another minimum explains the data nearly as well (cost {other:.6e}, here {cost:.6e}); this one was kept because the given start leads to it"
             ));
         }
+        if found.doubtful && found.agreed == 1 && found.tried >= MANY && found.best.end == End::Converged {
+            warnings.push(format!(
+                "only one of {} starts ends at this minimum, and much is left unexplained: a lower one may lie between them; narrower bounds, better start \
+                 values or more starts tell",
+                found.tried
+            ));
+        }
         if let Some((twin, _)) = &found.twin {
             let values = names.iter().zip(twin).map(|(n, x)| format!("{n} = {x:.4}")).collect::<Vec<_>>().join(", ");
             warnings.push(format!("other values explain the data exactly as well: {values}; start values and bounds choose between them"));
@@ -159,6 +166,9 @@ impl Minimum<'_> {
     }
 }
 
+/// Starts that make one which ended alone doubtful.
+const MANY: usize = 9;
+
 /// How many times its start a parameter is that ran off, if its error is larger still.
 const FAR_OFF: f64 = 1e4;
 
@@ -185,7 +195,10 @@ pub(crate) fn summarise(layout: &Layout, ended: Ended, compared: Compared, sure:
         }
     }
     warnings.extend(columns.iter().filter(|c| c.r2.is_nan()).map(|c| format!("the data to explain, `{}`, are constant", c.name)));
-    let poor = if noise && tried == 1 { vec![] } else { poor::remarks(&targets, &columns, &compared.weights, compared.axis.as_ref()) };
+    let mut poor = if noise && tried == 1 { vec![] } else { poor::remarks(&targets, &columns, &compared.weights, compared.axis.as_ref(), !squares) };
+    if compared.known && squares {
+        poor.extend(poor::given_errors(cost, likelihood.n, compared.spent));
+    }
     let message = match end {
         End::Converged if !poor.is_empty() => "a minimum was reached, but the model does not describe the data well",
         End::Converged if noise && tried == 1 => "a minimum was reached that leaves nothing but noise, so no other start was followed",

@@ -140,6 +140,7 @@ fn report<'py>(py: Python<'py>, core: &PyCore, fit: Fit) -> PyResult<Bound<'py, 
     all.set_item("aic", likelihood.aic())?;
     all.set_item("aicc", likelihood.aicc())?;
     all.set_item("bic", likelihood.bic())?;
+    all.set_item("reduced_chi_square", fit.reduced_chi_square())?;
     let undetermined = fit.undetermined.iter().map(|u| {
         let found = u.determined.iter().map(|c| (&c.text, c.value, c.stderr, c.exact)).collect::<Vec<_>>();
         (&u.parameters, found)

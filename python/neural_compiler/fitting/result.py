@@ -108,6 +108,8 @@ class FitResult:
         self.aic: float = found["aic"]
         self.aicc: float = found["aicc"]
         self.bic: float = found["bic"]
+        self.reduced_chi_square: float | None = found["reduced_chi_square"]
+        """Cost over degrees of freedom where `sigma` is given: about 1 where model and errors are right."""
         self.undetermined: list[Undetermined] = [
             Undetermined(names, [Combination(*c) for c in determined]) for names, determined in found["undetermined"]
         ]
@@ -259,7 +261,8 @@ class FitResult:
         if np.isnan(self.loglik):
             return f"cost {self.cost:.6g}; a robust loss belongs to no likelihood, so there is no AIC"
         many = f" with {self.sigmas} standard deviations of the errors"
-        errors = {0: ", errors known", 1: " with the standard deviation of the errors"}.get(self.sigmas, many)
+        reduced = "-" if self.reduced_chi_square is None else f"{self.reduced_chi_square:.4g}"
+        errors = {0: f", errors known: reduced chi-square {reduced}", 1: " with the standard deviation of the errors"}.get(self.sigmas, many)
         # Few data have no AICc.
         aicc = "-" if np.isnan(self.aicc) else f"{self.aicc:.6g}"
         return (

@@ -122,6 +122,18 @@ impl Dynamics {
         self.points.iter().map(|p| (p.value * p.weight).powi(2)).sum()
     }
 
+    /// The cost of the best constant for each column in place of the model.
+    pub fn of_the_mean(&self) -> f64 {
+        let mut sums = vec![(0.0f64, 0.0f64); self.data.observed.len()];
+        for p in &self.points {
+            let (weights, values) = &mut sums[p.column];
+            let w = p.weight * p.weight;
+            (*weights, *values) = (*weights + w, *values + w * p.value);
+        }
+        let left = |p: &Point| p.weight * (p.value - sums[p.column].1 / sums[p.column].0);
+        self.points.iter().filter(|p| p.weight > 0.0).map(|p| left(p).powi(2)).sum()
+    }
+
     /// The same up to a share of the rows of each trajectory, at least the second; `None` where that leaves nothing out.
     pub fn until(&self, share: f64) -> Option<Dynamics> {
         let rows = |k: usize| ((share * (self.data.all[k].times.len() - 1) as f64).ceil() as usize).max(1) + 1;

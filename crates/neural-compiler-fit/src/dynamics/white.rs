@@ -3,7 +3,7 @@
 //! What another solution of the same law would explain changes smoothly along a trajectory, or belongs to some trajectories more than to
 //! others. So it shows as correlation of residuals a few rows apart (Box and Pierce 1970), or as means of trajectories and of times that
 //! scatter more than noise does. A share s of the variance that is smooth makes neighbours correlate by about s: it is noticed from about
-//! 3/√n on.
+//! 3/√n on. A law whose solutions change from row to row, as a wave that is faster than its sampling, is none to which this applies.
 //! Invariant: "no" is always safe.
 
 use super::problem::Dynamics;
@@ -33,21 +33,40 @@ pub(crate) fn only_noise(problem: &Dynamics, residuals: &[f64], parameters: usiz
     problem.points.iter().zip(residuals).for_each(|(p, r)| sums[p.column] = (sums[p.column].0 + r * r, sums[p.column].1 + 1));
     let scale: Vec<f64> = sums.iter().map(|(s, n)| (s / *n as f64).sqrt()).collect();
     let scaled: Vec<f64> = problem.points.iter().zip(residuals).map(|(p, r)| if scale[p.column] > 0.0 { r / scale[p.column] } else { 0.0 }).collect();
-    // Points stand column by column, trajectory by trajectory, in the order of time.
-    let mut series: Vec<&[f64]> = Vec::new();
-    let mut from = 0;
-    for to in 1..=n {
-        let (p, next) = (&problem.points[from], problem.points.get(to));
-        if next.is_none_or(|q| (q.column, q.trajectory) != (p.column, p.trajectory)) {
-            series.push(&scaled[from..to]);
-            from = to;
-        }
-    }
+    let series = along(problem, &scaled);
     let mut by_time: Vec<(usize, f64, f64)> = problem.points.iter().zip(&scaled).map(|(p, r)| (p.column, problem.data.row_times[p.row], *r)).collect();
     by_time.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let sorted: Vec<f64> = by_time.iter().map(|t| t.2).collect();
     let times = (n / PER_TIME).min(TIMES * columns);
     uncorrelated(&series) && alike(series.iter().copied()) && alike(sorted.chunks(n.div_ceil(times)))
+}
+
+/// Numbers of the points, trajectory by trajectory. Points stand column by column, trajectory by trajectory, in the order of time.
+fn along<'a>(problem: &Dynamics, values: &'a [f64]) -> Vec<&'a [f64]> {
+    let mut series = Vec::new();
+    let mut from = 0;
+    for to in 1..=values.len() {
+        let (p, next) = (&problem.points[from], problem.points.get(to));
+        if next.is_none_or(|q| (q.column, q.trajectory) != (p.column, p.trajectory)) {
+            series.push(&values[from..to]);
+            from = to;
+        }
+    }
+    series
+}
+
+/// The correlation of neighbours from which on a change along trajectories is smooth: that of a wave of six rows.
+const SMOOTH: f64 = 0.5;
+
+/// Whether a change of the solution is smooth from row to row.
+pub(crate) fn is_smooth(problem: &Dynamics, change: &[f64]) -> bool {
+    smooth(&along(problem, change))
+}
+
+fn smooth(series: &[&[f64]]) -> bool {
+    let pairs = || series.iter().flat_map(|s| s.iter().zip(s.iter().skip(1)));
+    let (together, apart) = pairs().fold((0.0, 0.0), |(together, apart), (a, b)| (together + a * b, apart + 0.5 * (a * a + b * b)));
+    together >= SMOOTH * apart
 }
 
 /// Whether residuals a few rows apart have nothing to do with each other.
@@ -93,6 +112,13 @@ mod tests {
             assert_eq!(pass(200, 1.0, period), 0, "a wave as large as the noise, period {period}");
             assert!(pass(1000, 0.25, period) <= 1, "a wave of a quarter, period {period}");
         }
+    }
+
+    #[test]
+    fn waves_of_few_rows_are_not_smooth() {
+        let wave = |period: f64| (0..200).map(|i| (std::f64::consts::TAU * f64::from(i) / period).sin()).collect::<Vec<f64>>();
+        assert!(smooth(&[&wave(7.0)]) && smooth(&[&wave(1e4)]));
+        assert!(!smooth(&[&wave(5.0)]) && !smooth(&[&wave(2.1)]) && !smooth(&[&waves(200, 0.0, 1.0, 3)]));
     }
 
     #[test]

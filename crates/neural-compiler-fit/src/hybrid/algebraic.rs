@@ -31,7 +31,7 @@ pub(crate) fn fit(program: &Program, prepared: &Prepared, layout: &Arc<Layout>, 
         let held = Arc::new(held);
         let (problem, _) = prepared.problems(&held);
         let quiet = Options { progress: None, ..options.clone() };
-        search(&prepared.graph, &problem, &held, &quiet).ok().map(|(found, _)| found.best.theta)
+        search(&prepared.graph, &problem, &held, prepared.known, &quiet).ok().map(|(found, _)| found.best.theta)
     });
     let method = setting.method(whole.count());
     let followed = setting.follow(&setting.starts(&first, alone), |training, start| match method {

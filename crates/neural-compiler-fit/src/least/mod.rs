@@ -2,6 +2,7 @@
 //! their squares (or of a robust loss) smallest.
 
 pub mod effort;
+pub(crate) mod elsewhere;
 pub mod evidence;
 pub mod gradient;
 pub mod linalg;

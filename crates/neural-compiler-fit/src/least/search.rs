@@ -64,12 +64,30 @@ pub struct Task<'a> {
     pub doubtful: f64,
     /// While it is not, so many starts are followed.
     pub persist: usize,
+    /// But so many that agree are believed.
+    pub convincing: usize,
+    /// Whether the residuals are in units of known errors.
+    pub known: bool,
 }
 
 impl<'a> Task<'a> {
     /// A task about which nothing is known besides.
     pub fn new(whole: &'a dyn Residuals, sample: &'a dyn Residuals, start: &'a [f64], bounds: &'a Bounds) -> Task<'a> {
-        Task { whole, sample, start, bounds, linear: &[], floor: 0.0, also: &Vec::new, enough: &|_| None, hints: &[], doubtful: f64::INFINITY, persist: 0 }
+        Task {
+            whole,
+            sample,
+            start,
+            bounds,
+            linear: &[],
+            floor: 0.0,
+            also: &Vec::new,
+            enough: &|_| None,
+            hints: &[],
+            doubtful: f64::INFINITY,
+            persist: 0,
+            convincing: usize::MAX,
+            known: false,
+        }
     }
 }
 
@@ -94,6 +112,8 @@ pub struct Found {
     pub tie: Option<f64>,
     /// Whether nothing but noise is left; of the user's own start, so that no other was followed.
     pub noise: bool,
+    /// Whether so much is left that a better minimum may have been missed.
+    pub doubtful: bool,
 }
 
 /// Costs this near (relative) are the same minimum.
@@ -103,6 +123,8 @@ const NEAR: f64 = 1e-3;
 /// A minimum elsewhere replaces the one the user's start leads to only if its cost is lower by this factor: of minima that
 /// explain the data equally well the user has chosen one.
 const CLEARLY_LOWER: f64 = 0.98;
+/// And twice the logarithm of how much more probable it makes the data, beyond which they have decided.
+const DECIDED: f64 = 4.0;
 
 /// How many times the lowest cost, both on blurred residuals, is not worth a second look.
 const FAR: f64 = 10.0;
@@ -175,20 +197,28 @@ pub fn search(task: &Task<'_>, options: &Options<'_>) -> Result<Found, Unusable>
             next += batch.len();
             take(&batch, &mut runs);
             let lowest = runs.iter().map(|r| r.cost).fold(f64::INFINITY, f64::min);
-            if lowest <= task.doubtful && runs.iter().filter(|r| task.alike(r.cost, lowest)).count() >= options.round.min(4) {
+            let wanted = if lowest <= task.doubtful { options.round.min(4) } else { task.convincing };
+            if runs.iter().filter(|r| task.alike(r.cost, lowest)).count() >= wanted {
                 break;
             }
         }
     }
     options.effort.settle();
+    let doubtful = runs.iter().all(|r| r.cost > task.doubtful);
     let found = settle(task, &free, runs, tried, options).ok_or_else(|| why.unwrap_or_else(|| Unusable("no start has finite residuals".into())))?;
-    found.map(|f| Found { failed, noise, ..f })
+    found.map(|f| Found { failed, noise, doubtful, ..f })
 }
 
 impl Task<'_> {
     /// Whether two costs are those of the same minimum.
     pub(crate) fn same(&self, a: f64, b: f64) -> bool {
         (a - b).abs() <= SAME * a.abs().max(b.abs()) || a.max(b) <= self.floor
+    }
+
+    /// Whether the data tell a minimum from a lower one; of a robust loss nobody knows the likelihood.
+    fn decided(&self, cost: f64, lowest: f64, loss: Loss) -> bool {
+        let evidence = if self.known { cost - lowest } else { self.whole.count() as f64 * (cost / lowest).ln() };
+        loss == Loss::Squares && !self.same(cost, lowest) && evidence > DECIDED
     }
 
     /// Whether two costs of the sample may be those of the same minimum, as far as the blur of its residuals tells: errors e change a sum
@@ -312,7 +342,7 @@ fn settle(task: &Task<'_>, free: &[usize], mut runs: Vec<Run>, tried: usize, opt
     let own_cost = runs.iter().find(|r| r.number == 0).map(|r| r.cost);
     let own = fits.iter().find(|f| f.0 == 0 || runs.iter().any(|r| r.number == f.0 && own_cost.is_some_and(|c| task.alike(c, r.cost)))).map(|f| f.1.cost);
     let lowest = fits.iter().map(|f| f.1.cost).fold(f64::INFINITY, f64::min);
-    let kept = own.filter(|own| *own * CLEARLY_LOWER <= lowest);
+    let kept = own.filter(|own| *own * CLEARLY_LOWER <= lowest && !task.decided(*own, lowest, options.loss));
     let wanted = kept.unwrap_or(lowest);
     let (from, best) = fits.iter().filter(|f| f.1.cost == wanted).min_by_key(|f| f.0)?.clone();
     let at = runs.iter().find(|r| r.number == from).map_or(f64::NAN, |r| r.cost);
@@ -321,7 +351,7 @@ fn settle(task: &Task<'_>, free: &[usize], mut runs: Vec<Run>, tried: usize, opt
     let agreed = here.len().max(1);
     let twin = apart.first().map(|r| (r.theta.clone(), apart.len()));
     let tie = kept.filter(|k| !task.same(*k, lowest)).map(|_| lowest);
-    Some(Ok(Found { own: own.filter(|own| *own != best.cost), tie, best, tried, agreed, twin, failed: 0, from, noise: false }))
+    Some(Ok(Found { own: own.filter(|own| *own != best.cost), tie, best, tried, agreed, twin, failed: 0, from, noise: false, doubtful: false }))
 }
 
 /// Points worth following, the most promising first.
@@ -379,7 +409,7 @@ fn screen(task: &Task<'_>, free: &[usize], options: &Options<'_>) -> Vec<Vec<f64
 }
 
 /// A number in [0, 1) of a low-discrepancy sequence; beyond the dimensions of the sequence, of a hash.
-fn uniform(index: u32, dimension: usize, seed: u32) -> f64 {
+pub(super) fn uniform(index: u32, dimension: usize, seed: u32) -> f64 {
     if (dimension as u32) < sobol_burley::NUM_DIMENSIONS && index < (1 << 16) {
         return f64::from(sobol_burley::sample(index, dimension as u32, seed));
     }
@@ -393,7 +423,7 @@ fn uniform(index: u32, dimension: usize, seed: u32) -> f64 {
 }
 
 /// A value of a parameter from a number in [0, 1): across the bounds where both are given, else over decades around the start.
-fn place(u: f64, start: f64, min: f64, max: f64) -> f64 {
+pub(super) fn place(u: f64, start: f64, min: f64, max: f64) -> f64 {
     let decades = |t: f64| 10f64.powf(4.0 * t * t * t + 0.5 * t);
     if min > f64::NEG_INFINITY && max < f64::INFINITY {
         return if min > 0.0 && max / min > 100.0 { min * (max / min).powf(u) } else { min + u * (max - min) };
@@ -409,7 +439,7 @@ fn place(u: f64, start: f64, min: f64, max: f64) -> f64 {
 }
 
 /// A value within a factor of two of the start.
-fn near(u: f64, start: f64) -> f64 {
+pub(super) fn near(u: f64, start: f64) -> f64 {
     let t = 2.0 * u - 1.0;
     if start == 0.0 { t } else { start * 2f64.powf(t) }
 }

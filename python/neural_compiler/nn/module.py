@@ -202,7 +202,8 @@ class CompiledModule(nn.Module):
 
     def grad(self, *wrt: str) -> CompiledModule:
         """A module that gives the derivative of a scalar program with respect to an input (a tuple of them for several; all inputs
-        but parameters when none is named). It shares this module's parameters.
+        but parameters when none is named). It shares this module's parameters as they are
+        now: one that is replaced later (`load_state_dict(assign=True)`) is no longer shared.
 
         >>> from neural_compiler import compile_scheme
         >>> compile_scheme("(* x x x)").grad("x")(x=torch.tensor(2.0))

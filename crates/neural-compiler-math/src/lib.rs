@@ -21,6 +21,7 @@ mod level;
 mod log;
 pub mod matrix;
 pub mod num;
+pub mod over_lanes;
 mod pow;
 mod root;
 mod rounding;

@@ -414,6 +414,22 @@ macro_rules! level {
             }
 
             /// # Safety
+            /// The CPU must have the level's instructions.
+            $(#[$attr])*
+            pub(in super::super) unsafe fn lane_sums(x: &[$t], out: &mut [$t]) {
+                // SAFETY: as the caller holds.
+                unsafe { crate::over_lanes::sums::<$v>(x, out) }
+            }
+
+            /// # Safety
+            /// The CPU must have the level's instructions.
+            $(#[$attr])*
+            pub(in super::super) unsafe fn lane_outers(x: &[$t], y: &[$t], out: &mut [$t]) {
+                // SAFETY: as the caller holds.
+                unsafe { crate::over_lanes::outers::<$v>(x, y, out) }
+            }
+
+            /// # Safety
             /// The CPU must have the level's instructions; there must be `rows * columns` numbers in both.
             $(#[$attr])*
             pub(in super::super) unsafe fn transpose(x: &[$t], rows: usize, columns: usize, out: &mut [$t]) {
@@ -446,7 +462,7 @@ macro_rules! at {
 }
 
 macro_rules! entry_points {
-    ($t:ident, $module:ident, $product:ident, $products:ident, $dot:ident, $sum:ident, $transpose:ident) => {
+    ($t:ident, $module:ident, $product:ident, $products:ident, $dot:ident, $sum:ident, $transpose:ident, $lane_sums:ident, $lane_outers:ident) => {
         /// The product of two matrices, row by row, with the instructions of `level` (of the best level, if this CPU lacks it). `room` is scratch memory,
         /// kept for the next call.
         ///
@@ -477,6 +493,22 @@ macro_rules! entry_points {
             at!(level, $module, sum(x))
         }
 
+        /// For each number of a value the sum over the lanes, in the order of [`crate::over_lanes`]; `x` has a value for each of so many lanes.
+        ///
+        /// # Panics
+        /// If it has more or fewer.
+        pub fn $lane_sums(level: Level, x: &[$t], out: &mut [$t]) {
+            at!(level, $module, lane_sums(x, out))
+        }
+
+        /// The same for the products of every number of `x` with every one of `y`, row by row.
+        ///
+        /// # Panics
+        /// If there are not as many.
+        pub fn $lane_outers(level: Level, x: &[$t], y: &[$t], out: &mut [$t]) {
+            at!(level, $module, lane_outers(x, y, out))
+        }
+
         /// Rows as columns.
         ///
         /// # Panics
@@ -488,5 +520,5 @@ macro_rules! entry_points {
     };
 }
 
-entry_points!(f32, f32_loops, product_f32, products_f32, dot_f32, sum_f32, transpose_f32);
-entry_points!(f64, f64_loops, product_f64, products_f64, dot_f64, sum_f64, transpose_f64);
+entry_points!(f32, f32_loops, product_f32, products_f32, dot_f32, sum_f32, transpose_f32, lane_sums_f32, lane_outers_f32);
+entry_points!(f64, f64_loops, product_f64, products_f64, dot_f64, sum_f64, transpose_f64, lane_sums_f64, lane_outers_f64);

@@ -66,6 +66,10 @@ pub trait Real: Ring + Div<Output = Self> + Neg<Output = Self> + PartialOrd + Se
     fn dot(level: math::Level, x: &[Self], y: &[Self]) -> Self;
     /// The sum of some numbers.
     fn sum(level: math::Level, x: &[Self]) -> Self;
+    /// For each number of a value the sum over 64 lanes, whose values lie one after the other.
+    fn lane_sums(level: math::Level, x: &[Self], out: &mut [Self]);
+    /// The same for the products of every number of one value with every one of another.
+    fn lane_outers(level: math::Level, x: &[Self], y: &[Self], out: &mut [Self]);
     /// Rows as columns.
     fn transpose(level: math::Level, x: &[Self], rows: usize, columns: usize, out: &mut [Self]);
     /// The determinant of a matrix with so many rows.
@@ -93,7 +97,7 @@ pub trait Real: Ring + Div<Output = Self> + Neg<Output = Self> + PartialOrd + Se
 }
 
 macro_rules! real {
-    ($t:ident, $slice:ident, [$select:ident, $matrix_times:ident, $sum_of_products:ident], [$product:ident, $products:ident, $dot:ident, $sum:ident, $transpose:ident], $lanes:ident, $dtype:expr, $mantissa_bits:expr) => {
+    ($t:ident, $slice:ident, [$select:ident, $matrix_times:ident, $sum_of_products:ident], [$product:ident, $products:ident, $dot:ident, $sum:ident, $transpose:ident, $lane_sums:ident, $lane_outers:ident], $lanes:ident, $dtype:expr, $mantissa_bits:expr) => {
         impl Ring for $t {
             const ZERO: $t = 0.0;
             const ONE: $t = 1.0;
@@ -152,6 +156,14 @@ macro_rules! real {
 
             fn sum(level: math::Level, x: &[$t]) -> $t {
                 math::matrix::$sum(level, x)
+            }
+
+            fn lane_sums(level: math::Level, x: &[$t], out: &mut [$t]) {
+                math::matrix::$lane_sums(level, x, out)
+            }
+
+            fn lane_outers(level: math::Level, x: &[$t], y: &[$t], out: &mut [$t]) {
+                math::matrix::$lane_outers(level, x, y, out)
             }
 
             fn transpose(level: math::Level, x: &[$t], rows: usize, columns: usize, out: &mut [$t]) {
@@ -214,7 +226,7 @@ real!(
     f32,
     f32_slice,
     [select_f32, matrix_times_f32, sum_of_products_f32],
-    [product_f32, products_f32, dot_f32, sum_f32, transpose_f32],
+    [product_f32, products_f32, dot_f32, sum_f32, transpose_f32, lane_sums_f32, lane_outers_f32],
     lanes32,
     Dtype::F32,
     23
@@ -223,7 +235,7 @@ real!(
     f64,
     f64_slice,
     [select_f64, matrix_times_f64, sum_of_products_f64],
-    [product_f64, products_f64, dot_f64, sum_f64, transpose_f64],
+    [product_f64, products_f64, dot_f64, sum_f64, transpose_f64, lane_sums_f64, lane_outers_f64],
     lanes64,
     Dtype::F64,
     52

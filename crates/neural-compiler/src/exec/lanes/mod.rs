@@ -20,6 +20,7 @@ mod tensor;
 mod tile;
 mod trap;
 mod whole;
+mod wide;
 
 use crate::exec::interp::RunOptions;
 use crate::exec::jit::Jit;
@@ -36,6 +37,7 @@ use code::Prepared;
 pub use neural_compiler_math::Level;
 use reduce::Sums;
 use tile::TileRun;
+use wide::Wide;
 
 /// An input of a batch: number `k` of lane `i` is `data[i * lane_stride + k * element_stride]`.
 #[derive(Clone, Copy, Debug)]
@@ -267,7 +269,9 @@ impl Engine {
         if Sums::<T>::bytes(rows, lanes.div_ceil(threads)).saturating_mul(threads) > limit {
             return Err(over_limit(limit, Span::default()));
         }
-        workspace.threads[..threads].iter_mut().try_for_each(|t| t.sums.start(rows))?;
+        let wide: Vec<usize> = if self.whole.is_some() && !options.run.trap { self.summed().map(|s| s.len()).collect() } else { Vec::new() };
+        let single = if wide.is_empty() { rows } else { 0 };
+        workspace.threads[..threads].iter_mut().try_for_each(|t| t.sums.start(single, &wide))?;
         let errors = if options.run.trap {
             self.trapped(&mut workspace.threads[0].sums, inputs, lanes, outputs, options)?
         } else if let Some(pool) = pool {
@@ -278,8 +282,15 @@ impl Engine {
         };
         if rows > 0 {
             let mut shares: Vec<&mut Sums<T>> = workspace.threads[..threads].iter_mut().map(|t| &mut t.sums).collect();
-            let targets = outputs.iter_mut().zip(&self.reduced).filter(|(_, r)| **r).flat_map(|(o, _)| o.iter_mut());
-            targets.enumerate().for_each(|(row, o)| *o = Sums::total(&mut shares, row));
+            let targets = outputs.iter_mut().zip(&self.reduced).filter(|(_, r)| **r).map(|(o, _)| o);
+            if wide.is_empty() {
+                targets.flat_map(|o| o.iter_mut()).enumerate().for_each(|(row, o)| *o = Sums::total(&mut shares, row));
+            } else {
+                for (k, o) in targets.enumerate() {
+                    let mut parts: Vec<&mut Wide<T>> = shares.iter_mut().map(|s| &mut s.wide[k]).collect();
+                    Wide::total(&mut parts, options.level, o);
+                }
+            }
         }
         Ok(errors)
     }
@@ -300,7 +311,7 @@ impl Engine {
             if generated::run(self, jit, own, inputs, (from, count), outputs, options, &mut watch)? {
                 return Ok(Vec::new());
             }
-            own.sums.start(self.rows())?;
+            own.sums.start(self.rows(), &[])?;
         }
         let width = self.width::<T>(count, &options.run.limits);
         TileRun::new(self, &mut own.memory, options, width, watch).batch(inputs, from, count, outputs, &mut own.sums)
@@ -308,7 +319,12 @@ impl Engine {
 
     /// Numbers that are summed over the batch.
     fn rows(&self) -> usize {
-        self.shapes.iter().zip(&self.reduced).filter(|(_, r)| **r).map(|(s, _)| s.len()).sum()
+        self.summed().map(|s| s.len()).sum()
+    }
+
+    /// Shapes of the results that are summed over the batch.
+    fn summed(&self) -> impl Iterator<Item = Shape> {
+        self.shapes.iter().zip(&self.reduced).filter(|(_, r)| **r).map(|(s, _)| *s)
     }
 
     /// A contiguous share of the batch for each thread, at multiples of the blocks that sums are made of.

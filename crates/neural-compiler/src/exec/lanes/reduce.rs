@@ -1,7 +1,9 @@
 //! Sums over the batch in one fixed order. In: lanes, tile by tile; out: a number per row.
 //! Invariant: the order depends on the number of lanes alone: 64 lanes are summed as a tree, 64 such sums as a tree, and the sums of
-//! those blocks as a tree; so neither the width of tiles nor the number of threads changes a bit.
+//! those blocks as a tree; so neither the width of tiles nor the number of threads changes a bit. Programs that run value by value sum whole results
+//! (`wide`), in the same order.
 
+use super::wide::Wide;
 use crate::exec::EvalError;
 use crate::exec::room::make_room;
 use crate::ops::real::Real;
@@ -13,9 +15,10 @@ pub(super) const CHUNK: usize = 64;
 pub(super) const BLOCK: usize = CHUNK * CHUNK;
 const WIDTH: usize = 16;
 
-/// The sums of a thread's share of the batch: a row per number that is reduced.
+/// The sums of a thread's share of the batch: a row per number that is reduced, or whole results.
 pub(super) struct Sums<T> {
     rows: Vec<Row<T>>,
+    pub(super) wide: Vec<Wide<T>>,
 }
 
 struct Row<T> {
@@ -29,13 +32,17 @@ struct Row<T> {
 
 impl<T> Default for Sums<T> {
     fn default() -> Sums<T> {
-        Sums { rows: Vec::new() }
+        Sums { rows: Vec::new(), wide: Vec::new() }
     }
 }
 
 impl<T: Real> Sums<T> {
-    /// Forgets everything; so many rows are to come.
-    pub(super) fn start(&mut self, rows: usize) -> Result<(), EvalError> {
+    /// Forgets everything; so many rows are to come, or whole results of so many numbers.
+    pub(super) fn start(&mut self, rows: usize, wide: &[usize]) -> Result<(), EvalError> {
+        if self.wide.iter().map(Wide::numbers).ne(wide.iter().copied()) {
+            self.wide = wide.iter().map(|&n| Wide::new(n)).collect();
+        }
+        self.wide.iter_mut().for_each(Wide::start);
         self.rows.truncate(rows);
         let missing = rows - self.rows.len();
         make_room(&mut self.rows, missing, Span::default())?;
@@ -57,7 +64,8 @@ impl<T: Real> Sums<T> {
 
     /// Bytes held between runs.
     pub(super) fn held(&self) -> usize {
-        self.rows.iter().map(|r| size_of::<Row<T>>() + (r.part.capacity() + r.chunks.capacity() + r.blocks.capacity()) * size_of::<T>()).sum()
+        let row = |r: &Row<T>| size_of::<Row<T>>() + (r.part.capacity() + r.chunks.capacity() + r.blocks.capacity()) * size_of::<T>();
+        self.rows.iter().map(row).sum::<usize>() + self.wide.iter().map(Wide::held).sum::<usize>()
     }
 
     /// Adds the lanes that come next.
@@ -151,7 +159,7 @@ fn chunk_sum<T: Real>(chunk: &[T]) -> T {
 }
 
 /// Four rows, the first two and the last two, then the tree of a row.
-fn full_sum<T: Real>(lanes: &[T; CHUNK]) -> T {
+pub(super) fn full_sum<T: Real>(lanes: &[T; CHUNK]) -> T {
     let row: [T; WIDTH] = std::array::from_fn(|i| (lanes[i] + lanes[i + WIDTH]) + (lanes[i + 2 * WIDTH] + lanes[i + 3 * WIDTH]));
     let [a, b]: [T; 2] = neighbours(&neighbours::<T, 8, 4>(&neighbours::<T, WIDTH, 8>(&row)));
     a + b
@@ -183,7 +191,7 @@ mod tests {
         let lanes: Vec<f64> = (0..5000).map(|i| (i as f64 * 0.7).sin() * 10f64.powi(i % 7)).collect();
         let total = |piece: usize| {
             let mut sums = Sums::default();
-            sums.start(1).expect("there is memory");
+            sums.start(1, &[]).expect("there is memory");
             lanes.chunks(piece).for_each(|c| sums.add(0, c));
             Sums::total(&mut [&mut sums], 0).to_bits()
         };

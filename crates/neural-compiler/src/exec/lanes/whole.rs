@@ -2,14 +2,16 @@
 //! indices; out: its results, lane by lane.
 //!
 //! The numbers of a lane's value lie next to each other, lane after lane, as callers have them: inputs are read and results written in place, elementwise
-//! operations run over all lanes of a tile at once, products of matrices go to the matrix kernel with the lanes of a shared factor as rows of one matrix, and
-//! a matrix that only products read is never transposed.
+//! operations run over all lanes of a tile at once, products of matrices go to the matrix kernel with the lanes of a shared factor as rows of one matrix,
+//! a matrix that only products read is never transposed, and an outer product that is only summed over the batch (the gradient of a shared layer) is
+//! never stored.
 //! Invariants: the kernels are those of the interpreter or sum in the same order, so the bits are the same; an instruction never writes a value it reads.
 
 mod step;
 
 use super::reduce::{CHUNK, Sums};
 use super::tile::TileRun;
+use super::wide::Lanes;
 use super::{Column, Engine, LaneError};
 use crate::exec::EvalError;
 use crate::exec::room::{is_there, no_memory};
@@ -62,6 +64,8 @@ struct Step {
     out: Value,
     /// What it counts as, for each lane.
     steps: u64,
+    /// It is computed where the batch is summed.
+    summed: bool,
     span: Span,
 }
 
@@ -69,6 +73,8 @@ struct Step {
 pub(super) struct Whole {
     steps: Vec<Step>,
     results: Vec<Value>,
+    /// For each result the factors it is the outer product of, if only the sum over the batch is wanted.
+    factors: Vec<Option<[Value; 2]>>,
     /// Numbers a lane has in all its values.
     numbers: usize,
     /// Numbers a lane's instructions look at.
@@ -130,12 +136,22 @@ impl Whole {
             let out = Value { home, len, shape, turned: false };
             now.insert(key(&place), out);
             let span = graph.main().node(i.node).span;
-            steps.push(Step { op, attr, args, shapes: i.arg_shapes.clone(), out, steps: work::steps(op, i.arg_shapes.iter().copied(), shape), span });
+            steps.push(Step {
+                op,
+                attr,
+                args,
+                shapes: i.arg_shapes.clone(),
+                out,
+                steps: work::steps(op, i.arg_shapes.iter().copied(), shape),
+                summed: false,
+                span,
+            });
         }
         let results: Vec<Value> = tape.results.iter().map(|p| now[&key(p)]).collect();
         fold_transposes(&mut steps, &results);
+        let factors = (0..results.len()).map(|k| if reduced[k] { sum_outer(&mut steps, &results, k) } else { None }).collect();
         let work = steps.iter().map(|s| work::of(s.op, s.shapes.iter().copied(), s.out.shape)).sum();
-        Whole { steps, results, numbers: tape.slots as usize, work }
+        Whole { steps, results, factors, numbers: tape.slots as usize, work }
     }
 
     /// Bytes of its steps.
@@ -180,6 +196,25 @@ fn fold_transposes(steps: &mut Vec<Step>, results: &[Value]) {
         }
         steps.remove(k);
     }
+}
+
+/// The factors of a result that is an outer product nobody else reads, if they are still there in the end; its step is then left to the sum.
+fn sum_outer(steps: &mut [Step], results: &[Value], k: usize) -> Option<[Value; 2]> {
+    let home = results[k].home;
+    let at = steps.iter().rposition(|s| s.out.home == home)?;
+    let step = &steps[at];
+    let (Op::Outer, &[left, right]) = (step.op, &step.args[..]) else { return None };
+    let there = |v: Value| match v.home {
+        Home::Shared(_) => false,
+        Home::Slots(_) => steps[at..].iter().all(|s| s.out.home != v.home),
+        Home::Input(..) | Home::Result(_) => true,
+    };
+    let read = steps[at..].iter().any(|s| s.args.iter().any(|a| a.home == home)) || results.iter().filter(|r| r.home == home).count() > 1;
+    if read || !matches!(home, Home::Slots(_)) || !there(left) || !there(right) {
+        return None;
+    }
+    steps[at].summed = true;
+    Some([left, right])
 }
 
 /// What is known of a tile: its lanes, the caller's columns and buffers.
@@ -257,6 +292,9 @@ impl<T: Real> TileRun<'_, T> {
         if !self.count_all(step.steps, None, step.span) {
             return Ok(false);
         }
+        if step.summed {
+            return Ok(true);
+        }
         let own = (work::scratch(step.op, step.shapes.iter().copied()) as usize).saturating_mul(size_of::<T>());
         if own > 0 {
             self.check_memory(own, step.span)?;
@@ -307,46 +345,44 @@ impl<T: Real> TileRun<'_, T> {
 
     /// Hands out results that were not computed in place.
     fn deliver_values(&mut self, whole: &Whole, tile: &Tile<'_, '_, T>, outputs: &mut [&mut [T]], sums: &mut Sums<T>, done: bool) {
-        let mut room = std::mem::take(&mut self.memory.numbers);
-        let mut row = 0;
+        let level = self.options.level;
+        let (slots, stride, uniform) = self.memory.all_values();
+        let slots = &*slots;
+        let of = |at: u32, len: usize| &slots[at as usize * stride..][..len * tile.lanes];
+        // What is not in the buffer of a result.
+        let here = |value: &Value| match value.home {
+            Home::Shared(at) => &uniform[at as usize..at as usize + value.len],
+            Home::Input(i, at) => tile.in_place(i, value.len).unwrap_or_else(|| of(at, value.len)),
+            Home::Slots(at) => of(at, value.len),
+            Home::Result(_) => &[],
+        };
+        let mut summed = sums.wide.iter_mut();
         for (k, value) in whole.results.iter().enumerate() {
-            let n = value.len;
-            let numbers: &[T] = match value.home {
-                Home::Shared(at) => &self.memory.uniform[at as usize..at as usize + n],
-                Home::Result(_) => continue,
-                Home::Input(i, at) => match tile.in_place(i, n) {
-                    Some(there) => there,
-                    None => self.memory.values(at, n, tile.lanes),
-                },
-                Home::Slots(at) => self.memory.values(at, n, tile.lanes),
-            };
-            let shared = matches!(value.home, Home::Shared(_));
+            let (n, shared) = (value.len, matches!(value.home, Home::Shared(_)));
             if !self.engine.reduced[k] {
+                if matches!(value.home, Home::Result(_)) {
+                    continue;
+                }
                 let out = &mut outputs[k][tile.start * n..(tile.start + tile.lanes) * n];
                 if shared {
-                    out.chunks_exact_mut(n.max(1)).for_each(|o| o.copy_from_slice(numbers))
+                    out.chunks_exact_mut(n.max(1)).for_each(|o| o.copy_from_slice(here(value)))
                 } else {
-                    out.copy_from_slice(numbers)
+                    out.copy_from_slice(here(value))
                 }
                 continue;
             }
-            if !shared && done && n > 1 {
-                // Lanes side by side, number by number.
-                room.clear();
-                room.resize(n * tile.lanes, T::ZERO);
-                T::transpose(self.options.level, numbers, tile.lanes, n, &mut room);
+            let sum = summed.next().expect("a sum for each result that is reduced");
+            let there = |value: &Value| match value.home {
+                Home::Result(k) => &outputs[k][tile.start * value.len..(tile.start + tile.lanes) * value.len],
+                _ => here(value),
+            };
+            match &whole.factors[k] {
+                _ if !done => sum.lose(),
+                Some([left, right]) => sum.add(level, tile.lanes, Lanes::Outers(there(left), there(right))),
+                None if shared => sum.add_same(level, tile.lanes, here(value)),
+                None => sum.add(level, tile.lanes, Lanes::Values(there(value))),
             }
-            for e in 0..n {
-                match (done, shared) {
-                    (false, _) => sums.add_splat(row + e, tile.lanes, T::from_f64(f64::NAN)),
-                    (true, true) => sums.add_splat(row + e, tile.lanes, numbers[e]),
-                    (true, false) if n == 1 => sums.add(row, numbers),
-                    (true, false) => sums.add(row + e, &room[e * tile.lanes..(e + 1) * tile.lanes]),
-                }
-            }
-            row += n;
         }
-        self.memory.numbers = room;
     }
 }
 

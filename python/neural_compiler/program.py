@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _native
 from .errors import Diagnostic, _diagnostic
-from .signature import Input, Inputs, Size, bind, call_signature, described_inputs, positions, read_inputs, sizes
+from .signature import Input, Inputs, OwnDoc, OwnSignature, Size, bind, call_signature, described_inputs, positions, read_inputs, sizes
 from .threads import get_num_threads
 from .whole import ADVICE, rounded
 
@@ -53,11 +53,14 @@ def _plain(name: str, value: ArrayLike) -> NDArray[np.float64]:
 
 
 class Program:
-    """A compiled program, or a derivative of one. Made by `compile`; called with arrays, it gives arrays.
+    __doc__ = OwnDoc(
+        """A compiled program, or a derivative of one. Made by `compile`; called with arrays, it gives arrays.
 
     float32 arrays are computed with in float32, float64 arrays in float64; Python numbers follow the arrays they meet. Arrays of whole
     numbers count as NumPy counts them: no float32 holds those of 32 and 64 bits, so with such the result is float64.
     """
+    )
+    __signature__ = OwnSignature()
 
     def __init__(self, core: _native.Core, told: Any, params: dict[str, NDArray[np.float64]], steps: Steps) -> None:
         self._core = core
@@ -154,8 +157,7 @@ class Program:
 
     # What it is.
 
-    @property
-    def __signature__(self) -> inspect.Signature:
+    def _call_signature(self) -> inspect.Signature:
         values = {n: v.item() if v.ndim == 0 else None for n, v in self.params.items()}
         return call_signature(self.inputs, values, {"out": None, "check": False})
 
@@ -281,7 +283,7 @@ def _check_buffers(buffers: Sequence[Any]) -> None:
 
 def _one_type(values: Sequence[Any], names: Sequence[str], weak: set[str]) -> list[Array]:
     """Arrays of one floating-point type: that of the arrays given; numbers and integers follow, float64 if there are only such."""
-    arrays = [np.asarray(v) for v in values]
+    arrays = [_array(n, v) for n, v in zip(names, values)]
     target: np.dtype[Any] | None = None
     for name, value, array in zip(names, values, arrays):
         kind = array.dtype.kind
@@ -302,6 +304,20 @@ def _one_type(values: Sequence[Any], names: Sequence[str], weak: set[str]) -> li
     return [np.require(a, target.newbyteorder("="), "A") for a in arrays]
 
 
+def _array(name: str, value: Any) -> NDArray[Any]:
+    """What NumPy makes an array of; what it cannot is named, with what to do."""
+    if getattr(value, "is_nested", False):
+        raise TypeError(f"`{name}` is a nested tensor: pad it (`{name}.to_padded_tensor(0.0)`), or call once for each of its parts")
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError, RuntimeError) as error:
+        if isinstance(value, (list, tuple)):
+            advice = "pad its rows to one length, or call once for each of them"
+            raise TypeError(f"`{name}` is a {type(value).__name__} that is no array of numbers: {advice}") from error
+        advice = f"`{name}.to_dense()` or " if hasattr(value, "to_dense") else ""
+        raise TypeError(f"`{name}` is a {type(value).__name__} NumPy makes no array of: give {advice}an array of numbers") from error
+
+
 def _refuse_rounding(name: str, array: NDArray[Any]) -> None:
     beyond = rounded(array)
     if beyond is not None:
@@ -316,6 +332,8 @@ def _what(value: Any, array: NDArray[Any]) -> str:
         return f"a sparse {type(value).__name__}: give `.toarray()`"
     if array.dtype.kind == "c":
         return f"{array.dtype}: give the real and the imaginary part as two inputs"
+    if array.dtype.kind == "O" and array.ndim and any(isinstance(x, (list, tuple, np.ndarray)) for x in array.flat):
+        return f"{type(value).__name__} of rows: give them one length, in one array, or call once for each of them"
     return f"{array.dtype}: convert it first" if array.dtype.kind in "fg" else f"{type(value).__name__} of {array.dtype}"
 
 

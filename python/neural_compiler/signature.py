@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from keyword import iskeyword
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from . import _native
 
@@ -124,6 +124,52 @@ def call_signature(inputs: Sequence[Input], values: Mapping[str, Any], options: 
     ]
     listed = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=v) for n, v in options.items()]
     return inspect.Signature([*required, *given, *listed])
+
+
+class Called(Protocol):
+    """What calls and `help` describe: a program or a module."""
+
+    inputs: tuple[Input, ...]
+    source: str
+
+    def _call_signature(self) -> inspect.Signature: ...
+
+
+class OwnSignature:
+    """`__signature__` of an object; its class has none of its own, so that `inspect` looks at how one is made."""
+
+    def __get__(self, of: Called | None, _: type) -> inspect.Signature:
+        if of is None:
+            raise AttributeError("__signature__")
+        return of._call_signature()
+
+
+class OwnDoc:
+    """`__doc__` of a class and of its objects: `help(program)` tells its inputs and its text, and where the rest is told."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __get__(self, of: Called | None, owner: type) -> str:
+        return self.text if of is None else _told(of, owner.__name__)
+
+
+def _told(of: Called, kind: str) -> str:
+    signature = of._call_signature()
+    lines = [f"Call it as {signature}: by position, by name or in one dict, with any leading batch sizes.", ""]
+    for i in of.inputs:
+        known = signature.parameters.get(i.name)
+        value = known.default if known is not None and isinstance(known.default, float) else None
+        low, high = i.info.get("min"), i.info.get("max")
+        said = [
+            {"param": "a parameter", "state": "a state", "weight": "a weight of a net"}.get(i.kind, "an input"),
+            i.described,
+            *([f"{value:.6g} unless given"] if value is not None else []),
+            *([f"at least {low:.6g}"] if low is not None else []),
+            *([f"at most {high:.6g}"] if high is not None else []),
+        ]
+        lines.append(f"{i.name}: {', '.join(said)}")
+    return "\n".join([*lines, "", "The text:", *("    " + line for line in of.source.strip().splitlines()), "", f"Its methods: help({kind})."])
 
 
 def positions(inputs: Sequence[Input], wrt: Sequence[str]) -> list[int]:

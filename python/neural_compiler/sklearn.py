@@ -13,10 +13,6 @@ from . import _native
 from .fitting import FitResult, fit
 from .signature import read_inputs
 
-_TARGET, _WEIGHT = "target of the regression", "weight of the row"
-"""No program has inputs of these names."""
-
-
 class EquationRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """An equation with unknown constants as a regressor.
 
@@ -57,14 +53,17 @@ class EquationRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         text = _linear(rows.shape[1]) if self.model is None else self.model
         self._names = self._bound(text, rows.shape[1])
         columns = self._columns(rows)
-        columns[_TARGET] = np.asarray(values, np.float64)
+        inputs = read_inputs(_native.Core(text, None, []))
+        taken = {*columns, *(i.name for i in inputs)}
+        target, weight = _free("y", taken), _free("sample_weight", taken)
+        columns[target] = np.asarray(values, np.float64)
         if sample_weight is not None:
-            columns[_WEIGHT] = _check_sample_weight(sample_weight, rows, dtype=np.float64)
-        needed = sum(i.kind == "param" and int(np.prod(i.shape or ())) for i in read_inputs(_native.Core(text, None, [])))
+            columns[weight] = _check_sample_weight(sample_weight, rows, dtype=np.float64)
+        needed = sum(i.kind == "param" and int(np.prod(i.shape or ())) for i in inputs)
         if len(rows) < needed:
             raise ValueError(f"n_samples={len(rows)} rows cannot determine {needed} parameters")
         self.result_: FitResult = fit(
-            text, columns, target=_TARGET, weights=None if sample_weight is None else _WEIGHT, loss=self.loss, loss_scale=self.loss_scale,
+            text, columns, target=target, weights=None if sample_weight is None else weight, loss=self.loss, loss_scale=self.loss_scale,
             starts=self.starts, seed=self.seed, threads=self.threads,
         )  # fmt: skip
         return self
@@ -89,6 +88,13 @@ class EquationRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _columns(self, rows: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
         return {self._names: rows} if isinstance(self._names, str) else dict(zip(self._names, rows.T))
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """A column's name as errors show it; longer where the model has that name for something else."""
+    while name in taken:
+        name = f"the {name} of fit"
+    return name
 
 
 def _linear(count: int) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
+import pydoc
 import subprocess
 import sys
 import threading
@@ -222,3 +224,38 @@ def test_quick_calls_mean_what_slow_ones_mean(dtype: type) -> None:
         p(x=1.0, y=2.0, z=1.0, zz=2.0)
     with pytest.raises(ValueError, match="do not fit together"):
         p(x=big[0], y=big[0, :5], z=1.0)
+
+
+def test_help_and_signatures_tell_the_inputs() -> None:
+    program = nc.compile("(param k 0.5 :min 0) (* k (dot v v) x)", inputs={"v": 3, "x": ()})
+    assert str(inspect.signature(program)) == "(v: 'vector(3)', x: 'scalar', *, k: 'scalar' = 0.5, out=None, check=False)"
+    told = pydoc.render_doc(program, renderer=pydoc.plaintext)
+    for line in ("v: an input, vector(3)", "k: a parameter, scalar, 0.5 unless given, at least 0", "(* k (dot v v) x)", "help(Program)"):
+        assert line in told
+    # The class keeps its own text, and says how one is made.
+    assert "value_and_grad" in pydoc.render_doc(nc.Program, renderer=pydoc.plaintext) and "core" in inspect.signature(nc.Program).parameters
+    assert nc.Program.__doc__.startswith("A compiled program, or a derivative of one.")
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ([[1, 2, 3], [1, 2]], "`v` is a list that is no array of numbers: pad its rows to one length"),
+        (np.array([[1, 2, 3], [1, 2]], dtype=object), "of rows: give them one length"),
+        (np.ones(3) * 1j, "`v` is float32 or float64 .* give the real and the imaginary part as two inputs"),
+        (np.ma.masked_array(np.ones(3), [0, 1, 0]), "`v` is a masked array"),
+    ],
+    ids=["ragged", "rows", "complex", "masked"],
+)
+def test_what_is_no_array_of_numbers_is_named(value: object, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        nc.compile("(dot v v)", inputs={"v": 3})(v=value)
+
+
+def test_tensors_that_are_no_arrays_are_named() -> None:
+    torch = pytest.importorskip("torch")
+    program = nc.compile("(dot v v)", inputs={"v": 3})
+    with pytest.raises(TypeError, match=r"`v` is a Tensor NumPy makes no array of: give `v.to_dense\(\)`"):
+        program(v=torch.ones(2, 3).to_sparse())
+    with pytest.raises(TypeError, match="`v` is a nested tensor: pad it"):
+        program(v=torch.nested.nested_tensor([torch.ones(3), torch.ones(3)]))

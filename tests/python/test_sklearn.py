@@ -53,3 +53,14 @@ def test_inside_a_pipeline_and_cross_validation() -> None:
     pipeline = make_pipeline(FunctionTransformer(lambda t: t / 2), EquationRegressor(DECAY))
     assert cross_val_score(pipeline, T[:, None], Y, cv=5).mean() > 0.9
     assert pipeline.fit(T[:, None], Y).named_steps["equationregressor"].result_.params["k"] == pytest.approx(1.4, abs=0.02)
+
+
+def test_errors_speak_of_what_the_caller_gave() -> None:
+    rows = np.ones((3, 1))
+    with pytest.raises(ValueError, match="row 1, column `sample_weight`: a weight must be positive"):
+        EquationRegressor("(param a 1) (* a x)").fit(rows, [1.0, 2.0, 3.0], sample_weight=[-1, 1, 1])
+    # An input of the model called `y` is not the target.
+    with pytest.raises(ValueError, match="the data have no column `y`"):
+        EquationRegressor("(param a 1) (* a y)", inputs=["x"]).fit(rows, [1.0, 2.0, 3.0])
+    x = np.linspace(1, 2, 5)
+    assert EquationRegressor("(param a 1) (* a y)").fit(x[:, None], 3 * x).result_.params["a"] == pytest.approx(3)

@@ -6,6 +6,7 @@ import copy
 import inspect
 import pathlib
 import pickle
+import pydoc
 from collections.abc import Callable
 from typing import Any
 
@@ -221,3 +222,11 @@ def test_whole_numbers_beyond_float64_are_refused_in_compiled_and_exported_graph
         assert way(good, good - 1).tolist() == [1.0, 1.0]
         with pytest.raises((RuntimeError, TypeError), match="beyond 2\\^53"):
             way(bad, good)
+
+
+def test_help_tells_the_inputs_of_a_module() -> None:
+    module = nc.compile_scheme("(param k 0.5 :min 0) (* k x)")
+    told = pydoc.render_doc(module, renderer=pydoc.plaintext)
+    assert "x: an input, scalar" in told and "k: a parameter, scalar, 0.5 unless given, at least 0" in told
+    assert "project_" in pydoc.render_doc(nc.CompiledModule, renderer=pydoc.plaintext)
+    assert "source" in inspect.signature(nc.CompiledModule).parameters

@@ -16,7 +16,7 @@ from torch.fx import Proxy
 
 from .. import _native
 from ..errors import Diagnostic, _diagnostic
-from ..signature import Input, Size, bind, call_signature, positions, sizes
+from ..signature import Input, OwnDoc, OwnSignature, Size, bind, call_signature, positions, sizes
 from .compiled import Compiled, Ready, Shapes, Steps, describe, find
 from .function import apply
 from .run import PLAIN, call, run
@@ -34,10 +34,13 @@ BACKENDS = ("auto", "native", "torch")
 
 
 class CompiledModule(nn.Module):
-    """A compiled program. Made by `compile_scheme`, `compose` and the methods below.
+    __doc__ = OwnDoc(
+        """A compiled program. Made by `compile_scheme`, `compose` and the methods below.
 
     Its only parameters are those the program names as such; everything else is frozen structure.
     """
+    )
+    __signature__ = OwnSignature()
 
     def __init__(
         self,
@@ -179,8 +182,7 @@ class CompiledModule(nn.Module):
         results = code(*tensors) if _is_compiling() or not may_fail else call(compiled, code, tensors)
         return results[0] if len(results) == 1 else tuple(results)
 
-    @property
-    def __signature__(self) -> inspect.Signature:
+    def _call_signature(self) -> inspect.Signature:
         return call_signature(self.inputs, {n: _shown(v) for n, v in self._own_values().items()}, {"check": False})
 
     def __dir__(self) -> list[str]:

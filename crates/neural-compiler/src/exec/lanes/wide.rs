@@ -61,15 +61,11 @@ impl<T: Real> Wide<T> {
     }
 
     /// Adds the lanes that come next.
-    pub(super) fn add(&mut self, level: Level, mut lanes: usize, mut added: Lanes<'_, T>) {
-        let whole = |lanes: usize, of: &[T]| if lanes == 0 { 0 } else { of.len() / lanes };
+    pub(super) fn add<'a>(&mut self, level: Level, mut lanes: usize, mut added: Lanes<'a, T>) {
         while lanes > 0 {
             // A whole chunk where it lies, if none has begun; else as much as is missing.
             let now = (CHUNK - self.lanes).min(lanes);
-            let split = |of| {
-                let at = now * whole(lanes, of);
-                of.split_at(at)
-            };
+            let split = |of: &'a [T]| of.split_at(of.len() / lanes * now);
             let (first, rest) = match added {
                 Lanes::Values(values) => {
                     let (a, b) = split(values);
@@ -232,7 +228,8 @@ mod tests {
                         // Two shares, at a block; the second run reuses the memory of the first.
                         let (mut a, mut b) = (Wide::new(rows * columns), Wide::new(rows * columns));
                         for _ in 0..2 {
-                            (a.start(), b.start());
+                            a.start();
+                            b.start();
                             for (share, from, to) in [(&mut a, 0, lanes.min(4096)), (&mut b, lanes.min(4096), lanes)] {
                                 for at in (from..to).step_by(tile) {
                                     let end = to.min(at + tile);

@@ -34,7 +34,7 @@ Where SciPy's time is shorter, or was, and why:
   tell whether a better minimum hides.
 - van der Pol with mu = 100: `least_squares` from mu = 99 ends at 99.004, a minimum of the staircase this sum of squares is, and not the one
   that made the data. Ours follows nine starts and ends at 100.012. Of nine starts up to ten per cent off, two lead `least_squares` there, in
-  twice the time shown each.
+  twice the time it takes from 99 each.
 - The thousand trajectories are near each other, now one ahead, now the other: SciPy's are one system of 1,000 equations with one step for all,
   in NumPy; ours take a step of their own each, and are solved again at 1e-10 for the check.
 - Not in the table: heat with `--method rosenbrock`, which its stiffness does not call for, takes twice SciPy's time.

@@ -109,7 +109,11 @@ def use_autograd(
 def remember(ctx: Any, taped: Taped, *tensors: Any) -> Any: ...
 def failure(source: str, code: str, message: str, start: int, end: int) -> dict[str, Any]: ...
 def fit_model(
-    core: Core, columns: list[tuple[str, _Column]], options: dict[str, Any], progress: Callable[[int, int, float], None] | None
+    core: Core,
+    columns: list[tuple[str, _Column]],
+    others: list[tuple[str, bool]],
+    options: dict[str, Any],
+    progress: Callable[[int, int, float], None] | None,
 ) -> dict[str, Any]: ...
 def fit_lines(
     core: Core,
@@ -126,7 +130,9 @@ def fit_svg(
     axis: tuple[str, _Column, NDArray[np.uintp]] | None,
     lines: list[tuple[_Column, list[_Column]]],
 ) -> str: ...
-def predict_model(core: Core, columns: list[tuple[str, _Column]], options: dict[str, Any]) -> list[tuple[str, _Column]]: ...
+def predict_model(
+    core: Core, columns: list[tuple[str, _Column]], others: list[tuple[str, bool]], options: dict[str, Any]
+) -> list[tuple[str, _Column]]: ...
 def fit_saved(source: str, found: str, columns: list[tuple[str, _Column]], given: str) -> str: ...
 def read_dates(
     core: Core,

@@ -310,3 +310,21 @@ def test_whole_numbers_no_float64_holds_are_refused() -> None:
     # Names of groups are told apart, whatever they are.
     two = {"t": [0.0, 1, 0, 1], "x": [1.0, 2, 3, 6], "g": np.array([2**53, 2**53, 2**53 + 1, 2**53 + 1])}
     assert nc.fit("(param k 0.5) (state x x) (derive x (* k x))", two, group="g").params["k"] == pytest.approx(np.log(2), rel=1e-6)
+
+
+def test_a_column_that_is_nearly_numbers_is_never_passed_over() -> None:
+    model = "(time t :start 0) (param k 1 :min 0) (state A 10) (state B 0) (derive A (- (* k A))) (derive B (* k A))"
+    data = {"t": [0.0, 1.0, 2.0, 3.0], "A": [10.0, 6.7, 4.5, 3.0], "B": np.array([0.1, 3.3, "<0.5", 7.0], object)}
+    with pytest.raises(nc.FitError, match=r"the column `B` holds text \(row 3: '<0.5'\), numbers are expected"):
+        nc.fit(model, data)
+    with pytest.raises(nc.FitError, match="the column `B` holds text"):
+        nc.fit(model, data | {"B": np.array(["966", "2,638", "3,897", "5,023"])})
+    # Of two columns a formula could explain the good one is not taken in the place of the other.
+    with pytest.raises(nc.FitError, match="the column `y` holds text"):
+        nc.fit("(param a 1) (* a x)", {"x": data["t"], "y": data["B"], "z": data["A"]})
+    assert nc.fit("(param a 1) (* a x)", {"x": data["t"], "y": data["B"], "z": data["A"]}, target="z").targets == ["z"]
+    # Nor are new data of a fit explained away.
+    found = nc.fit(model, {"t": data["t"], "A": data["A"]})
+    assert set(found.predict(data)) == {"A", "B"}
+    with pytest.raises(nc.FitError, match=r"the column `t` holds text \(row 2: 'one'\)"):
+        found.predict({"t": np.array([0.0, "one"], object)})

@@ -17,6 +17,8 @@ pub(crate) struct Bound {
     pub(crate) columns: Vec<Vec<f64>>,
     /// Names of the columns to be explained.
     pub(crate) targets: Vec<String>,
+    /// Names of the columns that have another role.
+    used: HashSet<String>,
 }
 
 /// The inputs of an algebraic model, and its target if the user named one. What stands in the columns is not looked at.
@@ -58,7 +60,7 @@ pub(crate) fn algebraic(program: &Program, table: &Table, options: &Options<'_>)
         Some(name) => vec![name.clone()],
         None => table.names().iter().filter(|n| !used.contains(*n)).cloned().collect(),
     };
-    Ok(Bound { shapes, columns, targets })
+    Ok(Bound { shapes, columns, targets, used })
 }
 
 /// Every value the inputs need that is not there, in rows that are not left out.
@@ -75,6 +77,10 @@ pub(crate) fn target_columns(bound: &Bound, table: &Table, options: &Options<'_>
     if let Some(name) = &options.target {
         let names = if outputs == Shape::Scalar { vec![name.clone()] } else { element_names(name, outputs) };
         return there(names, table);
+    }
+    // None may be chosen in the place of one that is spoilt.
+    if let Some(name) = table.nearly_numbers().find(|n| !bound.used.contains(*n)) {
+        return Err(table.missing(name).help("mend the cell, or name the column to explain with --target").into());
     }
     let left = &bound.targets;
     let names = match (outputs, &left[..]) {

@@ -21,7 +21,7 @@ use crate::least::search::{Found, Task};
 use crate::least::{Residuals, elsewhere};
 use crate::options::{Options, Stage};
 use crate::ready::Ready;
-use crate::report::Fit;
+use crate::report::{Fit, significant};
 use crate::summary::{Ended, Minimum, summarise};
 use crate::table::Table;
 use crate::uncertainty::EXACT;
@@ -71,8 +71,8 @@ pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>, effor
     if found.best.best.end == End::Wall {
         notes.extend(around(&mut found, layout, &search));
     }
-    let Weighted { mut problem, best: mut found, loss, unit, warning } = found;
-    notes.extend(warning);
+    let Weighted { mut problem, best: mut found, loss, unit, notes: about } = found;
+    notes.extend(about);
     // Adaptive steps leave errors of the size of their tolerance in the derivatives too.
     let precision = match (ready.by_differences, problem.solver.adaptive()) {
         (true, _) => options.accuracy().relative.powf(2.0 / 3.0).max(1e-6),
@@ -111,7 +111,7 @@ struct Weighted {
     /// The unit in which the cost is told.
     unit: f64,
     /// What there is to say of the weights.
-    warning: Option<String>,
+    notes: Vec<String>,
 }
 
 /// The search with the columns on the scale of their values, repeated on that of what the fit before leaves unexplained.
@@ -120,14 +120,30 @@ fn weighted(ready: &Ready, options: &Options<'_>) -> Result<Weighted, Diagnostic
     let scatter = scales(&ready.data, ready.known);
     let problem = ready.problem(&ready.solver, layout, &scatter, false);
     enough(layout, problem.count())?;
+    let options = &in_unit(ready, &scatter, options);
     let one = ready.data.one_scale(ready.known);
     // A single scale is that of the data: the cost is told in their unit.
     let unit = if one && !ready.known { scatter[0] * scatter[0] } else { 1.0 };
     let tell = |stage: Stage, done: usize, of: usize, cost: f64| options.progress.iter().for_each(|progress| progress(stage, done, of, unit * cost));
     let telling = Options { progress: Some(&tell), ..options.clone() };
     let (best, loss) = search(&problem, &layout.start, layout, ready.known, &telling, true)?;
-    let first = Weighted { problem, best, loss, unit, warning: None };
+    let first = Weighted { problem, best, loss, unit, notes: vec![] };
     if one { Ok(first) } else { reweigh(ready, first, scatter, options) }
+}
+
+/// The options with the scale of a robust loss, which is given in the unit of the data, as the residuals count: in that of the one scatter
+/// they are divided by. Known errors are the unit of both; columns of several states, whose units may differ, are each measured by its own.
+pub(crate) fn in_unit<'a>(ready: &Ready, scatter: &[f64], options: &Options<'a>) -> Options<'a> {
+    let divide = ready.data.one_scale(ready.known) && !ready.known;
+    let loss = options.loss.map(|loss| if divide { loss.with_scale(loss.scale() / scatter[0]) } else { loss });
+    Options { loss, ..options.clone() }
+}
+
+/// What the scale of a loss was measured by, where that is not one unit for all.
+fn about_scale(ready: &Ready, scatter: &[f64], options: &Options<'_>) -> Option<String> {
+    let scale = options.loss.filter(|l| *l != Loss::Squares).map(Loss::scale).filter(|c| *c > 0.0)?;
+    let each = ready.data.observed.iter().zip(scatter).map(|(o, s)| format!("{} of `{}`", significant(*s, 3), o.name)).collect::<Vec<_>>().join(", ");
+    Some(format!("the scale {scale} of the loss counts in the scatter of each state's errors: {each}; with --sigma it counts in standard deviations"))
 }
 
 /// Shares of the rows that are fitted one after the other where a fit of all ends at a wall.
@@ -158,7 +174,7 @@ fn around(found: &mut Weighted, layout: &Layout, options: &lm::Options<'_>) -> O
         }
         Ok(_) => None,
         Err(why) => {
-            let values = layout.names.iter().zip(&theta).map(|(n, x)| format!("{n} = {x:.6}")).collect::<Vec<_>>().join(", ");
+            let values = layout.names.iter().zip(&theta).map(|(n, x)| format!("{n} = {}", significant(*x, 7))).collect::<Vec<_>>().join(", ");
             Some(format!("the rows up to time {reached} alone give {values}, but with these values {} in the rows after them", why.0))
         }
     }
@@ -198,12 +214,12 @@ fn reweigh(ready: &Ready, first: Weighted, mut scatter: Vec<f64>, options: &Opti
         (best.tried, best.agreed, best.failed, best.noise, best.doubtful) = (before.tried, before.agreed, before.failed, before.noise, before.doubtful);
         best.twin = before.twin;
         best.tie = before.tie.map(|tie| tie / before.best.cost * best.best.cost);
-        weighed = Weighted { problem, best, loss, unit: 1.0, warning: None };
+        weighed = Weighted { problem, best, loss, unit: 1.0, notes: vec![] };
     }
     let exact: Vec<bool> = scatter.iter().zip(&least).map(|(s, least)| s <= least).collect();
     let names =
         |which: bool| ready.data.observed.iter().zip(&exact).filter(|(_, e)| **e == which).map(|(o, _)| format!("`{}`", o.name)).collect::<Vec<_>>().join(", ");
-    weighed.warning = if exact.contains(&true) && exact.contains(&false) {
+    let doubt = if exact.contains(&true) && exact.contains(&false) {
         Some(format!(
             "the fit meets {} exactly, so that nothing says how large its errors are; give them with --sigma if {} count too little",
             names(true),
@@ -214,6 +230,7 @@ fn reweigh(ready: &Ready, first: Weighted, mut scatter: Vec<f64>, options: &Opti
     } else {
         None
     };
+    weighed.notes.extend(doubt.into_iter().chain(about_scale(ready, &scatter, options)));
     Ok(weighed)
 }
 

@@ -57,5 +57,5 @@ pub use least::loss::Loss;
 pub use likelihood::{Column, Likelihood};
 pub use options::{Method, Options, Progress, Stage};
 pub use predict::predict;
-pub use report::{Axis, Check, Finer, Fit, Parameter};
-pub use table::Table;
+pub use report::{Axis, Check, Finer, Fit, Parameter, significant};
+pub use table::{Other, Table};

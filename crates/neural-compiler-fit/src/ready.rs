@@ -46,7 +46,8 @@ impl Ready {
         let data = Arc::new(trajectories::read(program, &field, &layout, table, &pace, options.group.as_deref(), fitting)?);
         let step = pace.step.or(options.step);
         let solver = solver(&field, &layout, &data, step, (program.kind() == ModelKind::Map, fitting), options, effort)?;
-        let (weights, known) = weights(table, options, &[])?;
+        let unobserved: Vec<usize> = (0..table.rows()).filter(|&row| data.observed.iter().all(|o| o.values[row].is_nan())).collect();
+        let (weights, known) = weights(table, options, &unobserved)?;
         if fitting {
             let heaviest = weights.iter().copied().reduce(f64::max).filter(|_| known).unwrap_or(1.0);
             data.observed.iter().try_for_each(|o| table.squares(&o.name, heaviest))?;

@@ -205,17 +205,26 @@ pub(crate) fn open_combinations(undetermined: &[Undetermined]) -> Vec<String> {
         let names = list(&open.parameters.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>(), "and");
         let shown = |c: &Combination| match c.stderr {
             Some(e) => format!("`{}` = {} ± {e:.2e}", c.text, rounded(c.value, e)),
-            None => format!("`{}` = {:.6}", c.text, c.value),
+            None => format!("`{}` = {}", c.text, significant(c.value, 7)),
         };
         let found = list(&open.determined.iter().map(shown).collect::<Vec<_>>(), "and");
         match (&open.determined[..], open.elsewhere) {
-            ([], true) => format!("{names} has no influence on the predictions near its value: the data do not determine it"),
+            ([], true) => format!("{names} has no influence on the predictions near these values: the data do not determine it"),
             ([], false) => format!("{names} has no influence on the predictions: the data do not determine it"),
             (some, _) if some.iter().all(|c| c.exact) => format!("the data do not determine {names}, only {found}"),
             _ => format!("the data do not determine {names}; near these values only {found}"),
         }
     };
     undetermined.iter().map(words).collect()
+}
+
+/// A number with so many significant digits.
+pub fn significant(x: f64, digits: usize) -> String {
+    if x == 0.0 || !x.is_finite() {
+        return format!("{x}");
+    }
+    let exponent = x.abs().log10().floor() as i32;
+    if (-5..15).contains(&exponent) { format!("{x:.*}", (digits as i32 - 1 - exponent).max(0) as usize) } else { format!("{x:.*e}", digits - 1) }
 }
 
 /// A number with the digits its error leaves meaningful.

@@ -42,14 +42,19 @@ impl Compared {
     }
 }
 
-/// The uncertainty at a minimum; none where there is no minimum. `precision`: of the derivatives.
+/// The uncertainty at a minimum; where there is no minimum none but what is open. `precision`: of the derivatives.
 pub(crate) fn certainty(layout: &Layout, best: &Local, loss: Loss, known: bool, observations: usize, precision: f64) -> Uncertainty {
     if best.end == End::Wall {
         return Uncertainty::without(Certainty::NoMinimum, best.theta.len());
     }
     let (pulls, variance) = uncertainty::counted(&best.linear, loss, known);
     let robust = (loss != Loss::Squares).then(|| Linear::new(pulls, best.linear.jacobian.clone()));
-    uncertainty::at_minimum(&best.theta, robust.as_ref().unwrap_or(&best.linear), &layout.bounds, variance, observations, precision)
+    let linear = robust.as_ref().unwrap_or(&best.linear);
+    let found = match best.end {
+        End::Evaluations | End::Cancelled => uncertainty::short_of_minimum,
+        End::Converged | End::HeldOut | End::Wall => uncertainty::at_minimum,
+    };
+    found(&best.theta, linear, &layout.bounds, variance, observations, precision)
 }
 
 /// Where a fit ended, however it got there.
@@ -98,7 +103,7 @@ impl Ended {
             ));
         }
         if let Some((twin, _)) = &found.twin {
-            let values = names.iter().zip(twin).map(|(n, x)| format!("{n} = {x:.4}")).collect::<Vec<_>>().join(", ");
+            let values = names.iter().zip(twin).map(|(n, x)| format!("{n} = {}", report::significant(*x, 6))).collect::<Vec<_>>().join(", ");
             warnings.push(format!("other values explain the data exactly as well: {values}; start values and bounds choose between them"));
         }
         let Found { tried, agreed, failed, noise, .. } = *found;
@@ -131,7 +136,7 @@ impl Minimum<'_> {
     /// How sure the fit is; an error where the predictions depend on a parameter in steps.
     pub(crate) fn certainty(&self, layout: &Layout) -> Result<Sure, Diagnostics> {
         let Local { theta, linear, .. } = self.best;
-        let influences = smooth::influences(self.problem, theta, linear, &layout.bounds, layout.parameters);
+        let influences = smooth::influences(self.problem, theta, &layout.start, linear, &layout.bounds, layout.parameters);
         smooth::check(&layout.names, &influences)?;
         let (uncertainty, strays) = self.without_strays(layout);
         let mut undetermined = identify::determined(&layout.names, theta, linear, &uncertainty, Some(self.problem));

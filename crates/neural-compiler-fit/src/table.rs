@@ -15,6 +15,16 @@ pub struct Table {
     columns: Vec<Vec<f64>>,
     /// Where the column of a name is: tables have many.
     places: HashMap<String, usize>,
+    others: Vec<Other>,
+}
+
+/// A column that is in the data and holds something else than numbers. Where a model asks for it, it is missed, never passed over.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Other {
+    /// What it is called.
+    pub name: String,
+    /// Its first value is a number: the column is one of numbers, but for a cell.
+    pub nearly: bool,
 }
 
 /// Numbers whose squares, and sums of many of those, stay in the range; so do those of one over it.
@@ -45,7 +55,23 @@ impl Table {
                 return Err(error("uneven-columns", message));
             }
         }
-        Ok(Table { names, columns, places })
+        Ok(Table { names, columns, places, others: Vec::new() })
+    }
+
+    /// The table, with columns beside it that hold something else than numbers.
+    pub fn beside(mut self, others: Vec<Other>) -> Table {
+        self.others = others;
+        self
+    }
+
+    /// Whether there is a column of this name, of numbers or not.
+    pub(crate) fn lists(&self, name: &str) -> bool {
+        self.column(name).is_some() || self.others.iter().any(|o| o.name == name)
+    }
+
+    /// The columns of numbers but for a cell.
+    pub(crate) fn nearly_numbers(&self) -> impl Iterator<Item = &str> {
+        self.others.iter().filter(|o| o.nearly).map(|o| o.name.as_str())
     }
 
     /// A table of copies of these columns.
@@ -56,6 +82,11 @@ impl Table {
     /// How many rows there are.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, Vec::len)
+    }
+
+    /// Whether there is not a single row, as far as can be told: columns that hold something else than numbers are to be blamed first.
+    pub(crate) fn lacks_rows(&self) -> bool {
+        self.rows() == 0 && (self.others.is_empty() || !self.names.is_empty())
     }
 
     /// The names of the columns.
@@ -85,6 +116,9 @@ impl Table {
 
     /// An error about a column that is not there.
     pub fn missing(&self, name: &str) -> Diagnostic {
+        if self.lists(name) {
+            return error("missing-column", format!("the column `{name}` holds something else than numbers"));
+        }
         let bare = |n: &str| n.split(['(', '[', '/']).next().unwrap_or(n).trim().to_lowercase();
         let with_unit = self.names.iter().find(|n| *n != name && bare(n) == name.to_lowercase());
         let help = match with_unit {
@@ -168,6 +202,6 @@ impl Table {
     /// Some of the rows.
     pub fn select(&self, rows: &[usize]) -> Table {
         let columns = self.columns.iter().map(|c| rows.iter().map(|&i| c[i]).collect()).collect();
-        Table { names: self.names.clone(), columns, places: self.places.clone() }
+        Table { names: self.names.clone(), columns, places: self.places.clone(), others: self.others.clone() }
     }
 }

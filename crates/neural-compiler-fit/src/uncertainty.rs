@@ -61,12 +61,22 @@ pub struct Uncertainty {
 /// Singular values below this share of the largest belong to combinations the data do not determine: derivatives of formulas are exact
 /// but for rounding.
 pub(crate) const EXACT: f64 = 1e-10;
-/// Columns this nearly dependent leave a combination open if its error is larger than [`HOPELESS`] times the value of every parameter
-/// in it, or larger than all of them and [`ABSURD`] times one: such an error says that the order of magnitude is not known, and the parabola it
-/// comes from is not that of the cost.
-const NEARLY: f64 = 1e-4;
-const HOPELESS: f64 = 100.0;
+/// Columns this nearly dependent leave a combination open if its error is so many times larger than the value of every parameter in it, or
+/// larger than all of them and [`ABSURD`] times one: such an error says that the order of magnitude is not known, and the parabola it comes
+/// from is not that of the cost.
+const AT_MINIMUM: Hopeless = Hopeless { nearly: 1e-4, times: 100.0 };
+/// Where a fit stopped on its way along a valley no errors are given, and a combination is open whose error is larger than its values.
+const ON_THE_WAY: Hopeless = Hopeless { nearly: 1e-2, times: 1.0 };
 const ABSURD: f64 = 1000.0;
+
+/// When a combination counts as open.
+#[derive(Clone, Copy)]
+struct Hopeless {
+    /// The share of the largest singular value below which columns are nearly dependent.
+    nearly: f64,
+    /// How many times as large as every value in it its error is.
+    times: f64,
+}
 
 /// Where the variance of a residual comes from.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -124,6 +134,19 @@ pub fn counted(linear: &Linear, loss: Loss, known: bool) -> (Vec<f64>, Variance)
 /// The uncertainty at a minimum. `observations`: how many of the residuals are data; the others are penalties, or count for nothing.
 /// `precision`: singular values below this share of the largest are errors of the derivatives ([`EXACT`] for formulas).
 pub fn at_minimum(theta: &[f64], linear: &Linear, bounds: &Bounds, variance: Variance, observations: usize, precision: f64) -> Uncertainty {
+    judged(theta, linear, bounds, variance, observations, (precision, AT_MINIMUM))
+}
+
+/// What is open where a fit stopped before a minimum: errors hold only at one, so there are none.
+pub(crate) fn short_of_minimum(theta: &[f64], linear: &Linear, bounds: &Bounds, variance: Variance, observations: usize, precision: f64) -> Uncertainty {
+    let mut found = judged(theta, linear, bounds, variance, observations, (precision, ON_THE_WAY));
+    found.covariance.fill(f64::NAN);
+    found.determined.fill(f64::NAN);
+    found.certainty.iter_mut().filter(|c| matches!(c, Certainty::Error(_))).for_each(|c| *c = Certainty::NoMinimum);
+    found
+}
+
+fn judged(theta: &[f64], linear: &Linear, bounds: &Bounds, variance: Variance, observations: usize, (precision, limit): (f64, Hopeless)) -> Uncertainty {
     let (m, n) = (linear.residuals.len(), theta.len());
     let mut certainty = vec![Certainty::Unidentified; n];
     let mut free = Vec::new();
@@ -155,7 +178,7 @@ pub fn at_minimum(theta: &[f64], linear: &Linear, bounds: &Bounds, variance: Var
         let error = value(certain).sqrt() / s;
         let ratios = taking_part.map(|(i, v)| error * v.abs() / scales[i] / theta[free[i]].abs());
         let (least, most) = ratios.fold((f64::INFINITY, 0.0f64), |(lo, hi), r| (lo.min(r), hi.max(r)));
-        s < NEARLY * parts.singular[0] && (least > HOPELESS || (least > 1.0 && most > ABSURD))
+        s < limit.nearly * parts.singular[0] && (least > limit.times || (least > 1.0 && most > ABSURD))
     };
     let (kept, lost): (Vec<usize>, Vec<usize>) = (0..free.len()).partition(|&k| k < certain && !hopeless(k));
     let freedom = observations.saturating_sub(kept.len());

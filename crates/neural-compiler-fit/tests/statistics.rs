@@ -3,7 +3,8 @@
 
 mod common;
 use common::{compile, noise, table};
-use neural_compiler_fit::{Fit, Options, Table, fit};
+use neural_compiler_fit::{Fit, Loss, Options, Table, fit};
+use std::sync::atomic::AtomicBool;
 
 /// A table from the text of a .csv file.
 fn csv(text: &str) -> Table {
@@ -240,4 +241,95 @@ fn a_minimum_that_explains_little_is_not_believed_at_once() {
                  (+ (* A (sin (+ (* w t) p))) (* B (sin (+ (* v t) q))))";
     let found = fit(&compile(model), &table(vec![("t", t), ("y", y)]), &Options::default()).unwrap();
     assert!(found.r2 > 0.999, "R2 {} {}", found.r2, found.starts());
+}
+
+/// 8 exp(-0.3 t) with errors of 0.1 and three outliers.
+const OUTLIERS: &str = include_str!("data/outliers.csv");
+const DECAY: &str = "(param k 1 :min 0) (param x0 1)";
+
+/// The scale of a robust loss is in the unit of the data, or of their standard deviations where these are given, whatever the model is
+/// written as. `scipy.optimize.least_squares` with `f_scale=0.15`; its cost is half of ours.
+#[test]
+fn the_scale_of_a_loss_means_one_thing() {
+    let data = csv(OUTLIERS);
+    let formula = format!("{DECAY} (* x0 (exp (- (* k t))))");
+    let equation = format!("(time t :start 0) {DECAY} (state x x0) (derive x (- (* k x)))");
+    let expected = [
+        (Loss::Huber(0.15), 0.294_591_341_221_887_5, 7.948_660_985_010_452, 2.863_973_559_381_399_5),
+        (Loss::SoftL1(0.15), 0.293_625_529_017_756_1, 7.946_059_437_300_65, 2.754_031_250_684_481),
+        (Loss::Cauchy(0.15), 0.296_848_372_132_210_1, 7.950_651_838_660_963, 0.634_513_475_518_178_3),
+    ];
+    for (loss, k, x0, cost) in expected {
+        for text in [&formula, &equation] {
+            let found = |how: Options<'_>| fitted(text, &data, &Options { starts: Some(4), ..how });
+            let plain = found(Options { loss: Some(loss), ..Options::default() });
+            // In standard deviations of 0.1 the same scale is 1.5, and the cost a hundred times as large.
+            let measured = found(Options { loss: Some(loss.with_scale(1.5)), sigma: Some(0.1), ..Options::default() });
+            for (fit, unit) in [(&plain, 1.0), (&measured, 100.0)] {
+                let value = |name: &str| fit.parameter(name).unwrap().value;
+                assert!(near(value("k"), k, 2e-6) && near(value("x0"), x0, 2e-6) && near(fit.cost, unit * cost, 1e-6), "{loss:?} {text}: {:?}", fit.parameters);
+            }
+        }
+    }
+    // States have units of their own: the scale counts in the scatter of each, which is said.
+    let two = "(time t :start 0) (param k 1 :min 0) (state x 8) (state z 0) (derive x (- (* k x))) (derive z (* 100 k x))";
+    let columns = ["t", "x"].map(|n| (n, data.column(n).unwrap().to_vec()));
+    let z = columns[0].1.iter().enumerate().map(|(i, t)| 800.0 * (1.0 - (-0.3 * t).exp()) + 10.0 * noise(i, 7)).collect();
+    let both = table(columns.into_iter().chain([("z", z)]).collect());
+    let found = fitted(two, &both, &Options { loss: Some(Loss::Huber(1.5)), ..Options::default() });
+    assert!(found.warnings.iter().any(|w| w.contains("the scale 1.5 of the loss counts in the scatter of each state's errors")), "{:?}", found.warnings);
+}
+
+/// A state that no observation depends on, and the phase of a wave without amplitude.
+#[test]
+fn what_has_no_influence_is_named_and_ends_no_fit() {
+    let t: Vec<f64> = (0..12).map(|i| 0.5 * f64::from(i)).collect();
+    let data = table(vec![("t", t.clone()), ("A", t.iter().enumerate().map(|(i, t)| 10.0 * (-0.4 * t).exp() + 0.05 * noise(i, 3)).collect())]);
+    let unseen = "(time t :start 0) (param k 1 :min 0) (param f 0.5) (state A 10) (state B 0) (derive A (- (* k A))) (derive B (* f k A))";
+    let found = fitted(unseen, &data, &Options::default());
+    assert!(found.warnings.iter().any(|w| w == "`f` has no influence on the predictions: the data do not determine it"), "{:?}", found.warnings);
+    assert!(found.parameter("f").unwrap().stderr.is_none() && found.parameter("k").unwrap().stderr.is_some());
+    // The wave would have to be upside down, so that its amplitude stays at 0.
+    let wave = "(time t :start 0) (param k 1 :min 0) (param a 0.1 :min 0) (param w 1) (state A 10)
+        (derive A (+ (- (* k A)) (* a (+ 2 (sin (* w t))))))";
+    let less = table(vec![("t", t.clone()), ("A", t.iter().enumerate().map(|(i, t)| 10.0 * (-0.4 * t).exp() - 0.1 * t + 0.01 * noise(i, 3)).collect())]);
+    let found = fitted(wave, &less, &Options::default());
+    assert_eq!((found.parameter("a").unwrap().value, found.parameter("a").unwrap().note.as_deref()), (0.0, Some("at its bound")));
+    assert!(found.warnings.iter().any(|w| w.starts_with("`w` has no influence on the predictions near these values")), "{:?}", found.warnings);
+}
+
+/// Along a valley without end there is no minimum, and so no error: only the product counts, nearly.
+#[test]
+fn errors_are_given_at_a_minimum_only() {
+    let x: Vec<f64> = (0..20).map(f64::from).collect();
+    let y: Vec<f64> = x.iter().enumerate().map(|(i, x)| 3.0 + 2.0 * x + 0.1 * noise(i, 5)).collect();
+    let data = table(vec![("x", x), ("y", y)]);
+    let stop = AtomicBool::new(true);
+    let found = fitted("(param a 1) (param k 1) (* a (exp (* k x 0.1)))", &data, &Options { cancel: Some(&stop), ..Options::default() });
+    assert!(!found.converged, "{}", found.message);
+    for p in &found.parameters {
+        assert_eq!((p.stderr, p.ci95, p.note.as_deref()), (None, None, Some("no minimum was reached")), "{p:?}");
+    }
+    assert!(found.uncertainty.covariance.iter().all(|c| c.is_nan()));
+}
+
+/// Rows without an observation need no standard deviation, and a state whose column is empty is one that was not observed.
+#[test]
+fn what_is_not_observed_needs_nothing() {
+    let nan = f64::NAN;
+    let columns = |y: &'static str| vec![("t", vec![0.0, 1.0, 2.0, 3.0, 4.0]), (y, vec![1.1, 2.2, nan, 4.2, 4.9]), ("s", vec![0.1, 0.1, nan, 0.1, 0.2])];
+    let how = Options { sigma_column: Some("s".into()), ..Options::default() };
+    let formula = fitted("(param a 1) (param b 1) (+ a (* b t))", &table(columns("y")), &Options { target: Some("y".into()), ..how.clone() });
+    let equation = fitted("(time t :start 0) (param a 1) (param b 1) (state x a) (derive x b)", &table(columns("x")), &how);
+    for name in ["a", "b"] {
+        let (one, two) = (formula.parameter(name).unwrap(), equation.parameter(name).unwrap());
+        assert!(near(two.value, one.value, 1e-7) && near(two.stderr.unwrap(), one.stderr.unwrap(), 1e-6), "{one:?} {two:?}");
+    }
+    let decay = "(time t :start 0) (param k 1 :min 0) (state A 10) (state B 0) (derive A (- (* k A))) (derive B (* k A))";
+    let empty = |b: f64| table(vec![("t", vec![0.0, 1.0, 2.0, 3.0]), ("A", vec![10.0, 6.6, 4.5, b]), ("B", vec![nan; 4])]);
+    let found = fitted(decay, &empty(3.1), &Options::default());
+    assert_eq!((found.targets.as_slice(), found.observations), (&["A".to_string()][..], 4));
+    assert!(found.warnings.iter().any(|w| w == "the column `B` has no value at all: it counts as not observed"), "{:?}", found.warnings);
+    let none = table(vec![("t", vec![0.0, 1.0]), ("A", vec![nan; 2])]);
+    assert_eq!(fit(&compile(decay), &none, &Options::default()).unwrap_err().0[0].code, "no-target");
 }

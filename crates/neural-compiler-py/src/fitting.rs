@@ -7,7 +7,7 @@ use crate::fit_options::options;
 use crate::python::PyCore;
 use neural_compiler::Diagnostics;
 use neural_compiler_fit::plot::{self, Drawing, Line, Look};
-use neural_compiler_fit::{Axis, Check, Fit, Options, Stage, Table, fit, fit_at_once, predict, save, to_json, weights};
+use neural_compiler_fit::{Axis, Check, Fit, Options, Other, Stage, Table, fit, fit_at_once, predict, save, to_json, weights};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -41,17 +41,25 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Columns that hold something else than numbers: their names, and whether their first value is a number all the same.
+type Others = Vec<(String, bool)>;
+
+fn table_beside(columns: Columns<'_>, others: Others) -> Result<Table, Diagnostics> {
+    Ok(table(columns)?.beside(others.into_iter().map(|(name, nearly)| Other { name, nearly }).collect()))
+}
+
 /// Fits a model. `progress` is called now and then with the starts followed, how many there may be, and the best cost.
 #[pyfunction]
 pub(crate) fn fit_model<'py>(
     py: Python<'py>,
     core: &PyCore,
     columns: Columns<'py>,
+    others: Others,
     options: &Bound<'py, PyDict>,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let how = self::options(options)?;
-    let table = table(columns).map_err(|e| blame(py, core, &e))?;
+    let table = table_beside(columns, others).map_err(|e| blame(py, core, &e))?;
     let program = &core.0.program;
     if let Some(found) = py.detach(|| fit_at_once(program, &table, &how)) {
         return report(py, core, found);
@@ -181,10 +189,11 @@ pub(crate) fn predict_model<'py>(
     py: Python<'py>,
     core: &PyCore,
     columns: Columns<'py>,
+    others: Others,
     options: &Bound<'py, PyDict>,
 ) -> PyResult<Vec<(String, Bound<'py, PyArray1<f64>>)>> {
     let how = self::options(options)?;
-    let table = table(columns).map_err(|e| blame(py, core, &e))?;
+    let table = table_beside(columns, others).map_err(|e| blame(py, core, &e))?;
     let found = py.detach(|| predict(&core.0.program, &table, &how)).map_err(|e| blame(py, core, &e))?;
     Ok(found.into_iter().map(|(name, column)| (name, PyArray1::from_vec(py, column))).collect())
 }

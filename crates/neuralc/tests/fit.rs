@@ -100,6 +100,38 @@ fn bad_data_is_named_by_row_and_column() {
 }
 
 #[test]
+fn a_column_named_like_a_state_is_never_passed_over() {
+    let model = "(time t :start 0) (param k 1 :min 0) (state A 10) (state B 0) (derive A (- (* k A))) (derive B (* k A))";
+    let wrong = |data: &str, more: &[&str]| {
+        let (_folder, path) = file("data.csv", data);
+        let done = neuralc(&[&["fit", "-e", model, "--data", &path, "--json"], more].concat());
+        assert_eq!(done.code, 1, "{done:?}");
+        let first = done.json()["diagnostics"][0].clone();
+        (first["code"].as_str().unwrap().to_string(), first["message"].as_str().unwrap().to_string())
+    };
+    let not = |message: &str| ("not-a-number".to_string(), message.to_string());
+    let limit = "t,A,B\n0,10,0.1\n1,6.7,<0.5\n2,4.5,5.5\n3,3,7\n";
+    assert_eq!(wrong(limit, &[]), not("row 2 (line 3), column `B`: `<0.5` is not a number"));
+    // Also where the first value of the column is the bad one.
+    assert_eq!(wrong("t,A,B\n0,10,<0.5\n1,6.7,3.3\n2,4.5,5.5\n", &[]).0, "not-a-number");
+    assert_eq!(wrong("t,A,B\n0,10,\"966\"\n1,6.7,\"2,638\"\n2,4.5,\"3,897\"\n", &[]).0, "ambiguous-number");
+    let (code, message) = wrong("t;A;B\n0;10,129;0,145\n1;6,594;3,300\n2;4,368;5,4\n", &[]);
+    assert!(code == "ambiguous-number" && message.contains("column `A`"), "{code} {message}");
+    // The column of times is as little passed over.
+    assert_eq!(wrong("t,time,A\n0,a,10\n1,b,6.7\n2,c,4.5\n", &["--time", "time"]).0, "not-a-number");
+    // A prediction needs no observations, and a column of remarks is nobody's.
+    let (_folder, path) = file("data.csv", limit);
+    assert_eq!(neuralc(&["predict", "-e", model, "--data", &path]).code, 0);
+    let (_folder, path) = file("data.csv", "t,A,remark\n0,10,1\n1,6.7,none\n2,4.5,\n3,3,\n");
+    let done = neuralc(&["fit", "-e", model, "--data", &path]);
+    assert_eq!(done.code, 0, "{done:?}");
+    // Steps of a map are counted only where there is no column of times.
+    let (_folder, path) = file("data.csv", "t,x\n0,1\n2,4.1\nlater,7.9\n");
+    let done = neuralc(&["fit", "-e", "(param a 2) (state x 1) (next x (* a x))", "--data", &path, "--json"]);
+    assert_eq!(done.json()["diagnostics"][0]["code"].as_str(), Some("not-a-number"), "{done:?}");
+}
+
+#[test]
 fn what_the_data_do_not_determine_is_named() {
     let (_folder, data) = file("decay.csv", &decay());
     let json = neuralc(&["fit", "-e", "(param a 1) (param b 1) (* a b (exp (* -0.7 t)))", "--data", &data, "--json"]).json();

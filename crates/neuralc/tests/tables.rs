@@ -89,21 +89,21 @@ fn packed_tables() {
 #[test]
 fn decimal_signs_and_groups() {
     let twice = |table: &str, args: &[&str]| eval(table, &[&["-e", "(* 2 x)"], args].concat()).out.replace("\r\n", "\n");
-    assert_eq!(twice("k;x\n1;0,5\n2;1,250\n", &[]), "k,x,value\n1,\"0,5\",1.0\n2,\"1,250\",2.5\n");
-    assert_eq!(twice("x\n\"1,234,567\"\n\"1,234\"\n", &[]), "x,value\n\"1,234,567\",2469134.0\n\"1,234\",2468.0\n");
-    assert_eq!(twice("k;x\n1;1.234,5\n", &[]), "k,x,value\n1,\"1.234,5\",2469.0\n");
+    assert_eq!(twice("k;x\n1;0,5\n2;1,250\n", &[]), "k,x,value\n1,0.5,1.0\n2,1.250,2.5\n");
+    assert_eq!(twice("x\n\"1,234,567\"\n\"1,234\"\n", &[]), "x,value\n1234567,2469134.0\n1234,2468.0\n");
+    assert_eq!(twice("k;x\n1;1.234,5\n", &[]), "k,x,value\n1,1234.5,2469.0\n");
     // What could be read in two ways is not read at all, unless it is said how.
     let (code, message, _) = error("k;x\n1;1,234\n", &["-e", "(* 2 x)"]);
     assert_eq!(code, "ambiguous-number");
     assert!(message.contains("1.234 with --decimal ,") && message.contains("1234 with --decimal . --thousands \",\""), "{message}");
-    assert_eq!(twice("k;x\n1;1,234\n", &["--decimal", ","]), "k,x,value\n1,\"1,234\",2.468\n");
-    assert_eq!(twice("k;x\n1;1,234\n", &["--thousands", ","]), "k,x,value\n1,\"1,234\",2468.0\n");
+    assert_eq!(twice("k;x\n1;1,234\n", &["--decimal", ","]), "k,x,value\n1,1.234,2.468\n");
+    assert_eq!(twice("k;x\n1;1,234\n", &["--thousands", ","]), "k,x,value\n1,1234,2468.0\n");
     // Nor is a comma that contradicts a decimal point seen before, or the other way round.
     assert_eq!(error("x;y\n0.5;1\n1,5;2\n", &["-e", "x"]).0, "not-a-number");
     let (_, message, help) = error("x;y\n1,5;1\n0.5;2\n", &["-e", "x"]);
     assert!(message.contains("row 2 (line 3)") && help.contains("--decimal ."), "{message} {help}");
     assert!(error("x;y\n1'234;1\n", &["-e", "x"]).2.contains("--thousands \"'\""));
-    assert_eq!(twice("x;y\n1'234.5;1\n", &["--thousands", "'"]), "x,y,value\n1'234.5,1,2469.0\n");
+    assert_eq!(twice("x;y\n1'234.5;1\n", &["--thousands", "'"]), "x,y,value\n1234.5,1,2469.0\n");
     assert_eq!(neuralc(&["eval", "-e", "x", "--data", "-", "--out", "-", "--decimal", ",", "--thousands", ","]).code, 2);
 }
 
@@ -356,4 +356,25 @@ fn a_table_without_rows_is_an_empty_table() {
 fn a_number_too_large_is_no_matter_of_its_decimal_sign() {
     let (code, message, help) = error("x\n1e400\n", &["-e", "x"]);
     assert!(code == "not-a-number" && message.contains("too large") && !message.contains("--decimal") && !help.contains("--decimal"), "{message} {help}");
+}
+
+/// What is handed on and what is new are written alike: a decimal comma beside a decimal point would be read as a group.
+#[test]
+fn written_tables_have_one_decimal_sign() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    std::fs::write(path("in.csv"), "x;y;note\n1;2.773,9;\"ok; gut\"\n2;15,25;1,5 l\n4;-1.234.567,125;n/a\n").unwrap();
+    for (command, out, other) in [("predict", "p.csv", "eval"), ("eval", "e.csv", "predict")] {
+        let done = neuralc(&[command, "-e", "(/ y x)", "--data", &path("in.csv"), "--out", &path(out)]);
+        assert_eq!(done.code, 0, "{done:?}");
+        let text = std::fs::read_to_string(path(out)).unwrap();
+        let rows: Vec<&str> = text.lines().skip(1).collect();
+        assert_eq!(rows, ["1,2773.9,ok; gut,2773.9", "2,15.25,\"1,5 l\",7.625", "4,-1234567.125,n/a,-308641.78125"]);
+        let again = neuralc(&[other, "-e", "(/ y x)", "--data", &path(out), "--out", "-"]);
+        assert_eq!(again.code, 0, "{again:?}");
+        for row in again.out.lines().skip(1) {
+            let cells: Vec<&str> = row.rsplit(',').collect();
+            assert_eq!(cells[0], cells[1], "{row}");
+        }
+    }
 }

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _native
+from ..errors import FitError
 from ..whole import ADVICE, rounded
 
 Column = NDArray[np.float64]
@@ -26,8 +27,8 @@ class Columns:
 
     def __init__(self, data: Any, codes: str | None = None) -> None:
         self.numbers: dict[str, Column] = {}
-        self.others: dict[str, str] = {}
-        """Columns that are no numbers, and what they are."""
+        self.others: dict[str, tuple[str, bool]] = {}
+        """Columns that are no numbers: what they are, and whether they are numbers but for a value."""
         self.calendar: str | None = None
         """What times that came as dates count."""
         self._dates: dict[str, tuple[NDArray[Any], bool]] = {}
@@ -47,28 +48,32 @@ class Columns:
             # What tells trajectories apart need not be numbers.
             column = np.unique(array.astype(str), return_inverse=True)[1]
         elif beyond is not None:
-            self.others[name] = f"the whole number {beyond[1]} (row {beyond[0][0] + 1}): {ADVICE}"
+            self._refuse(name, array, f"the whole number {beyond[1]} (row {beyond[0][0] + 1}): {ADVICE}", True)
             return
         elif array.dtype.kind == "M" and array.ndim == 1:
             self._dates[name] = (array, zoned)
-            self.others[name] = "dates, which are read as times only where the model asks for the column by name"
+            self._refuse(name, array, "dates, which are read as times only where the model asks for the column by name")
             return
         elif array.dtype.kind == "O":
             try:
                 column = np.array([np.nan if _missing(v) else v for v in array.flat], np.float64).reshape(array.shape)
             except (TypeError, ValueError):
-                self.others[name] = _texts(array, "text or other objects")
+                self._refuse(name, array, *_texts(array, "text or other objects"))
                 return
         else:
             kinds = {"U": "text", "S": "text", "M": "dates in several axes", "m": "durations", "c": "complex numbers"}
-            self.others[name] = _texts(array, kinds.get(array.dtype.kind, str(array.dtype)))
+            self._refuse(name, array, *_texts(array, kinds.get(array.dtype.kind, str(array.dtype))))
             return
         column = np.ascontiguousarray(column, np.float64)
         if column.ndim == 1:
             self.numbers[name] = column
             return
         for index in np.ndindex(column.shape[1:]):
-            self.numbers[f"{name}[{','.join(map(str, index))}]"] = np.ascontiguousarray(column[(slice(None), *index)])
+            self.numbers[_element(name, index)] = np.ascontiguousarray(column[(slice(None), *index)])
+
+    def _refuse(self, name: str, array: NDArray[Any], what: str, nearly: bool = False) -> None:
+        names = [name] if array.ndim == 1 else [_element(name, index) for index in np.ndindex(array.shape[1:])]
+        self.others.update({n: (what, nearly) for n in names})
 
     def read_dates(self, core: _native.Core, named: list[str | None], unit: str | None, origin: str | None, fitting: bool) -> str:
         """Turns the dates the model asks for into times; gives the text of the model, which remembers what they count."""
@@ -85,6 +90,27 @@ class Columns:
     def listed(self) -> list[tuple[str, Column]]:
         """As the extension takes them."""
         return list(self.numbers.items())
+
+    def beside(self) -> list[tuple[str, bool]]:
+        """The columns that are no numbers, as the extension takes them."""
+        return [(name, nearly) for name, (_, nearly) in self.others.items() if name not in self.numbers]
+
+    def blame(self, error: FitError) -> FitError:
+        """The error, with the reason why a column that is there is no column of numbers."""
+        for found in error._found:
+            for name, (what, _) in self.others.items():
+                missed = found["code"] == "missing-column" and f"`{name}`" in found["message"]
+                # None is left to be explained, and this is the only one that could have been.
+                if missed or (found["code"] == "no-target" and list(self.others) == [name]):
+                    expected = "" if what.startswith("the whole number") else ", numbers are expected"
+                    advice = found["help"] if missed else None
+                    found = {**found, "message": f"the column `{name}` holds {what}{expected}", "help": advice, "start": 0, "end": 0}
+                    return FitError(error.source, [found])
+        return error
+
+
+def _element(name: str, index: tuple[int, ...]) -> str:
+    return f"{name}[{','.join(map(str, index))}]"
 
 
 def _plain(values: Any) -> tuple[NDArray[Any], bool]:
@@ -120,11 +146,22 @@ def _unmasked(values: Any) -> Any:
     return found
 
 
-def _texts(array: NDArray[Any], kind: str) -> str:
-    """What a column holds that is no numbers, with advice where it looks like dates."""
+def _texts(array: NDArray[Any], kind: str) -> tuple[str, bool]:
+    """What a column holds that is no numbers, with advice where it looks like dates; and whether it is numbers but for a value."""
     first = next((v for v in array.flat if not _missing(v)), None)
-    looks = isinstance(first, str) and re.match(r"\d{4}-\d\d-\d\d", first) is not None
-    return "dates as text (pandas.to_datetime makes dates of them)" if looks else kind
+    if isinstance(first, str) and re.match(r"\d{4}-\d\d-\d\d", first) is not None:
+        return "dates as text (pandas.to_datetime makes dates of them)", False
+    at, wrong = next(((i, v) for i, v in enumerate(array.flat) if not _missing(v) and not _number(v)), (0, None))
+    row = at // max(array[:1].size, 1) + 1
+    return f"text (row {row}: {str(wrong)!r})" if isinstance(wrong, str) else kind, first is not None and _number(first)
+
+
+def _number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _utc(value: date) -> date:

@@ -52,8 +52,9 @@ def fit(
     `(time t :start 0)`, else at the first row of each group). `time_unit`, `time_origin`: what times that come as dates count
     (`seconds`, `minutes`, `hours`, `days`, `weeks`, `years`; left out: days, hours or seconds, by what they span) and the date that is
     time 0 (left out: the earliest). `sigma`: standard deviation of the data, a number or a column; `weights`: a column of relative
-    weights. `loss`: `squares`, or robust `huber`, `soft_l1`, `cauchy`, with a `loss_scale` (left out: found from the data). `starts`: at
-    most so many. `budget`: seconds it may take; then the best so far is the result. `method`: how models with states are solved: `auto`,
+    weights. `loss`: `squares`, or robust `huber`, `soft_l1`, `cauchy`, with a `loss_scale` in the unit of the data, with
+    `sigma` in standard deviations, for several states without `sigma` in the scatter of each (left out: found from the data). `starts`:
+    at most so many. `budget`: seconds it may take; then the best so far is the result. `method`: how models with states are solved: `auto`,
     `rk4` (with `step`), `dopri5`, `rosenbrock`. `rtol`, `atol`: relative and absolute tolerance of adaptive steps (`tolerance` is
     another name of `rtol`). `holdout`: share of rows to judge by. `profile`: intervals by profile likelihood. `progress(done, of, cost)` is called now and then.
 
@@ -82,20 +83,7 @@ def fit(
     model = columns.read_dates(_native.Core(model, None, []), [time, target, weights], time_unit, time_origin, True)
     core = _native.Core(model, None, [])
     try:
-        found = _native.fit_model(core, columns.listed(), options, progress)
+        found = _native.fit_model(core, columns.listed(), columns.beside(), options, progress)
     except FitError as error:
-        raise blamed(error, columns) from None
+        raise columns.blame(error) from None
     return FitResult(model, found, columns, options)
-
-
-def blamed(error: FitError, columns: Columns) -> FitError:
-    """The error, with the reason why a column that is there is no column of numbers."""
-    for found in error._found:
-        for name, what in columns.others.items():
-            missed = found["code"] == "missing-column" and f"`{name}`" in found["message"]
-            # None is left to be explained, and this is the only one that could have been.
-            if missed or (found["code"] == "no-target" and list(columns.others) == [name]):
-                expected = "" if what.startswith("the whole number") else ", numbers are expected"
-                found = {**found, "message": f"the column `{name}` holds {what}{expected}", "help": None, "start": 0, "end": 0}
-                return FitError(error.source, [found])
-    return error

@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from .. import _native
-from ..errors import FitError
 from .columns import Columns
-from .fit import blamed
-from .result import FitResult, arranged
+from .result import FitResult, predicted
 
 
 def predict(
@@ -48,10 +46,7 @@ def predict(
         options["values"] = _weights(core, path)
     columns = Columns(data, group)
     columns.read_dates(core, [time], time_unit, time_origin, False)
-    try:
-        return arranged(_native.predict_model(core, columns.listed(), options))
-    except FitError as error:
-        raise blamed(error, columns) from None
+    return predicted(core, columns, options)
 
 
 def _read(model: str | os.PathLike[str]) -> tuple[str, Path | None]:

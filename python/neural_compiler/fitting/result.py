@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _native
+from ..errors import FitError
 from ..signature import read_inputs
 from .columns import Columns
 
@@ -167,10 +168,10 @@ class FitResult:
         """Predictions for the rows of `data` (those fitted, if left out): an array; for a model with states a dict of them by state."""
         core = _native.Core(self.model, None, [])
         if data is None:
-            return arranged(_native.predict_model(core, list(self._data.items()), self._fitted()))
+            return arranged(_native.predict_model(core, list(self._data.items()), [], self._fitted()))
         columns = Columns(data, self._solving["group"])
         columns.read_dates(core, [self._solving["time"]], None, None, False)
-        return arranged(_native.predict_model(core, columns.listed(), self._fitted()))
+        return predicted(core, columns, self._fitted())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model with the fitted values in place, and behind it, as a comment, a record of the fit: covariance, options, the
@@ -284,6 +285,14 @@ def _explained(where: str, columns: dict[str, ColumnFit], joint: tuple[float, fl
         return [f"{where}rmse {joint[0]:.4g}  R2 {joint[1]:.6g}"]
     each = [f"{where}`{name}`: rmse {c.rmse:.4g}  R2 {c.r2:.6g}  n {c.n}" for name, c in columns.items()]
     return each if np.isnan(joint[0]) else [*each, f"{where}all, in one unit: rmse {joint[0]:.4g}  R2 {joint[1]:.6g}"]
+
+
+def predicted(core: _native.Core, columns: Columns, options: dict[str, Any]) -> Any:
+    """Predictions for the rows of new data."""
+    try:
+        return arranged(_native.predict_model(core, columns.listed(), columns.beside(), options))
+    except FitError as error:
+        raise columns.blame(error) from None
 
 
 def arranged(found: list[tuple[str, Any]]) -> Any:

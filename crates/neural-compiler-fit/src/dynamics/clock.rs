@@ -33,7 +33,12 @@ impl Pace {
         let named = declared.map(|t| t.name.as_str());
         let column = match &options.time {
             Some(name) => Some(name.clone()),
-            None => named.into_iter().chain(["t", "time"]).find(|n| table.column(n).is_some()).map(String::from),
+            None => {
+                let declared = named.filter(|n| table.lists(n));
+                let usual = || ["t", "time"].into_iter().find(|n| table.column(n).is_some());
+                // A column that holds something else is missed, not passed over.
+                declared.or_else(usual).or_else(|| ["t", "time"].into_iter().find(|n| table.lists(n))).map(String::from)
+            }
         };
         if column.is_none() && !map {
             let name = named.unwrap_or("t");
@@ -46,7 +51,7 @@ impl Pace {
             return Err(error("bad-start-time", format!("a time at which starts hold is a number, {start} is none")).into());
         }
         // The time in the clauses: as declared, else `t` where no column is called so.
-        let own = program.inputs().iter().any(|i| i.name == "t") && table.column("t").is_none();
+        let own = program.inputs().iter().any(|i| i.name == "t") && !table.lists("t");
         let name = named.map_or_else(|| if own { "t".into() } else { column.clone().unwrap_or_else(|| "t".into()) }, String::from);
         let step = map.then(|| options.step.or(declared.and_then(|t| t.step)).unwrap_or(1.0));
         Ok(Pace { column, name, start, step })

@@ -104,15 +104,18 @@ pub fn read(
     let groups = group.map(|g| need(g, &mut errors));
     let names = field.forcing.iter().flat_map(|f| element_names(&f.name, f.shape));
     let forcing: Vec<(String, Vec<f64>)> = names.map(|n| (n.clone(), need(&n, &mut errors))).collect();
-    let (starts, observed) = states(program, field, layout, table, &mut errors);
+    let (starts, mut observed) = states(program, field, layout, table, fitting, &mut errors);
     if fitting && observed.is_empty() && errors.is_empty() {
         let list = field.states.iter().map(|s| format!("`{}`", s.name)).collect::<Vec<_>>().join(", ");
         errors.push(error("no-target", format!("no column of the data observes a state ({list})")).help("name the columns like the states they observe"));
     }
-    for o in observed.iter().filter(|_| fitting) {
-        if o.values.iter().all(|x| x.is_nan()) {
-            errors.push(error("no-target", format!("the column `{}` has no value at all", o.name)));
-        }
+    let mut notes = Vec::new();
+    let is_empty = |o: &Observed| o.values.iter().all(|x| x.is_nan());
+    if fitting && observed.iter().all(is_empty) {
+        errors.extend(observed.iter().map(|o| error("no-target", format!("the column `{}` has no value at all", o.name))));
+    } else if fitting {
+        notes.extend(observed.iter().filter(|o| is_empty(o)).map(|o| format!("the column `{}` has no value at all: it counts as not observed", o.name)));
+        observed.retain(|o| !is_empty(o));
     }
     if !errors.is_empty() {
         return Err(Diagnostics(errors));
@@ -120,7 +123,6 @@ pub fn read(
     let groups = by_group(table.rows(), groups.as_deref());
     let row_times = times.unwrap_or_else(|| pace.counted(table.rows(), &groups));
     let mut all = Vec::new();
-    let mut notes = Vec::new();
     let mut firsts = Vec::new();
     for (number, mut rows) in groups.into_iter().enumerate() {
         if group.is_none() {
@@ -148,8 +150,8 @@ pub fn read(
     Ok(Trajectories { all, observed, row_times, clock, notes })
 }
 
-/// Where the numbers of all states start, and which columns observe them.
-fn states(program: &Program, field: &Field, layout: &Layout, table: &Table, errors: &mut Vec<Diagnostic>) -> (Vec<Source>, Vec<Observed>) {
+/// Where the numbers of all states start, and which columns observe them. `fitting`: a column named like a state must be one of numbers.
+fn states(program: &Program, field: &Field, layout: &Layout, table: &Table, fitting: bool, errors: &mut Vec<Diagnostic>) -> (Vec<Source>, Vec<Observed>) {
     let mut starts: Vec<Source> = Vec::new();
     let mut observed: Vec<Observed> = Vec::new();
     for (number, state) in field.states.iter().enumerate() {
@@ -178,10 +180,10 @@ fn states(program: &Program, field: &Field, layout: &Layout, table: &Table, erro
                 }
             },
         }
-        let there = names.iter().filter(|n| table.column(n).is_some()).count();
+        let there = names.iter().filter(|n| if fitting { table.lists(n) } else { table.column(n).is_some() }).count();
         for (k, name) in names.into_iter().enumerate() {
             let Some(column) = table.column(&name) else {
-                if there > 0 && state.shape != Shape::Scalar {
+                if there > 0 && (state.shape != Shape::Scalar || fitting && table.lists(&name)) {
                     errors.push(table.missing(&name));
                 }
                 continue;

@@ -40,6 +40,7 @@ pub(crate) fn fit(program: &Program, ready: &Ready, options: &Options<'_>) -> Re
             rest.evaluate(theta, &mut residuals, None).ok()?;
             Some(dot(&residuals, &residuals))
         };
+        let options = &dynamic_fit::in_unit(ready, &scatter, options);
         let setting = Setting { options, layout, nets: &nets, voices: &voices, known: ready.known, judge: rest.is_some().then_some(&judge) };
         let first = setting.first();
         let followed = match &kept {

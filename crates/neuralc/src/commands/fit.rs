@@ -49,10 +49,7 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
     let wanted = Wanted { model: &model, named, group: args.group.as_deref(), dates: &args.dates, fitting: true };
     let whole = Whole::read(reader, &wanted);
     table::say(context, &args.data, &notes);
-    let mut whole = whole?;
-    if let Some(failure) = whole.spoilt(&wanted, args.target.as_deref()) {
-        return Err(failure);
-    }
+    let whole = whole?;
     let cancel = interrupts();
     let bar = Bar::new();
     let tell = |stage: Stage, done: usize, of: usize, cost: f64| bar.tell(&waiting(stage, done, of, cost), done, of);

@@ -58,7 +58,8 @@ pub(crate) struct FitArgs {
     /// The column of relative weights of the rows
     #[arg(long, value_name = "COLUMN", conflicts_with = "sigma")]
     pub(crate) weights: Option<String>,
-    /// How residuals count; the robust losses take their scale from the data, or from NAME:SCALE
+    /// How residuals count; the robust losses take their scale from the data, or from NAME:SCALE, in the unit of the data, with --sigma in
+    /// standard deviations, for several states without --sigma in the scatter of each
     #[arg(long, value_name = "squares|huber|soft-l1|cauchy", value_parser = parse_loss, default_value = "squares")]
     pub(crate) loss: Loss,
     /// Most starts to follow; 1 is the declared values alone

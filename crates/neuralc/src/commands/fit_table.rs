@@ -10,8 +10,8 @@ use crate::table::dates::DateArgs;
 use crate::table::dialect::count;
 use crate::table::{Chunk, Missing, Reader, rows_for};
 use neural_compiler::{Diagnostic, Diagnostics};
-use neural_compiler_fit::Table;
 use neural_compiler_fit::dates::{Calendar, Stamp, asked_for};
+use neural_compiler_fit::{Other, Table};
 use std::collections::HashMap;
 
 /// What of a table matters.
@@ -169,7 +169,9 @@ impl Whole {
                 place.1 = times;
             }
         }
-        let table = Table::new(good).map_err(|d| Failure::plain(d.code, d.message, d.help))?;
+        let mut others: Vec<Other> = unreadable.iter().map(|(name, why)| Other { name: name.clone(), nearly: why.nearly }).collect();
+        others.sort_by(|a, b| a.name.cmp(&b.name));
+        let table = Table::new(good).map_err(|d| Failure::plain(d.code, d.message, d.help))?.beside(others);
         Ok(Whole { table, groups, calendar, unreadable, lines })
     }
 
@@ -191,10 +193,11 @@ impl Whole {
     /// What went wrong with a fit or a prediction: mistakes in the model with their place in it, and instead of a column that is missed
     /// though it is there, the reason why it could not be read.
     pub(crate) fn blame(mut self, model: &Compiled, mut errors: Diagnostics, target: Option<&str>) -> Failure {
-        let missing: Vec<String> =
-            errors.0.iter().filter(|d| d.code == "missing-column").filter_map(|d| d.message.split('`').nth(1).map(String::from)).collect();
-        if let Some(why) = missing.iter().find_map(|name| self.unreadable.remove(name)) {
-            return why.failure;
+        let missing = errors.0.iter().filter(|d| d.code == "missing-column").filter_map(|d| Some((d.message.split('`').nth(1)?.to_string(), d.help.clone())));
+        for (name, help) in missing.collect::<Vec<_>>() {
+            if let Some(why) = self.unreadable.remove(&name) {
+                return help.iter().fold(why.failure, |failure, help| failure.with_help(help));
+            }
         }
         if errors.0.iter().any(|d| d.code == "no-target") && target.is_none() {
             let mut candidates: Vec<String> = self.unreadable.keys().cloned().collect();
@@ -212,17 +215,5 @@ impl Whole {
         let located = errors.0.iter().any(|d| d.span != Default::default());
         let named = errors.0.into_iter().map(|d| Diagnostic { message: self.located(&d.message), ..d }).collect();
         if located { Failure::program(&model.source, Diagnostics(named)) } else { Failure::Wrong(Source::new("", ""), named) }
-    }
-
-    /// A column of numbers but for a cell, which could have been the one to explain: none may be chosen in its place.
-    pub(crate) fn spoilt(&mut self, wanted: &Wanted<'_>, target: Option<&str>) -> Option<Failure> {
-        if target.is_some() {
-            return None;
-        }
-        let mut nearly: Vec<String> = self.unreadable.iter().filter(|(_, u)| u.nearly).map(|(n, _)| n.clone()).collect();
-        nearly.sort();
-        let name = nearly.into_iter().find(|n| !wanted.asks_for(n) && wanted.group != Some(n))?;
-        let why = self.unreadable.remove(&name)?.failure;
-        Some(why.with_help("mend the cell, or name the column to explain with --target"))
     }
 }

@@ -1,6 +1,6 @@
 //! A fit for people. In: a fit; out: a table of its parameters and how good it is.
 
-use neural_compiler_fit::{Column, Fit, Parameter};
+use neural_compiler_fit::{Column, Fit, Parameter, significant};
 use std::fmt::Write;
 
 /// A number with so many digits as its error leaves meaningful, and two more.
@@ -10,15 +10,6 @@ fn shown(x: f64, error: Option<f64>) -> String {
         _ => 8,
     };
     significant(x, digits)
-}
-
-/// A number with so many significant digits.
-fn significant(x: f64, digits: usize) -> String {
-    if x == 0.0 || !x.is_finite() {
-        return format!("{x}");
-    }
-    let exponent = x.abs().log10().floor() as i32;
-    if (-5..15).contains(&exponent) { format!("{x:.*}", (digits as i32 - 1 - exponent).max(0) as usize) } else { format!("{x:.*e}", digits - 1) }
 }
 
 fn row(p: &Parameter) -> [String; 5] {
@@ -57,6 +48,23 @@ fn explained(where_: &str, (rmse, r2): (f64, f64), columns: &[Column]) -> String
     each.chain(together).collect()
 }
 
+/// Numbers of a vector in a row from which on only the first and the last are named.
+const MANY: usize = 4;
+
+/// Names of columns, the numbers of a vector as a range: "`x`, `u[0]` to `u[49]`".
+fn listed(names: &[String]) -> String {
+    let element = |name: &str| {
+        let (base, index) = name.strip_suffix(']')?.rsplit_once('[')?;
+        Some((base.to_string(), index.parse::<usize>().ok()?))
+    };
+    let follows = |a: &str, b: &str| matches!((element(a), element(b)), (Some((a, i)), Some((b, j))) if a == b && j == i + 1);
+    let one = |run: &[String]| match run {
+        [first, .., last] if run.len() >= MANY => format!("`{first}` to `{last}`"),
+        _ => run.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", "),
+    };
+    names.chunk_by(|a, b| follows(a, b)).map(one).collect::<Vec<_>>().join(", ")
+}
+
 pub(crate) fn to_text(fit: &Fit) -> String {
     let mut rows = vec![["parameter", "value", "std. error", "95 % interval", "95 % by profile"].map(String::from)];
     rows.extend(fit.parameters.iter().map(row));
@@ -68,8 +76,7 @@ pub(crate) fn to_text(fit: &Fit) -> String {
         let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, &w)| format!("{cell:w$}")).collect();
         let _ = writeln!(out, "{}", cells.join("  ").trim_end());
     }
-    let targets = fit.targets.iter().map(|t| format!("`{t}`")).collect::<Vec<_>>().join(", ");
-    let _ = writeln!(out, "\n{} observations of {targets}", fit.observations);
+    let _ = writeln!(out, "\n{} observations of {}", fit.observations, listed(&fit.targets));
     if let Some(clock) = &fit.clock {
         let _ = writeln!(out, "{}", clock.words());
     }
@@ -93,4 +100,18 @@ pub(crate) fn to_text(fit: &Fit) -> String {
         let _ = writeln!(out, "warning: {warning}");
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::listed;
+
+    #[test]
+    fn numbers_of_a_vector_are_a_range() {
+        let names = |all: &[&str]| listed(&all.iter().map(|n| n.to_string()).collect::<Vec<_>>());
+        let vector: Vec<String> = (0..50).map(|i| format!("u[{i}]")).collect();
+        assert_eq!(listed(&vector), "`u[0]` to `u[49]`");
+        assert_eq!(names(&["x", "u[0]", "u[1]"]), "`x`, `u[0]`, `u[1]`");
+        assert_eq!(names(&["u[0]", "u[1]", "u[2]", "u[3]", "v[4]", "m[0,0]", "m[0,1]"]), "`u[0]` to `u[3]`, `v[4]`, `m[0,0]`, `m[0,1]`");
+    }
 }

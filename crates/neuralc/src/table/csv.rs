@@ -13,6 +13,7 @@ use crate::value;
 use csv::{ByteRecord, ErrorKind, ReaderBuilder, WriterBuilder};
 use neural_compiler::ops::real::{Dtype, Real};
 use neural_compiler_fit::dates::{self, Stamp};
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::io::{self, Write};
@@ -42,6 +43,12 @@ impl Rows {
     pub(super) fn cell(&self, row: usize, column: usize) -> &[u8] {
         let i = row * self.columns + column;
         &self.bytes[if i == 0 { 0 } else { self.ends[i - 1] }..self.ends[i]]
+    }
+
+    /// The text of a cell as it is handed on: a number with a decimal point and no groups, as new numbers beside it are written.
+    pub(super) fn handed_on(&self, row: usize, column: usize) -> Cow<'_, [u8]> {
+        let cell = self.cell(row, column);
+        self.numbers.rewritten(cell).map_or(Cow::Borrowed(cell), |text| Cow::Owned(text.into_bytes()))
     }
 
     /// The line of a row in the file.
@@ -318,7 +325,7 @@ impl Writer {
         for row in 0..chunk.rows() {
             if let Chunk::Text(rows) = chunk {
                 for column in 0..rows.columns {
-                    self.writer.write_field(rows.cell(row, column)).map_err(failed)?;
+                    self.writer.write_field(rows.handed_on(row, column)).map_err(failed)?;
                 }
             }
             for column in &cells {

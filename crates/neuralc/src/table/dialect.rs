@@ -195,6 +195,15 @@ impl Numbers {
         (fine && exponent_fine).then(|| format!("{sign}{ungrouped}{}{}{exponent}", if fraction.is_some() { "." } else { "" }, fraction.unwrap_or("")))
     }
 
+    /// A number of a table that is not written with a decimal point alone, written so; `None`: the cell may stay as it is.
+    pub(crate) fn rewritten(&self, cell: &[u8]) -> Option<String> {
+        if self.decimal == b'.' && self.thousands.is_none() {
+            return None;
+        }
+        let cell = cell.trim_ascii();
+        self.plain(cell).filter(|text| text.as_bytes() != cell)
+    }
+
     /// Digits without what groups them: in threes, the ones before the last three perhaps in twos (1,23,456).
     fn ungroup(&self, whole: &str) -> Option<String> {
         let Some(mark) = self.thousands else { return Some(whole.to_string()) };

@@ -396,7 +396,7 @@ impl Writer {
         }
         let mut texts = StringBuilder::new();
         for row in 0..chunk.rows() {
-            match str::from_utf8(rows.cell(row, column)) {
+            match str::from_utf8(&rows.handed_on(row, column)) {
                 Ok("") => texts.append_null(),
                 Ok(text) => texts.append_value(text),
                 Err(_) => {

@@ -327,4 +327,4 @@ def test_a_column_that_is_nearly_numbers_is_never_passed_over() -> None:
     found = nc.fit(model, {"t": data["t"], "A": data["A"]})
     assert set(found.predict(data)) == {"A", "B"}
     with pytest.raises(nc.FitError, match=r"the column `t` holds text \(row 2: 'one'\)"):
-        found.predict({"t": np.array([0.0, "one"], object)})
+        found.predict({"t": np.array([0.0, "one"], object), "A": [1.0, 2.0]})

@@ -68,7 +68,7 @@ pub(crate) fn no_constants(program: &Program, table: &Table, options: &Options<'
 }
 
 fn some_rows(table: &Table) -> Result<(), Diagnostics> {
-    if table.lacks_rows() { Err(wrong("no-rows", "the data have no rows")) } else { Ok(()) }
+    if table.rows() == 0 { Err(wrong("no-rows", "the data have no rows")) } else { Ok(()) }
 }
 
 /// The weight of each row, and whether it is one over a known standard deviation; `without`: rows that need none.

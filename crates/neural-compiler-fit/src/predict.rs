@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// The predictions for every row, column by column. A prediction is called `prediction`, the states of a model by their names with
 /// `.predicted` behind.
 pub fn predict(program: &Program, table: &Table, options: &Options<'_>) -> Result<Vec<(String, Vec<f64>)>, Diagnostics> {
-    if table.lacks_rows() {
+    if table.rows() == 0 {
         return Err(wrong("no-rows", "the data have no rows"));
     }
     no_constants(program, table, options)?;

@@ -84,11 +84,6 @@ impl Table {
         self.columns.first().map_or(0, Vec::len)
     }
 
-    /// Whether there is not a single row, as far as can be told: columns that hold something else than numbers are to be blamed first.
-    pub(crate) fn lacks_rows(&self) -> bool {
-        self.rows() == 0 && (self.others.is_empty() || !self.names.is_empty())
-    }
-
     /// The names of the columns.
     pub fn names(&self) -> &[String] {
         &self.names

@@ -224,6 +224,8 @@ struct Bar {
 fn waiting(stage: Stage, done: usize, of: usize, cost: f64) -> String {
     match stage {
         Stage::Starts if done == 0 => format!("following the declared values, loss {cost:.6e}"),
+        // Formulas that explain little are searched on from more starts than usual.
+        Stage::Starts if done > of => format!("{done} starts, loss {cost:.6e}"),
         Stage::Starts => format!("{done} of at most {of} starts, loss {cost:.6e}"),
         Stage::Training => format!("{done} of at most {of} steps of training, loss {cost:.6e}"),
         Stage::Profile => format!("{done} of {of} ends of profile intervals"),
@@ -239,7 +241,7 @@ impl Bar {
 
     fn tell(&self, waiting: &str, done: usize, of: usize) {
         if let Some(bar) = &self.bar {
-            bar.set_length(of as u64);
+            bar.set_length(of.max(done) as u64);
             bar.set_position(done as u64);
             bar.set_message(waiting.to_string());
             return;

@@ -9,10 +9,10 @@ OUT := out
 # Two workers; a file's tests stay together, some build on each other.
 PYTEST := $(VENV)/bin/python -m pytest -n 2 --dist loadfile
 # Numbers that our loops or PyTorch's compute.
-LEVEL_TESTS := $(addprefix tests/python/test_,$(addsuffix .py,fit fx_generated fx_hand_coded fx_module fx_operations fx_programs fx_spec many_inputs native_ulp numpy odeint sklearn torch_module torch_operations))
+LEVEL_TESTS := $(addprefix tests/python/test_,$(addsuffix .py,fit fx_generated fx_hand_coded fx_module fx_operations fx_programs fx_spec many_inputs native_ulp numpy odeint odeint_stiff onnx sklearn torch_module torch_operations))
 SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 
-.PHONY: help demo test rust-test python-test test-levels deps lint accuracy accuracy-quick fuzz soak valgrind bench-compile bench-env bench bench-quick bench-memory fits experiments experiments-check clean
+.PHONY: help demo test rust-test python-test test-levels deps lint accuracy accuracy-quick fuzz soak valgrind bench-compile bench-env bench bench-quick bench-linear bench-memory fits experiments experiments-check clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -97,6 +97,11 @@ bench: bench-env ## our engine beside its alternatives (about an hour), then doc
 
 bench-quick: bench-env ## the same on one thread with fewer rounds and without the largest batch
 	$(BENCH_VENV)/bin/python bench/run.py --out $(OUT)/bench-quick --quick --threads 1 --batches 1,10000
+
+bench-linear: deps ## linear algebra beside PyTorch (about ten minutes), then docs/linear-algebra.md
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --quiet --locked --release
+	$(VENV)/bin/python bench/run.py --out $(OUT)/linear --suite linear --threads 1 --dtypes float32,float64
+	$(VENV)/bin/python bench/report.py $(OUT)/linear
 
 bench-memory: ## peak memory of `neuralc eval` for files of 10^5 to 5*10^6 rows
 	$(CARGO) build --release --locked --quiet -p neuralc

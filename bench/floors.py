@@ -92,7 +92,7 @@ FIT_FLOORS = (
     Floor("Lotka-Volterra: as fast as diffrax under jit, compiling included", 121, False, 1.0, times_as_fast_as("diffrax_jit"), ("ours", "ours_many_starts"), ("float64",)),
 )
 
-BY_SUITE = {"batches": FLOORS + CODE_FLOORS, "module": MODULE_FLOORS, "hybrid": HYBRID_FLOORS, "scaling": (), "fit": FIT_FLOORS}
+BY_SUITE = {"batches": FLOORS + CODE_FLOORS, "module": MODULE_FLOORS, "hybrid": HYBRID_FLOORS, "scaling": (), "linear": (), "fit": FIT_FLOORS}
 
 
 @dataclass(frozen=True)

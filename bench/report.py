@@ -1,5 +1,5 @@
 """The page of results. In: the folder with bench.json and, where they were measured, threads/bench.json, scaling.json, module.json,
-hybrid.json, fit.json and memory.json; out: docs/benchmarks.md and its picture.
+hybrid.json, fit.json and memory.json; out: docs/benchmarks.md and its picture. Of linear.json: docs/linear-algebra.md.
 
 Everything on the page comes from those files: nothing is typed in by hand, misses included.
 """
@@ -122,6 +122,25 @@ def page(bench: dict[str, Any], parts_of: dict[str, Any]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def linear_page(report: dict[str, Any]) -> str:
+    """The page of the suite `linear`."""
+    about, section = report["machine"], report["linear"]
+    times = [(c["module"]["best"], c["eager"]["best"]) for c in (r["contenders"] for r in section["records"]) if "best" in c["module"] and "best" in c["eager"]]
+    met = sum(ours <= eager for ours, eager in times)
+    parts = [
+        "# Linear algebra beside PyTorch",
+        "Products, dot products and sums as an `nn.Module` beside batched PyTorch by hand. Every lane has operands of its own unless a row says *shared*; gradients are "
+        "those of all operands. Results are held to NumPy in f64 first, then all take turns and the best round of each counts, processor time on one core. Ours sum in "
+        "the order of the [language](../spec/operations.md), the same bits on every machine. Beside another Python thread, which could exchange a tensor's memory, a module copies inputs first: there the rows that "
+        "read much and compute little take up to three times as long. This page is made by `make bench-linear`.",
+        "\n".join(f"- {key}: {value}" for key, value in about.items()) + f"\n- torch: {section['versions']['eager']}",
+        *(["**A quick run: fewer and shorter rounds.**"] if report["quick"] else []),
+        f"{met} of {len(times)} rows take at most the time of eager PyTorch.",
+        *(tables.markdown(t) for t in tables.linear(section)),
+    ]
+    return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+
+
 def without_title(text: str) -> str:
     """A table alone."""
     return text.split("\n\n", 1)[1].rstrip("\n")
@@ -147,7 +166,12 @@ def reasons(section: dict[str, Any]) -> str:
 def main() -> None:
     """Writes the page."""
     folder = Path(sys.argv[1])
-    bench = read(folder / "bench.json")
+    bench, linear = read(folder / "bench.json"), read(folder / "linear.json")
+    if linear is not None:
+        (DOCS / "linear-algebra.md").write_text(linear_page(linear), encoding="utf-8")
+        print(f"written to {DOCS / 'linear-algebra.md'}")
+        if bench is None:
+            return
     threads = read(folder / "threads" / "bench.json")
     if bench is None:
         raise SystemExit(f"{folder} has no bench.json: run bench/run.py first")

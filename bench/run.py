@@ -29,7 +29,7 @@ def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1].replace("\n", " "), epilog="Example: run.py --programs quadratic,gaussian --peers native,heyoka_cfunc --batches 10000")
     listed = lambda text: text.split(",")
-    parser.add_argument("--suite", choices=["batches", "scaling", "module", "hybrid", "fit"], default="batches", help="batches: every contender on every program; scaling: our cost per lane from 10^4 to 10^7 lanes; module: our nn.Module against eager PyTorch; hybrid: a training step of the paper's hybrid models against physics by hand; fit: constants from data beside SciPy, PyTorch and diffrax")
+    parser.add_argument("--suite", choices=["batches", "scaling", "module", "linear", "hybrid", "fit"], default="batches", help="batches: every contender on every program; scaling: our cost per lane from 10^4 to 10^7 lanes; module: our nn.Module against eager PyTorch; linear: the linear algebra of it alone; hybrid: a training step of the paper's hybrid models against physics by hand; fit: constants from data beside SciPy, PyTorch and diffrax")
     parser.add_argument("--programs", type=listed, default=list(PROGRAMS), metavar="A,B", help=f"of {', '.join(PROGRAMS)} (default: all)")
     parser.add_argument("--peers", type=listed, default=list(NAMES), metavar="A,B", help=f"of {', '.join(NAMES)} (default: all); ours are always measured")
     parser.add_argument("--batches", type=listed, default=[str(b) for b in BATCHES], metavar="N,M", help="sizes of batches (default: %(default)s)")
@@ -103,7 +103,7 @@ def main() -> None:
     section = measured(given)
     verdicts = [v.record() for v in floors.judge(section["records"], given.suite)]
     report = {"machine": about, "quick": given.quick, given.suite: section, "floors": verdicts}
-    shown = {"scaling": tables.scaling, "module": tables.module, "hybrid": tables.hybrid, "fit": tables.fits}.get(given.suite, tables.batches)
+    shown = {"scaling": tables.scaling, "module": tables.module, "linear": tables.linear, "hybrid": tables.hybrid, "fit": tables.fits}.get(given.suite, tables.batches)
     parts = [tables.text(t) for t in shown(section)]
     if verdicts:
         parts.append(tables.text(tables.floors(verdicts)))

@@ -1,6 +1,6 @@
 """Linear algebra as an `nn.Module` beside hand-written batched PyTorch, eager and through torch.compile.
 
-In: the job of the suite `module`. Out: a record per operation and size, values and gradients. Every lane has operands of its own unless a name says
+In: a job, of this suite or of the suite `module`. Out: a record per operation and size, values and gradients. Every lane has operands of its own unless a name says
 `shared`. Results are held to NumPy in f64 before anything is timed; gradients come from a cotangent drawn at random.
 """
 
@@ -17,6 +17,9 @@ from neural_compiler import compile_scheme
 from tqdm import tqdm
 
 from measure import FULL, QUICK, Contender, race
+
+# A progress bar's watching thread would be one more Python thread, beside which modules copy their inputs before they let go of Python's lock.
+tqdm.monitor_interval = 0
 
 LABELS = {"module": "our nn.Module", "eager": "torch eager", "compile": "torch.compile"}
 
@@ -115,7 +118,12 @@ def ready(case: Linear, name: str, gradient: bool, kind: torch.dtype, threads: i
     return Contender(repeat, time.process_time if threads == 1 else time.perf_counter)
 
 
-def run(job: dict[str, Any]) -> list[dict[str, Any]]:
+def run(job: dict[str, Any]) -> dict[str, Any]:
+    """This suite alone."""
+    return {"versions": {"eager": torch.__version__}, "missing": {}, "labels": LABELS, "records": measured(job)}
+
+
+def measured(job: dict[str, Any]) -> list[dict[str, Any]]:
     """A record per case."""
     effort = QUICK if job["quick"] else FULL
     records = []

@@ -76,3 +76,11 @@ fn the_work_of_a_gradient_is_proportional_to_the_depth_of_loops() {
         fits(depth, 400 + 12 * depth as u64).unwrap_or_else(|e| panic!("{depth} levels: {e}"));
     }
 }
+
+/// The graph would have had a product for each of ten million numbers.
+#[test]
+fn second_derivatives_by_very_many_numbers_are_refused_before_they_are_written() {
+    let options = Options { inputs: Some(vec![("v".to_string(), Some(Shape::Vector(10_000_000)))]), ..Options::default() };
+    let graph = compile("(vsum (* v v))", &options).and_then(|p| p.graph()).expect("it compiles");
+    assert_eq!(diff::hessian(&graph, &[0]).expect_err("too many numbers").0[0].code, "limit-memory");
+}

@@ -86,7 +86,12 @@ pub fn hessian(graph: &Graph, wrt: &[usize]) -> Result<Graph, Diagnostics> {
     let inputs: Vec<NodeId> = graph.inputs.iter().map(|i| b.param(Type::Value(i.shape))).collect();
     let mut results = copy::inline(&mut b, first.main(), &first.regions, &inputs);
     let shapes: Vec<Shape> = wrt.iter().map(|&i| graph.inputs[i].shape).collect();
-    let times = shapes.iter().map(|s| s.len()).sum();
+    let times: usize = shapes.iter().map(|s| s.len()).sum();
+    // More numbers than any value can have: not even the graph that would make them is made.
+    if shapes.iter().any(|s| s.len().saturating_mul(s.len()) > u32::MAX as usize) {
+        let message = format!("the second derivatives by {times} numbers are more than a value can hold");
+        return Err(Diagnostic::error("limit-memory", Span::default(), message).help("ask for products with directions (hvp) instead").into());
+    }
     // One product per input, in which the others stand still by structure: a slope that does not exist in one of them (that of a power
     // of a negative base in its exponent) must not meet a direction of 0. Where that would make the graph large, one product for all.
     let nodes: usize = graph.regions.iter().map(|r| r.nodes.len()).sum();

@@ -23,6 +23,7 @@ use std::process::ExitCode;
 
 /// The whole program, from the arguments of the process to its exit code.
 pub fn main() -> ExitCode {
+    stdout::outlive_size_limit();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => {

@@ -1,4 +1,5 @@
 //! Standard output that does not lose anything silently. In: bytes; out: the same bytes, or an error.
+//! A file that may not grow further (`ulimit -f`) is an error as well, here and wherever else files are written.
 //! Rust's runtime puts /dev/null in the place of a standard stream that is closed when the process starts, so whether it was is looked up
 //! before the runtime begins.
 
@@ -23,6 +24,18 @@ mod before_main {
     #[unsafe(link_section = ".init_array")]
     static LOOK: extern "C" fn() = look;
 }
+
+/// From now on a write beyond the size a file may have fails, where the signal that comes with it would end the process without a word and
+/// leave part files.
+#[cfg(unix)]
+pub(crate) fn outlive_size_limit() {
+    // Whether it came is of no interest: the write says so. Without the handler the process ends as it did.
+    let came = std::sync::Arc::new(AtomicBool::new(false));
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, came);
+}
+
+#[cfg(not(unix))]
+pub(crate) fn outlive_size_limit() {}
 
 /// Standard output.
 pub(crate) struct Stdout;

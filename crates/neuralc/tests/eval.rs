@@ -302,6 +302,24 @@ fn a_quote_that_is_never_closed_does_not_swallow_the_file() {
     let (code, message, _) = error(format!("x\n1\n\"{}", "0123456\n".repeat(9_000_000)), &["-e", "x"]);
     assert_eq!(code, "limit-row-size", "{message}");
     assert!(message.starts_with("row 2 of "), "{message}");
+    // Nor is a table empty whose header does not end.
+    let (code, message, _) = error("x".repeat((64 << 20) + 9), &["-e", "x"]);
+    assert!(code == "limit-row-size" && message.starts_with("the header of "), "{code}: {message}");
+    let (code, message, _) = error("# comment\n".repeat(7 << 20), &["-e", "x"]);
+    assert!(code == "limit-row-size" && message.contains("has no header in its first 64 MiB"), "{code}: {message}");
+    assert_eq!(error("# comment\n", &["-e", "x"]).0, "empty-table");
+}
+
+#[test]
+fn more_columns_than_memory_are_refused_as_parquet() {
+    let folder = Folder::new();
+    let data = folder.write("in.csv", "x\n1\n");
+    let eval =
+        |out: &str, memory: &str| neuralc(&["--json", "--max-memory", memory, "eval", "-e", "(* x (ones 300))", "--data", &data, "--out", &folder.path(out)]);
+    let done = eval("out.parquet", "2000000");
+    assert_eq!((done.code, done.codes()), (1, vec!["limit-memory".to_string()]), "{done:?}");
+    assert_eq!(folder.files().len(), 1);
+    assert_eq!((eval("out.csv", "2000000").code, eval("out.parquet", "4000000").code), (0, 0));
 }
 
 #[test]
@@ -385,11 +403,14 @@ fn files_that_cannot_be_read_or_written() {
 }
 
 #[test]
-fn a_table_can_replace_itself() {
+fn a_table_is_not_written_over_by_its_results() {
     let folder = Folder::new();
     let data = folder.write("data.csv", "x\n1\n2\n");
-    assert_eq!(neuralc(&["eval", "-e", "(* x 2)", "--data", &data, "--out", &data]).code, 0);
-    assert_eq!((folder.read("data.csv").as_str(), folder.files().len()), ("x,value\n1,2.0\n2,4.0\n", 1));
+    for (command, out) in [("eval", data.clone()), ("predict", data.clone()), ("eval", data.replace("data.csv", "./data.csv"))] {
+        let done = neuralc(&[command, "-e", "(* x 2)", "--data", &data, "--out", &out]);
+        assert!(done.code == 2 && done.err.contains("--out would write over the table"), "{done:?}");
+        assert_eq!((folder.read("data.csv").as_str(), folder.files().len()), ("x\n1\n2\n", 1));
+    }
 }
 
 #[cfg(unix)]

@@ -149,6 +149,23 @@ fn output_that_is_lost_is_an_error() {
 }
 
 #[test]
+fn files_that_may_not_grow_are_errors() {
+    let (folder, data) = file("in.csv", &format!("x,y\n{}", (0..5000).map(|i| format!("{i},{}\n", 2 * i)).collect::<String>()));
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_string();
+    for (line, says) in [
+        ("\"$0\" eval -e '(* 2 x)' --data \"$1\" --out \"$2.csv\"", "cannot-write"),
+        ("\"$0\" eval -e '(* 2 x)' --data \"$1\" --out \"$2.parquet\"", "cannot-write"),
+        ("\"$0\" fit -e '(param a 1) (* a x)' --data \"$1\" --plot \"$2.svg\"", "cannot-write"),
+        ("\"$0\" eval -e '(* 2 x)' --data \"$1\" --out - > \"$2.stdout\"", "cannot write the output"),
+    ] {
+        let done = shell(&format!("ulimit -f 4; {line}"), &[&data, &path("out")]);
+        assert!(done.code == 1 && done.err.contains(says), "{line}: {done:?}");
+    }
+    let left: Vec<_> = std::fs::read_dir(folder.path()).expect("a folder").map(|e| e.expect("a file").file_name()).collect();
+    assert_eq!(left.len(), 2, "the table, and what the shell made: {left:?}");
+}
+
+#[test]
 fn rows_come_as_soon_as_they_are_there() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_neuralc"))
         .args(["eval", "-e", "(* 2 x)", "--data", "-", "--out", "-"])

@@ -34,6 +34,7 @@ pub(crate) fn run(context: &mut Context, args: &EvalArgs) -> Result<u8, Failure>
     if args.out == "-" && context.json {
         return Err(Failure::Usage("--json and `--out -` both need standard output".into()));
     }
+    table::apart(&args.out, &args.data)?;
     let format = Format::write(&args.out)?;
     let source = context.source(args.source.file.as_deref(), args.source.expression.as_deref())?;
     let program = Compiled::new(context, source)?;
@@ -139,7 +140,7 @@ fn evaluate<T: Real>(context: &Context, args: &EvalArgs, program: &Compiled, fee
     let mut results: Vec<Vec<T>> = outputs.iter().map(|s| vec![T::ZERO; s.len() * most]).collect();
 
     let target = Target::open(&args.out)?;
-    let mut writer = Writer::new::<T>(format, &target, &reader, &numeric, &names).map_err(|e| target.blame(e))?;
+    let mut writer = Writer::new::<T>(format, &target, &reader, &numeric, &names, context.limits.memory_bytes).map_err(|e| target.blame(e))?;
     let columns = reader.columns().to_vec();
     let bar = progress(&reader);
     let mut summary = Summary { rows: 0, names, failed: 0, first: Vec::new() };

@@ -16,6 +16,7 @@ pub(crate) fn run(context: &mut Context, args: &PredictArgs) -> Result<u8, Failu
     if args.out == "-" && context.json {
         return Err(Failure::Usage("--json and `--out -` both need standard output".into()));
     }
+    table::apart(&args.out, &args.data)?;
     let format = Format::write(&args.out)?;
     let source = context.source(args.source.file.as_deref(), args.source.expression.as_deref())?;
     let model = Compiled::new(context, source)?;
@@ -28,7 +29,7 @@ pub(crate) fn run(context: &mut Context, args: &PredictArgs) -> Result<u8, Failu
     table::say(context, &args.data, &notes);
     let columns = outcome?;
     let names: Vec<String> = columns.iter().map(|c| c.0.clone()).collect();
-    let rows = write(args, &mut data, format, &columns, &names)?;
+    let rows = write(args, &mut data, format, &columns, &names, context.limits.memory_bytes)?;
     if context.json {
         context.print_json(&json!({"rows": rows, "columns": names, "table": notes.borrow().json()}))?;
     } else if args.out != "-" {
@@ -70,7 +71,14 @@ fn saved_weights(args: &PredictArgs, model: &Compiled) -> Result<Values, Failure
 }
 
 /// The table again, a chunk at a time, with the new columns.
-fn write(args: &PredictArgs, data: &mut Again, format: Format, columns: &[(String, Vec<f64>)], names: &[String]) -> Result<usize, Failure> {
+fn write(
+    args: &PredictArgs,
+    data: &mut Again,
+    format: Format,
+    columns: &[(String, Vec<f64>)],
+    names: &[String],
+    memory: usize,
+) -> Result<usize, Failure> {
     let mut reader = data.read()?;
     if let Some(taken) = names.iter().find(|n| reader.columns().contains(n)) {
         return Err(Failure::plain("duplicate-column", format!("`{}` has a column `{taken}` already", args.data), Some("rename it".into())));
@@ -78,7 +86,7 @@ fn write(args: &PredictArgs, data: &mut Again, format: Format, columns: &[(Strin
     let most = rows_for(reader.columns().len() + columns.len());
     let numeric = vec![false; reader.columns().len()];
     let target = Target::open(&args.out)?;
-    let mut writer = Writer::new::<f64>(format, &target, &reader, &numeric, names).map_err(|e| target.blame(e))?;
+    let mut writer = Writer::new::<f64>(format, &target, &reader, &numeric, names, memory).map_err(|e| target.blame(e))?;
     let mut done = 0;
     while let Some(chunk) = reader.next(most)? {
         let rows = chunk.rows();

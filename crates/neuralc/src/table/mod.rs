@@ -209,6 +209,14 @@ impl Reader {
     }
 }
 
+/// Complains about results that would be written over the table they come from.
+pub(crate) fn apart(out: &str, data: &str) -> Result<(), Failure> {
+    if same_file(out, data) {
+        return Err(Failure::Usage(format!("--out would write over the table: `{out}` is the file of --data")));
+    }
+    Ok(())
+}
+
 /// Says what was not as usual about a table, in one line.
 pub(crate) fn say(context: &Context, path: &str, notes: &RefCell<Notes>) {
     if context.json {
@@ -340,8 +348,8 @@ pub(crate) enum Writer {
 
 impl Writer {
     /// Writes what comes before the rows: all columns of `reader`, then new ones of these names. `numeric`: which old columns
-    /// are known to hold numbers.
-    pub(crate) fn new<T: Real>(format: Format, target: &Target, reader: &Reader, numeric: &[bool], names: &[String]) -> Result<Writer, Failure> {
+    /// are known to hold numbers; `memory`: bytes that columns of Parquet may take.
+    pub(crate) fn new<T: Real>(format: Format, target: &Target, reader: &Reader, numeric: &[bool], names: &[String], memory: usize) -> Result<Writer, Failure> {
         let sink = target.sink()?;
         match format {
             Format::Csv => Ok(Writer::Csv(Box::new(csv::Writer::new(sink, reader.columns(), names)?))),
@@ -350,7 +358,7 @@ impl Writer {
                     Kind::Csv(r) => parquet::fields_for_text(r.columns(), numeric),
                     Kind::Parquet(r) => r.fields(),
                 };
-                Ok(Writer::Parquet(Box::new(parquet::Writer::new::<T>(sink, fields, numeric, names)?)))
+                Ok(Writer::Parquet(Box::new(parquet::Writer::new::<T>(sink, fields, numeric, names, memory)?)))
             }
         }
     }

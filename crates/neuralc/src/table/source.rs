@@ -2,6 +2,7 @@
 //! Files that are no text are refused with what they are.
 
 use super::dialect::{Comment, Separator, TableArgs};
+use super::lines::LONGEST_ROW;
 use super::{cannot_read, empty, open_file};
 use crate::context::{Failure, reason};
 use flate2::read::MultiGzDecoder;
@@ -82,7 +83,7 @@ impl Source {
             return Err(Failure::plain("not-text", format!("`{shown}` is {what}"), Some(help.into())));
         }
         let (header, row) = (first.lines.first(), first.lines.get(1));
-        let Some(header) = header.map(|r| &first.head[r.clone()]) else { return Err(empty(shown)) };
+        let Some(header) = header.map(|r| &first.head[r.clone()]) else { return Err(first.no_header(shown)) };
         let row = row.map(|r| &first.head[r.clone()]);
         let separator = match args.separator {
             Some(separator) => separator,
@@ -101,6 +102,8 @@ impl Source {
 /// The beginning of a table, up to the end of its second line that is no comment.
 struct FirstLines {
     head: Vec<u8>,
+    /// Where its last line begins.
+    last: usize,
     lines: Vec<std::ops::Range<usize>>,
     comments: bool,
     mark: bool,
@@ -108,7 +111,7 @@ struct FirstLines {
 
 impl FirstLines {
     fn read(from: &mut dyn Read, comment: Option<Comment>) -> io::Result<FirstLines> {
-        let mut found = FirstLines { head: Vec::new(), lines: Vec::new(), comments: false, mark: false };
+        let mut found = FirstLines { head: Vec::new(), last: 0, lines: Vec::new(), comments: false, mark: false };
         let mut block = vec![0; 1 << 16];
         let (mut at, mut begin, mut quoted, mut cell) = (0, 0, false, true);
         let mark = match comment {
@@ -142,10 +145,22 @@ impl FirstLines {
                 }
                 at += 1;
             }
-            if n == 0 || found.lines.len() >= 2 || found.head.len() > super::lines::LONGEST_ROW {
+            if n == 0 || found.lines.len() >= 2 || found.head.len() > LONGEST_ROW {
+                found.last = begin;
                 return Ok(found);
             }
         }
+    }
+
+    /// Why a table has no header.
+    fn no_header(&self, shown: &str) -> Failure {
+        let most = LONGEST_ROW >> 20;
+        let (message, help) = match self.head.len() {
+            n if n <= LONGEST_ROW => return empty(shown),
+            n if n - self.last <= LONGEST_ROW => (format!("`{shown}` has no header in its first {most} MiB"), "a table begins with the names of its columns"),
+            _ => (format!("the header of `{shown}` is longer than {most} MiB"), "is there a quote that is never closed?"),
+        };
+        Failure::plain("limit-row-size", message, Some(help.into()))
     }
 
     fn line(&mut self, range: std::ops::Range<usize>, mark: Option<u8>) {

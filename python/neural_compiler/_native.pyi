@@ -24,6 +24,7 @@ __all__ = [
     "predict_model",
     "read_dates",
     "remember",
+    "remembered",
     "rodas4",
     "use_autograd",
     "use_exchange",
@@ -133,7 +134,8 @@ def fit_svg(
 def predict_model(
     core: Core, columns: list[tuple[str, _Column]], others: list[tuple[str, bool]], options: dict[str, Any]
 ) -> list[tuple[str, _Column]]: ...
-def fit_saved(source: str, found: str, columns: list[tuple[str, _Column]], given: str) -> str: ...
+def fit_saved(source: str, found: str, columns: list[tuple[str, _Column]], given: str, weights: bytes | None) -> str: ...
+def remembered(core: Core, columns: list[str], group: str | None) -> dict[str, Any]: ...
 def read_dates(
     core: Core,
     columns: list[tuple[str, NDArray[np.int64], int, bool]],

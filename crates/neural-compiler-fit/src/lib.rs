@@ -39,6 +39,7 @@ mod predict;
 mod profile;
 pub mod random;
 mod ready;
+pub mod remember;
 mod report;
 pub mod save;
 mod smooth;

@@ -1,7 +1,7 @@
 //! Options of a fit for Python. In: a dict; out: the library's options, or why a value is none.
 
 use crate::views::shape_of;
-use neural_compiler_fit::dynamics::steps::Scheme;
+use neural_compiler_fit::remember::SCHEMES;
 use neural_compiler_fit::{Loss, Method, Options, Values};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::{PyOverflowError, PyValueError};
@@ -56,7 +56,6 @@ pub(crate) fn options<'a>(given: &Bound<'_, PyDict>) -> PyResult<Options<'a>> {
     let scale = get(given, "loss_scale")?.unwrap_or(0.0);
     let losses = [("squares", Loss::Squares), ("huber", Loss::Huber(scale)), ("soft_l1", Loss::SoftL1(scale)), ("cauchy", Loss::Cauchy(scale))];
     let loss = chosen("loss", given, &losses)?;
-    let schemes = [("auto", None), ("rk4", Some(Scheme::Rk4)), ("dopri5", Some(Scheme::Dopri5)), ("rosenbrock", Some(Scheme::Rodas4))];
     let trainings = [("auto", None), ("gauss-newton", Some(Method::GaussNewton)), ("first-order", Some(Method::FirstOrder))];
     Ok(Options {
         target: get(given, "target")?,
@@ -69,7 +68,7 @@ pub(crate) fn options<'a>(given: &Bound<'_, PyDict>) -> PyResult<Options<'a>> {
         loss: (loss != Loss::Squares).then_some(loss),
         starts: at_least_one(given, "starts")?,
         budget: get(given, "budget")?,
-        scheme: chosen("method", given, &schemes)?,
+        scheme: chosen("method", given, &SCHEMES)?,
         step: get(given, "step")?,
         tolerance: get(given, "rtol")?,
         absolute_tolerance: get(given, "atol")?,

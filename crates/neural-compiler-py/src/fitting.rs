@@ -7,6 +7,7 @@ use crate::fit_options::options;
 use crate::python::PyCore;
 use neural_compiler::Diagnostics;
 use neural_compiler_fit::plot::{self, Drawing, Line, Look};
+use neural_compiler_fit::remember::{Remembered, check_weights};
 use neural_compiler_fit::{Axis, Check, Fit, Options, Other, Stage, Table, fit, fit_at_once, predict, save, to_json, weights};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
@@ -198,13 +199,28 @@ pub(crate) fn predict_model<'py>(
     Ok(found.into_iter().map(|(name, column)| (name, PyArray1::from_vec(py, column))).collect())
 }
 
-/// A fitted text with the record of its fit, `found` being what `fit_model` gave as JSON, and `given` the options as JSON.
+/// What a saved model remembers of how trajectories are read and solved, as options, for a table with these columns; `group`: the column the
+/// user names.
 #[pyfunction]
-pub(crate) fn fit_saved(source: &str, found: &str, columns: Columns<'_>, given: &str) -> PyResult<String> {
+pub(crate) fn remembered<'py>(py: Python<'py>, core: &PyCore, columns: Vec<String>, group: Option<&str>) -> PyResult<Bound<'py, PyDict>> {
+    let found = Remembered::of(&core.0.program).and_then(|known| known.within(columns.iter().map(String::as_str), group));
+    let known = found.map_err(|d| blame(py, core, &d.into()))?;
+    let options = PyDict::new(py);
+    [("time", known.time), ("group", known.group)].into_iter().try_for_each(|(name, column)| options.set_item(name, column))?;
+    options.set_item("method", known.method)?;
+    [("step", known.step), ("rtol", known.tolerance), ("atol", known.absolute_tolerance)].into_iter().try_for_each(|(name, x)| options.set_item(name, x))?;
+    Ok(options)
+}
+
+/// A fitted text with the record of its fit, `found` being what `fit_model` gave as JSON, `given` the options as JSON, and `weights` the
+/// file with the weights of its nets.
+#[pyfunction]
+pub(crate) fn fit_saved(source: &str, found: &str, columns: Columns<'_>, given: &str, weights: Option<&[u8]>) -> PyResult<String> {
     let json = |text: &str| text.parse().map_err(|e: serde_json::Error| PyValueError::new_err(e.to_string()));
     let table = table(columns).map_err(|e| PyValueError::new_err(e.to_string()))?;
     let sha256 = (save::sha256_of_columns(&table), "columns");
-    let from = save::Provenance { data: "columns given to Python".into(), rows: table.rows(), sha256, options: json(given)? };
+    let weights = weights.map(save::sha256).transpose()?;
+    let from = save::Provenance { data: "columns given to Python".into(), rows: table.rows(), sha256, options: json(given)?, weights };
     Ok(save::with_record(source, &json(found)?, &from))
 }
 
@@ -218,10 +234,12 @@ pub(crate) fn weights_to_bytes<'py>(py: Python<'py>, core: &PyCore, options: &Bo
 /// A weight: name, shape, numbers.
 type Weight<'py> = (String, Vec<usize>, Bound<'py, PyArray1<f64>>);
 
-/// The weights a model needs, from the bytes of a safetensors file.
+/// The weights a model needs, from the bytes of a safetensors file, which is the one it was saved with.
 #[pyfunction]
 pub(crate) fn weights_from_bytes<'py>(py: Python<'py>, core: &PyCore, bytes: &[u8]) -> PyResult<Vec<Weight<'py>>> {
-    let found = weights::from_bytes(&core.0.program, bytes).map_err(|e| blame(py, core, &e.into()))?;
+    let program = &core.0.program;
+    let found = weights::from_bytes(program, bytes).and_then(|found| check_weights(program.source(), bytes).map(|()| found));
+    let found = found.map_err(|e| blame(py, core, &e.into()))?;
     Ok(found.into_iter().map(|(name, shape, numbers)| (name, shape.dims(), PyArray1::from_vec(py, numbers))).collect())
 }
 

@@ -56,6 +56,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(fitting::fit_svg, m)?)?;
     m.add_function(wrap_pyfunction!(fitting::predict_model, m)?)?;
     m.add_function(wrap_pyfunction!(fitting::fit_saved, m)?)?;
+    m.add_function(wrap_pyfunction!(fitting::remembered, m)?)?;
     m.add_function(wrap_pyfunction!(dates::read_dates, m)?)?;
     m.add_function(wrap_pyfunction!(fitting::weights_to_bytes, m)?)?;
     m.add_function(wrap_pyfunction!(fitting::weights_from_bytes, m)?)?;

@@ -185,6 +185,11 @@ def _missing(value: Any) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
+def names(data: Any) -> list[str]:
+    """The names of the columns, whatever they hold."""
+    return [name for name, _ in _items(data) if isinstance(name, str)]
+
+
 def _items(data: Any) -> list[tuple[Any, Any]]:
     if isinstance(data, Mapping):
         return list(data.items())

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import _native
-from .columns import Columns
+from .columns import Columns, names
 from .result import FitResult, predicted
 
 
@@ -20,7 +20,7 @@ def predict(
     start_time: float | None = None,
     time_unit: str | None = None,
     time_origin: str | None = None,
-    method: str = "auto",
+    method: str | None = None,
     step: float | None = None,
     rtol: float | None = None,
     atol: float | None = None,
@@ -30,7 +30,8 @@ def predict(
 
     `model`: the path of a model (one saved by `neuralc fit --save` or `FitResult.save`; weights of nets are read from the .safetensors
     file beside it), its text, or a `FitResult`. `data`, `time`, `group`, `start_time`, `time_unit`, `time_origin` and how models with
-    states are solved as in `fit`; a saved model remembers what its dates counted.
+    states are solved as in `fit`. A saved model remembers what its dates counted, and what is left out of `time` (where `data` has the
+    column), `group`, `method`, `step`, `rtol` and `atol`; `group=""` says that `data` are one trajectory.
 
     >>> predict("(param a 2) (* a x)", {"x": [1.0, 2.0]})
     array([2., 4.])
@@ -39,13 +40,13 @@ def predict(
         return model.predict(data)
     text, path = _read(model)
     core = _native.Core(text, None, [])
-    options: dict[str, Any] = {
-        "time": time, "group": group, "start_time": start_time, "method": method, "step": step, "rtol": rtol, "atol": atol,
-    }  # fmt: skip
+    given = {"time": time, "start_time": start_time, "method": method, "step": step, "rtol": rtol, "atol": atol}
+    options = _native.remembered(core, names(data), group)
+    options.update({name: value for name, value in given.items() if value is not None})
     if any(i["kind"] == "weight" for i in core.inputs):
         options["values"] = _weights(core, path)
-    columns = Columns(data, group)
-    columns.read_dates(core, [time], time_unit, time_origin, False)
+    columns = Columns(data, options["group"])
+    columns.read_dates(core, [options["time"]], time_unit, time_origin, False)
     return predicted(core, columns, options)
 
 

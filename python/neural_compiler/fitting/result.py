@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import html
 import json
 import os
@@ -178,12 +179,12 @@ class FitResult:
         version and a hash of the data. Weights of nets go into the .safetensors file of the same name beside it. `predict` reads both."""
         target = Path(path)
         weights = _native.weights_to_bytes(_native.Core(self.model, None, []), self._fitted())
-        if weights is not None:
-            if target.suffix == ".safetensors":
-                raise ValueError("save takes the file of the model; its weights go into the .safetensors file beside it")
-            _write(target.with_suffix(".safetensors"), weights)
+        if weights is not None and target.suffix == ".safetensors":
+            raise ValueError("save takes the file of the model; its weights go into the .safetensors file beside it")
         given = json.dumps({name: value for name, value in self._given.items() if value is not None})
-        _write(target, _native.fit_saved(self.source, self._json, list(self._data.items()), given).encode())
+        text = _native.fit_saved(self.source, self._json, list(self._data.items()), given, weights)
+        beside = [] if weights is None else [(target.with_suffix(".safetensors"), weights)]
+        _write([*beside, (target, text.encode())])
 
     @property
     def module(self) -> CompiledModule:
@@ -302,14 +303,19 @@ def arranged(found: list[tuple[str, Any]]) -> Any:
     return {name.removesuffix(".predicted"): column for name, column in found}
 
 
-def _write(path: Path, content: bytes) -> None:
-    """A file, whole or not at all."""
-    part = path.with_name(path.name + ".part")
+def _write(files: list[tuple[Path, bytes]]) -> None:
+    """Files that belong together, whole or not at all: each is complete before the first takes its place."""
+    parts = [path.with_name(path.name + ".part") for path, _ in files]
     try:
-        part.write_bytes(content)
-        os.replace(part, path)
+        for part, (path, content) in zip(parts, files):
+            if path.is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+            part.write_bytes(content)
+        for part, (path, _) in zip(parts, files):
+            os.replace(part, path)
     finally:
-        part.unlink(missing_ok=True)
+        for part in parts:
+            part.unlink(missing_ok=True)
 
 
 def shown(x: float, error: float | None) -> str:

@@ -18,6 +18,8 @@ pub struct Pace {
     pub start: Option<f64>,
     /// The time a step of a map takes; none for differential equations.
     pub step: Option<f64>,
+    /// Whether that is what the user says, and not the model.
+    changed: bool,
 }
 
 /// Spacings of the times below this many roundings are not known well enough to be solved over.
@@ -53,8 +55,12 @@ impl Pace {
         // The time in the clauses: as declared, else `t` where no column is called so.
         let own = program.inputs().iter().any(|i| i.name == "t") && !table.lists("t");
         let name = named.map_or_else(|| if own { "t".into() } else { column.clone().unwrap_or_else(|| "t".into()) }, String::from);
-        let step = map.then(|| options.step.or(declared.and_then(|t| t.step)).unwrap_or(1.0));
-        Ok(Pace { column, name, start, step })
+        if let Some(step) = options.step.filter(|h| !(h.is_finite() && *h > 0.0)) {
+            return Err(error("bad-step", format!("a step is a positive number, {step} is none")).into());
+        }
+        let declared = declared.and_then(|t| t.step).unwrap_or(1.0);
+        let step = map.then(|| options.step.unwrap_or(declared));
+        Ok(Pace { column, name, start, step, changed: step.is_some_and(|step| step != declared) })
     }
 
     /// A time in words: `t = 3`.
@@ -139,13 +145,16 @@ pub struct Clock {
     pub several: bool,
     /// Whether every state starts at its own column: at the first row of whatever table comes.
     pub from_columns: bool,
+    /// The time a step of a map takes, where the user has said so and the model says something else.
+    pub step: Option<f64>,
 }
 
 impl Clock {
     pub(super) fn new(pace: &Pace, firsts: &[f64], from_columns: bool) -> Clock {
         let start = firsts.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), t| (lo.min(*t), hi.max(*t)));
         let name = (pace.column.is_some() || pace.start.is_some()).then(|| pace.name.clone());
-        Clock { name, start, given: pace.start.is_some(), several: firsts.len() > 1, from_columns }
+        let step = pace.step.filter(|_| pace.changed);
+        Clock { name, start, given: pace.start.is_some(), several: firsts.len() > 1, from_columns, step }
     }
 
     /// The time to be kept with the fitted values, so that a prediction starts when the fit did: where it is one for all trajectories,

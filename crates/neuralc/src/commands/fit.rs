@@ -6,9 +6,9 @@ use crate::args::Cli;
 use crate::commands::fit_args::{FitArgs, Log, Method, Training};
 use crate::commands::fit_table::{Wanted, Whole};
 use crate::commands::fit_text;
-use crate::context::{Context, Failure};
+use crate::context::{Context, Failure, reason};
 use crate::core::Compiled;
-use crate::table::{self, Reader, same_file, write_whole};
+use crate::table::{self, Format, Reader, same_file, write_together, write_whole};
 use clap::CommandFactory;
 use clap::parser::ValueSource;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -17,6 +17,7 @@ use neural_compiler_fit::plot::{Drawing, Look};
 use neural_compiler_fit::{Fit, Loss, Options, Stage, fit, save, to_json, weights};
 use serde_json::json;
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -87,9 +88,12 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
     Ok(failures.into_iter().map(|f| context.report(f)).max().unwrap_or(Failure::WRONG).max(Failure::WRONG))
 }
 
-/// Complains about files to be written that are one, or that would be written over the table.
+/// Complains about files to be written that are one, that would be written over the table, or that are none where weights go beside them.
 fn apart(args: &FitArgs, model: &Compiled) -> Result<(), Failure> {
     let weights = args.save.as_ref().filter(|_| !weights::needed(&model.program).is_empty()).map(|p| beside(p));
+    if let Some(path) = args.save.as_ref().filter(|p| weights.is_some() && (*p == "-" || Format::is_stream(Path::new(p)))) {
+        return Err(Failure::Usage(format!("the model has nets, whose weights go into a file beside it: --save needs a file, not `{path}`")));
+    }
     let written = [("--save", &args.save), ("the weights beside --save", &weights), ("--plot", &args.plot)];
     let written: Vec<(&str, &String)> = written.into_iter().filter_map(|(what, path)| Some((what, path.as_ref()?))).collect();
     for (i, &(what, path)) in written.iter().enumerate() {
@@ -107,12 +111,12 @@ fn apart(args: &FitArgs, model: &Compiled) -> Result<(), Failure> {
 fn files(args: &FitArgs, model: &Compiled, whole: &Whole, options: &Options<'_>, fitted: &Fit) -> Vec<Failure> {
     let saved = args.save.as_ref().map(|path| {
         let weights = weights::to_bytes(&model.program, &fitted.values).map_err(|d| Failure::plain(d.code, d.message, d.help))?;
-        if let Some(bytes) = weights {
-            write_whole(&beside(path), &bytes)?;
-        }
         let text = save::fitted(&model.source.text, fitted);
         let text = whole.calendar.map_or(text.clone(), |calendar| calendar.remember(&text));
-        write_whole(path, save::with_record(&text, &to_json(fitted), &provenance(args, whole)?).as_bytes())
+        let text = save::with_record(&text, &to_json(fitted), &provenance(args, whole, weights.as_deref())?);
+        let beside = beside(path);
+        let weights = weights.as_deref().map(|bytes| (beside.as_str(), bytes));
+        write_together(&weights.into_iter().chain([(path.as_str(), text.as_bytes())]).collect::<Vec<_>>())
     });
     let drawn = args.plot.as_ref().map(|path| {
         let (log_x, log_y) = args.log.map_or((false, false), Log::axes);
@@ -128,13 +132,15 @@ fn files(args: &FitArgs, model: &Compiled, whole: &Whole, options: &Options<'_>,
     [saved, drawn].into_iter().flatten().filter_map(Result::err).collect()
 }
 
-/// Where the fit comes from: the file with its hash (of what came from standard input, that of the columns), and every option given.
-fn provenance(args: &FitArgs, whole: &Whole) -> Result<save::Provenance, Failure> {
+/// Where the fit comes from: the file with its hash (of what came from standard input, that of the columns), every option given, and the hash
+/// of the weights.
+fn provenance(args: &FitArgs, whole: &Whole, weights: Option<&[u8]>) -> Result<save::Provenance, Failure> {
     let sha256 = match args.data.as_str() {
         "-" => (save::sha256_of_columns(&whole.table), "columns"),
-        path => (save::sha256(std::fs::File::open(path)?)?, "file"),
+        path => (std::fs::File::open(path).and_then(save::sha256).map_err(|e| table::cannot_read(path, reason(&e)))?, "file"),
     };
-    Ok(save::Provenance { data: args.data.clone(), rows: whole.table.rows(), sha256, options: given() })
+    let weights = weights.map(save::sha256).transpose()?;
+    Ok(save::Provenance { data: args.data.clone(), rows: whole.table.rows(), sha256, options: given(), weights })
 }
 
 /// The options on the command line, by name, but those that name files or are the model.
@@ -187,7 +193,7 @@ fn options<'a>(args: &FitArgs, whole: &Whole) -> Result<Options<'a>, Failure> {
 
 /// The file with the weights of a saved model.
 pub(crate) fn beside(model: &str) -> String {
-    std::path::Path::new(model).with_extension("safetensors").to_string_lossy().into_owned()
+    Path::new(model).with_extension("safetensors").to_string_lossy().into_owned()
 }
 
 /// The library's name for a method.

@@ -124,6 +124,9 @@ Parameters have their declared values, which `neuralc fit --save` has replaced b
 .safetensors file of the same name beside the model. The output has all columns of \
 the table, then `prediction` (or for a model with states STATE.predicted for every state).
 
+A saved model remembers how it was fitted: --time (where the table has the column), --group, --method, --step, --rtol and --atol are as in \
+the fit unless they are given. A table that is one trajectory of a model fitted to several: --group ''.
+
 Examples:
   neuralc predict fitted.scm --data new.csv --out predicted.csv
   neuralc predict fitted.scm --data new.parquet --out -
@@ -141,25 +144,25 @@ pub(crate) struct PredictArgs {
     /// Where the results go: a .csv or .parquet file, a pipe or device, `-` for CSV on standard output
     #[arg(long, value_name = "TABLE", default_value = "-")]
     pub(crate) out: String,
-    /// The column of times, for models with states (default: `t`)
+    /// The column of times, for models with states (default: as in the fit, else `t`)
     #[arg(long, value_name = "COLUMN")]
     pub(crate) time: Option<String>,
     /// The time at which the starts of states hold, a number, or a date where times are dates (default: as the model declares, (time t :start 0), else the first row of each group)
     #[arg(long, visible_alias = "t0", value_name = "T", allow_negative_numbers = true)]
     pub(crate) start_time: Option<Moment>,
-    /// The column that tells trajectories apart
+    /// The column that tells trajectories apart (default: as in the fit); '' for one trajectory
     #[arg(long, value_name = "COLUMN")]
     pub(crate) group: Option<String>,
-    /// How models with states are solved
-    #[arg(long, value_enum, default_value = "auto")]
-    pub(crate) method: Method,
-    /// Largest step of the solver, in units of the time; of a map, the time one step takes
+    /// How models with states are solved (default: as in the fit, else auto)
+    #[arg(long, value_enum)]
+    pub(crate) method: Option<Method>,
+    /// Largest step of the solver, in units of the time; of a map, the time one step takes (default: as in the fit)
     #[arg(long, value_name = "H")]
     pub(crate) step: Option<f64>,
-    /// Relative tolerance of adaptive steps (default: 1e-8)
+    /// Relative tolerance of adaptive steps (default: as in the fit, else 1e-8)
     #[arg(long, value_name = "TOL", visible_alias = "tolerance", value_parser = parse_tolerance)]
     pub(crate) rtol: Option<f64>,
-    /// Absolute tolerance of adaptive steps, in the unit of the states (default: 1e-4 of --rtol times the size of the data)
+    /// Absolute tolerance of adaptive steps, in the unit of the states (default: as in the fit, else 1e-4 of --rtol times the size of the data)
     #[arg(long, value_name = "TOL", value_parser = parse_tolerance)]
     pub(crate) atol: Option<f64>,
 }

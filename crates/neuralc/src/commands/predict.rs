@@ -1,4 +1,5 @@
 //! `neuralc predict`: a saved model on new data. In: a model at its declared values, a table; out: the table with predictions.
+//! What the command line leaves out is as it was in the fit that saved the model.
 
 use crate::commands::fit::{beside, scheme};
 use crate::commands::fit_args::PredictArgs;
@@ -6,6 +7,8 @@ use crate::commands::fit_table::{Wanted, Whole};
 use crate::context::{Context, Failure};
 use crate::core::Compiled;
 use crate::table::{self, Again, Format, Results, Target, Writer, rows_for};
+use neural_compiler::Diagnostic;
+use neural_compiler_fit::remember::{Remembered, check_weights};
 use neural_compiler_fit::{Options, Values, predict, weights};
 use serde_json::json;
 
@@ -20,12 +23,20 @@ pub(crate) fn run(context: &mut Context, args: &PredictArgs) -> Result<u8, Failu
     let format = Format::write(&args.out)?;
     let source = context.source(args.source.file.as_deref(), args.source.expression.as_deref())?;
     let model = Compiled::new(context, source)?;
+    let known = Remembered::of(&model.program).map_err(plain)?;
     let mut data = Again::new(&args.data, &args.table)?;
     let reader = data.read()?;
     let notes = reader.notes();
-    let named = [&args.time].into_iter().flatten().map(String::as_str).collect();
-    let wanted = Wanted { model: &model, named, group: args.group.as_deref(), dates: &args.dates, fitting: false };
-    let outcome = Whole::read(reader, &wanted).and_then(|whole| predicted(args, &model, whole));
+    let known = known.within(reader.columns().iter().map(String::as_str), args.group.as_deref()).map_err(plain)?;
+    let options = options(args, &model, known)?;
+    let named = [&options.time].into_iter().flatten().map(String::as_str).collect();
+    let wanted = Wanted { model: &model, named, group: options.group.as_deref(), dates: &args.dates, fitting: false };
+    let predicted = |whole: Whole| {
+        let start_time = args.start_time.map(|t| t.number(whole.calendar)).transpose()?;
+        let options = Options { start_time, ..options.clone() };
+        predict(&model.program, &whole.table, &options).map_err(|e| whole.blame(&model, e, None))
+    };
+    let outcome = Whole::read(reader, &wanted).and_then(predicted);
     table::say(context, &args.data, &notes);
     let columns = outcome?;
     let names: Vec<String> = columns.iter().map(|c| c.0.clone()).collect();
@@ -38,20 +49,22 @@ pub(crate) fn run(context: &mut Context, args: &PredictArgs) -> Result<u8, Failu
     Ok(Failure::FINE)
 }
 
-fn predicted(args: &PredictArgs, model: &Compiled, whole: Whole) -> Result<Vec<(String, Vec<f64>)>, Failure> {
-    let values = saved_weights(args, model)?;
-    let options = Options {
-        values,
+fn plain(d: Diagnostic) -> Failure {
+    Failure::plain(d.code, d.message, d.help)
+}
+
+/// The options of the library: as the command line says, else as the fit did.
+fn options(args: &PredictArgs, model: &Compiled, known: Remembered) -> Result<Options<'static>, Failure> {
+    let given = Options {
+        values: saved_weights(args, model)?,
         time: args.time.clone(),
-        group: args.group.clone(),
-        start_time: args.start_time.map(|t| t.number(whole.calendar)).transpose()?,
-        scheme: scheme(args.method),
+        scheme: args.method.and_then(scheme),
         step: args.step,
         tolerance: args.rtol,
         absolute_tolerance: args.atol,
         ..Options::default()
     };
-    predict(&model.program, &whole.table, &options).map_err(|e| whole.blame(model, e, None))
+    Ok(Remembered { method: known.method.filter(|_| args.method.is_none()), ..known }.fill(given))
 }
 
 /// The weights of the model's nets, from the file beside it.
@@ -67,18 +80,12 @@ fn saved_weights(args: &PredictArgs, model: &Compiled) -> Result<Values, Failure
         let help = "`neuralc fit --save` writes the weights beside the model; keep the two files together".to_string();
         Failure::plain("no-weights", format!("cannot read the weights of the model's nets from `{path}`: {e}"), Some(help))
     })?;
-    weights::from_bytes(&model.program, &bytes).map_err(|d| Failure::plain(d.code, format!("`{path}`: {}", d.message), d.help))
+    let values = weights::from_bytes(&model.program, &bytes).and_then(|values| check_weights(&model.source.text, &bytes).map(|()| values));
+    values.map_err(|d| Failure::plain(d.code, format!("`{path}`: {}", d.message), d.help))
 }
 
 /// The table again, a chunk at a time, with the new columns.
-fn write(
-    args: &PredictArgs,
-    data: &mut Again,
-    format: Format,
-    columns: &[(String, Vec<f64>)],
-    names: &[String],
-    memory: usize,
-) -> Result<usize, Failure> {
+fn write(args: &PredictArgs, data: &mut Again, format: Format, columns: &[(String, Vec<f64>)], names: &[String], memory: usize) -> Result<usize, Failure> {
     let mut reader = data.read()?;
     if let Some(taken) = names.iter().find(|n| reader.columns().contains(n)) {
         return Err(Failure::plain("duplicate-column", format!("`{}` has a column `{taken}` already", args.data), Some("rename it".into())));

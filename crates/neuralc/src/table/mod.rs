@@ -15,7 +15,7 @@ mod source;
 mod target;
 
 pub(crate) use cell::CellError;
-pub(crate) use target::{Target, same_file, write_whole};
+pub(crate) use target::{Target, same_file, write_together, write_whole};
 
 use crate::context::{Context, Failure, reason};
 use dialect::{Notes, TableArgs};
@@ -56,7 +56,7 @@ impl Format {
     }
 
     /// Pipes and devices need no ending: they are CSV.
-    fn is_stream(path: &Path) -> bool {
+    pub(crate) fn is_stream(path: &Path) -> bool {
         path.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir())
     }
 
@@ -416,7 +416,7 @@ pub(crate) fn element(text: &str) -> Option<Element<'_>> {
     (!name.is_empty()).then_some(Element { name, row, column })
 }
 
-fn cannot_read(path: &str, why: impl std::fmt::Display) -> Failure {
+pub(crate) fn cannot_read(path: &str, why: impl std::fmt::Display) -> Failure {
     Failure::plain("cannot-read", format!("cannot read `{path}`: {why}"), None)
 }
 

@@ -14,12 +14,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, Once};
 use tempfile::NamedTempFile;
 
-/// The file a signal has to remove.
-static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
+/// The files a signal has to remove.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 /// Links after which a path is taken for a ring.
 const MOST_LINKS: usize = 40;
 
-fn unfinished() -> MutexGuard<'static, Option<PathBuf>> {
+fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(|e| e.into_inner())
 }
 
@@ -89,6 +89,14 @@ impl Target {
         }
     }
 
+    /// Waits until what was written so far is on the disk: one that is full may say so only then.
+    fn settle(&self) -> io::Result<()> {
+        match &self.kind {
+            Kind::Standard | Kind::Stream(_) => Ok(()),
+            Kind::File { temporary, .. } | Kind::Over { temporary, .. } => temporary.as_file().sync_all(),
+        }
+    }
+
     /// Puts the file, now complete, in its place.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         let Target { shown, kind } = self;
@@ -96,9 +104,10 @@ impl Target {
             Kind::Standard | Kind::Stream(_) => Ok(()),
             Kind::File { path, temporary } => replace(&path, temporary),
             Kind::Over { mut file, mut temporary } => over(&mut file, &mut temporary).and_then(|()| {
-                let mut name = unfinished();
+                let mut names = unfinished();
+                let name = temporary.path().to_path_buf();
                 temporary.close()?;
-                *name = None;
+                names.retain(|n| *n != name);
                 Ok(())
             }),
         };
@@ -138,18 +147,26 @@ fn one_file(_: &Metadata, _: &Metadata) -> bool {
 
 /// The whole of a file or stream in one go.
 pub(crate) fn write_whole(path: &str, bytes: &[u8]) -> Result<(), Failure> {
-    let target = Target::open(path)?;
-    let mut sink = target.sink()?;
-    sink.write_all(bytes).and_then(|()| sink.flush()).map_err(|e| target.failed(e))?;
-    drop(sink);
-    target.finish()
+    write_together(&[(path, bytes)])
+}
+
+/// Files that belong together: each may be written and is complete before the first takes its place, in the order given. What fails before
+/// leaves all of them as they were.
+pub(crate) fn write_together(files: &[(&str, &[u8])]) -> Result<(), Failure> {
+    let targets = files.iter().map(|(path, _)| Target::open(path)).collect::<Result<Vec<_>, _>>()?;
+    for (target, (_, bytes)) in targets.iter().zip(files) {
+        let mut sink = target.sink()?;
+        sink.write_all(bytes).and_then(|()| sink.flush()).and_then(|()| target.settle()).map_err(|e| target.failed(e))?;
+    }
+    targets.into_iter().try_for_each(Target::finish)
 }
 
 fn replace(path: &Path, temporary: NamedTempFile) -> io::Result<()> {
     temporary.as_file().sync_all()?;
-    let mut name = unfinished();
+    let mut names = unfinished();
+    let name = temporary.path().to_path_buf();
     temporary.persist(path).map_err(|e| e.error)?;
-    *name = None;
+    names.retain(|n| *n != name);
     Ok(())
 }
 
@@ -232,9 +249,9 @@ fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     watch_signals();
     // Held from before the file exists until its name is known: a signal waits for it.
-    let mut name = unfinished();
+    let mut names = unfinished();
     let temporary = builder.tempfile_in(folder)?;
-    *name = Some(temporary.path().to_path_buf());
+    names.push(temporary.path().to_path_buf());
     Ok(temporary)
 }
 
@@ -242,8 +259,8 @@ fn cannot_write(path: &str, e: &io::Error) -> Failure {
     Failure::plain("cannot-write", format!("cannot write `{path}`: {}", reason(e)), None)
 }
 
-/// From now on the signals that end a process and can be caught remove the unfinished file first. Where no thread can be had to wait for
-/// them they end the process as ever, and may leave the part file.
+/// From now on the signals that end a process and can be caught remove the unfinished files first. Where no thread can be had to wait for
+/// them they end the process as ever, and may leave the part files.
 #[cfg(unix)]
 fn watch_signals() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -256,8 +273,8 @@ fn watch_signals() {
             let Ok(mut signals) = begun.recv() else { return };
             if let Some(signal) = signals.forever().next() {
                 // Never unlocked again: nothing may be created or renamed any more.
-                let mut name = unfinished();
-                if let Some(path) = name.take() {
+                let names = unfinished();
+                for path in names.iter() {
                     let _ = std::fs::remove_file(path);
                 }
                 let _ = signal_hook::low_level::emulate_default_handler(signal);

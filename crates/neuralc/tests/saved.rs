@@ -1,0 +1,182 @@
+//! What a saved model keeps of its fit, and that its two files stay together.
+
+mod common;
+use common::{Done, file, neuralc};
+use std::fmt::Write;
+use std::path::Path;
+
+/// A table, a model and the place to save it, in one folder.
+struct Case {
+    folder: tempfile::TempDir,
+    data: String,
+}
+
+impl Case {
+    fn new(table: &str) -> Case {
+        let (folder, data) = file("data.csv", table);
+        Case { folder, data }
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.folder.path().join(name).to_str().expect("UTF-8").to_string()
+    }
+
+    fn write(&self, name: &str, text: &str) -> String {
+        std::fs::write(self.path(name), text).expect("a file");
+        self.path(name)
+    }
+
+    fn fit(&self, model: &str, options: &[&str]) -> String {
+        let saved = self.path("saved.scm");
+        let done = neuralc(&[&["fit", "-e", model, "--data", &self.data, "--save", &saved], options].concat());
+        assert_eq!(done.code, 0, "{done:?}");
+        saved
+    }
+}
+
+/// The numbers of a column of a CSV.
+fn column(done: &Done, name: &str) -> Vec<f64> {
+    let mut lines = done.out.lines();
+    let at = lines.next().and_then(|h| h.split(',').position(|c| c == name)).unwrap_or_else(|| panic!("{name}: {done:?}"));
+    lines.map(|l| l.split(',').nth(at).expect("a cell").parse().expect("a number")).collect()
+}
+
+fn close(found: &[f64], expected: &[f64]) -> bool {
+    found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6 * b.abs().max(1.0))
+}
+
+fn code(args: &[&str], folder: &Path) -> String {
+    let out = folder.join("predicted.csv");
+    let done = neuralc(&[args, &["--json", "--out", out.to_str().expect("UTF-8")]].concat());
+    assert_eq!(done.code, 1, "{done:?}");
+    done.codes().concat()
+}
+
+#[test]
+fn a_map_keeps_its_step() {
+    // Two steps of the logistic map with r = 0.6 from one row to the next.
+    let (mut x, mut table, mut truth) = (0.1f64, String::from("t,x\n"), vec![]);
+    for t in 0..8 {
+        let _ = writeln!(table, "{t},{x}");
+        truth.push(x);
+        (0..2).for_each(|_| x += 0.6 * x * (1.0 - x));
+    }
+    let case = Case::new(&table);
+    let model = "(param r 0.5) (state x 0.1) (next x (+ x (* r x (- 1 x))))";
+    let saved = case.fit(model, &["--step", "0.5"]);
+    let text = std::fs::read_to_string(&saved).expect("a model");
+    assert!(text.contains("(time t :start 0 :step 0.5)"), "{text}");
+    assert!(close(&column(&neuralc(&["predict", &saved, "--data", &case.data]), "x.predicted"), &truth));
+    for step in ["0", "-1", "nan", "inf"] {
+        assert_eq!(code(&["predict", &saved, "--data", &case.data, &format!("--step={step}")], case.folder.path()), "bad-step", "{step}");
+    }
+    // The text is the model: whoever edits it means it. With steps of 1 there is one from row to row.
+    case.write("saved.scm", &text.replace(":step 0.5", ":step 1"));
+    assert!((column(&neuralc(&["predict", &saved, "--data", &case.data]), "x.predicted")[1] - 0.154).abs() < 1e-6);
+    // A step of the model that the fit does not change is written as it was.
+    let text = std::fs::read_to_string(case.fit(&format!("(time t :step 5e-1) {model}"), &[])).expect("a model");
+    assert!(text.contains("(time t :start 0 :step 5e-1)"), "{text}");
+}
+
+/// Two decays, one of which begins later.
+fn groups() -> (String, Vec<f64>) {
+    let (mut table, mut truth) = (String::from("t,x,g\n"), vec![]);
+    for (name, first) in [("b", 0.0), ("a", 1.0)] {
+        for i in 0..10 {
+            let since = 0.1 * f64::from(i);
+            truth.push(5.0 * (-0.8 * since).exp());
+            let _ = writeln!(table, "{},{},{name}", first + since, truth.last().expect("one"));
+        }
+    }
+    (table, truth)
+}
+
+const DECAY: &str = "(param k 1 :min 0) (state x 5) (derive x (* (- k) x))";
+
+#[test]
+fn a_saved_model_tells_trajectories_apart_as_its_fit_did() {
+    let (table, truth) = groups();
+    let case = Case::new(&table);
+    let saved = case.fit(DECAY, &["--group", "g"]);
+    assert!(close(&column(&neuralc(&["predict", &saved, "--data", &case.data]), "x.predicted"), &truth));
+    // Another name for the column, and none at all.
+    let renamed = case.write("renamed.csv", &table.replace(",g\n", ",run\n"));
+    assert_eq!(code(&["predict", &saved, "--data", &renamed], case.folder.path()), "missing-column");
+    assert!(close(&column(&neuralc(&["predict", &saved, "--data", &renamed, "--group", "run"]), "x.predicted"), &truth));
+    let one = case.write("one.csv", "t\n0\n1\n");
+    assert!(close(&column(&neuralc(&["predict", &saved, "--data", &one, "--group", ""]), "x.predicted"), &[5.0, 5.0 * (-0.8f64).exp()]));
+    // Later fits of the saved model say anew how theirs was.
+    let again = neuralc(&["fit", &saved, "--data", &one.replace("one.csv", "two.csv"), "--save", &saved]);
+    assert_eq!(again.code, 1);
+    case.write("two.csv", "t,x\n0,5\n1,2.5\n2,1.25\n");
+    assert_eq!(neuralc(&["fit", &saved, "--data", &case.path("two.csv"), "--save", &saved]).code, 0);
+    assert!(close(&column(&neuralc(&["predict", &saved, "--data", &one]), "x.predicted"), &[5.0, 2.5]));
+}
+
+#[test]
+fn columns_of_times_and_ways_to_solve_are_remembered() {
+    // One step of RK4 over h takes x to x (1 - h + h²/2 - h³/6 + h⁴/24) with k = 1: a step of 2 to a third, far from exp(-2).
+    let step = 1.0 - 2.0 + 2.0 - 8.0 / 6.0 + 16.0 / 24.0;
+    let case = Case::new(&format!("h after,x\n0,5\n2,{}\n4,{}\n", 5.0 * step, 5.0 * step * step));
+    let saved = case.fit("(param k 0.9 :min 0.5 :max 1.2) (state x x) (derive x (* (- k) x))", &["--time", "h after", "--method", "rk4"]);
+    let asked = ["predict", &saved, "--data", &case.data];
+    assert!(close(&column(&neuralc(&asked), "x.predicted"), &[5.0, 5.0 * step, 5.0 * step * step]));
+    let exact = neuralc(&[&asked[..], &["--method", "auto"]].concat());
+    assert!(close(&column(&exact, "x.predicted")[1..2], &[5.0 * (-2.0f64).exp()]), "{exact:?}");
+}
+
+#[test]
+fn a_record_that_cannot_be_read_is_named() {
+    let case = Case::new(&groups().0);
+    let saved = case.fit(DECAY, &["--group", "g"]);
+    let text = std::fs::read_to_string(&saved).expect("a model");
+    for (from, to) in [("; fit: {", "; fit: <"), ("\"group\":\"g\"", "\"group\":7"), ("\"options\":{", "\"options\":3,\"x\":{")] {
+        assert!(text.contains(from));
+        case.write("saved.scm", &text.replace(from, to));
+        assert_eq!(code(&["predict", &saved, "--data", &case.data], case.folder.path()), "bad-record", "{to}");
+    }
+}
+
+const NET: &str = "(param a 1) (net bend (t) 2 1) (+ a (bend t))";
+
+#[test]
+fn a_failed_save_leaves_model_and_weights_as_they_were() {
+    let case = Case::new("t,y\n0,1\n1,1.5\n2,1.7\n3,1.8\n4,1.8\n");
+    let saved = case.fit(NET, &["--target", "y"]);
+    let weights = case.path("saved.safetensors");
+    let old = (std::fs::read(&saved).expect("a model"), std::fs::read(&weights).expect("weights"));
+    let count = || std::fs::read_dir(case.folder.path()).expect("a folder").count();
+    let before = count();
+    let fit = |save: &str| neuralc(&["fit", "-e", NET, "--data", &case.data, "--target", "y", "--seed", "7", "--save", save]);
+    // The model cannot be written: its weights stay.
+    let mut permissions = std::fs::metadata(&saved).expect("a model").permissions();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(&saved, permissions.clone()).expect("permissions");
+    let done = fit(&saved);
+    assert!(done.code == 1 && done.err.contains("cannot-write") && done.err.contains("saved.scm"), "{done:?}");
+    assert_eq!((std::fs::read(&weights).expect("weights"), count()), (old.1.clone(), before));
+    #[allow(clippy::permissions_set_readonly_false, reason = "the folder of the test alone")]
+    permissions.set_readonly(false);
+    std::fs::set_permissions(&saved, permissions).expect("permissions");
+    // The weights cannot be written: the model stays.
+    std::fs::remove_file(&weights).expect("weights");
+    std::fs::create_dir(&weights).expect("a folder");
+    assert_eq!(fit(&saved).code, 1);
+    assert_eq!((std::fs::read(&saved).expect("a model"), count()), (old.0, before));
+    // Weights need a file.
+    for nowhere in ["-", "/dev/null"] {
+        let done = fit(nowhere);
+        assert!(done.code == 2 && done.err.contains("weights"), "{done:?}");
+    }
+}
+
+#[test]
+fn weights_of_another_fit_are_refused() {
+    let case = Case::new("t,y\n0,1\n1,1.5\n2,1.7\n3,1.8\n4,1.8\n");
+    let saved = case.fit(NET, &["--target", "y"]);
+    assert_eq!(neuralc(&["predict", &saved, "--data", &case.data]).code, 0);
+    let old = std::fs::read_to_string(&saved).expect("a model");
+    case.fit(NET, &["--target", "y", "--weight-decay", "3", "--seed", "5"]);
+    case.write("saved.scm", &old);
+    assert_eq!(code(&["predict", &saved, "--data", &case.data], case.folder.path()), "other-weights");
+}

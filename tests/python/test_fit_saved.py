@@ -1,0 +1,86 @@
+"""Saved models: `predict` does as the fit did, and a model and its weights stay together."""
+
+from __future__ import annotations
+
+import pathlib
+
+import neural_compiler as nc
+import numpy as np
+import pytest
+
+MAP = "(param r 0.5) (state x 0.1) (next x (+ x (* r x (- 1 x))))"
+DECAY = "(param k 1 :min 0) (state x 5) (derive x (* (- k) x))"
+NET = "(param a 1) (net bend (t) 2 1) (+ a (bend t))"
+CURVE = {"t": np.arange(5.0), "y": np.array([1, 1.5, 1.7, 1.8, 1.8])}
+
+
+def test_a_map_keeps_its_step(tmp_path: pathlib.Path) -> None:
+    truth = [0.1]
+    for _ in range(14):
+        truth.append(truth[-1] + 0.6 * truth[-1] * (1 - truth[-1]))
+    data = {"t": np.arange(8.0), "x": np.array(truth[::2])}
+    found = nc.fit(MAP, data, step=0.5)
+    assert "(time t :start 0 :step 0.5)" in found.source
+    found.save(tmp_path / "map.scm")
+    for model in (found, found.source, tmp_path / "map.scm"):
+        np.testing.assert_allclose(nc.predict(model, {"t": data["t"]})["x"], data["x"], rtol=1e-9)
+
+
+@pytest.mark.parametrize("step", [0.0, -1.0, np.nan, np.inf])
+def test_steps_are_positive(step: float) -> None:
+    for call in (nc.fit, nc.predict):
+        with pytest.raises(nc.FitError, match="a step is a positive number"):
+            call(MAP, {"t": np.arange(3.0), "x": np.array([0.1, 0.2, 0.3])}, step=step)
+
+
+def test_groups_are_remembered(tmp_path: pathlib.Path) -> None:
+    since = np.arange(10) / 10
+    x = 5 * np.exp(-0.8 * since)
+    data = {"t": np.concatenate([since, since + 1]), "x": np.concatenate([x, x]), "g": np.array(["b"] * 10 + ["a"] * 10)}
+    path = tmp_path / "decay.scm"
+    nc.fit(DECAY, data, group="g").save(path)
+    np.testing.assert_allclose(nc.predict(path, data)["x"], data["x"], rtol=1e-6)
+    renamed = {"t": data["t"], "run": data["g"]}
+    with pytest.raises(nc.FitError, match="no column `g`"):
+        nc.predict(path, renamed)
+    np.testing.assert_allclose(nc.predict(path, renamed, group="run")["x"], data["x"], rtol=1e-6)
+    np.testing.assert_allclose(nc.predict(path, {"t": np.array([0.0, 1.0])}, group="")["x"], [5, 5 * np.exp(-0.8)], rtol=1e-6)
+    text = path.read_text()
+    for broken in (text.replace('"group":"g"', '"group":7'), text.replace("; fit: {", "; fit: ")):
+        assert broken != text
+        with pytest.raises(nc.FitError, match="record of its fit") as error:
+            nc.predict(broken, data)
+        assert error.value.code == "bad-record"
+
+
+def test_ways_to_solve_are_remembered(tmp_path: pathlib.Path) -> None:
+    # One step of RK4 over 2 with k = 1, far from exp(-2).
+    step = 1 - 2 + 2 - 8 / 6 + 16 / 24
+    data = {"h after": np.array([0.0, 2.0, 4.0]), "x": 5 * step ** np.arange(3.0)}
+    path = tmp_path / "rk4.scm"
+    nc.fit("(param k 0.9 :min 0.5 :max 1.2) (state x x) (derive x (* (- k) x))", data, time="h after", method="rk4").save(path)
+    np.testing.assert_allclose(nc.predict(path, data)["x"], data["x"], rtol=1e-6)
+    np.testing.assert_allclose(nc.predict(path, data, method="auto")["x"][1], 5 * np.exp(-2), rtol=1e-5)
+
+
+def test_a_failed_save_leaves_both_files(tmp_path: pathlib.Path) -> None:
+    found = nc.fit(NET, CURVE, target="y")
+    path, weights = tmp_path / "net.scm", tmp_path / "net.safetensors"
+    weights.write_bytes(b"old")
+    path.mkdir()
+    with pytest.raises(IsADirectoryError):
+        found.save(path)
+    assert weights.read_bytes() == b"old" and len(list(tmp_path.iterdir())) == 2
+
+
+def test_weights_of_another_fit_are_refused(tmp_path: pathlib.Path) -> None:
+    path, weights = tmp_path / "net.scm", tmp_path / "net.safetensors"
+    found = nc.fit(NET, CURVE, target="y")
+    nc.fit(NET, CURVE, target="y", weight_decay=3.0).save(path)
+    other = weights.read_bytes()
+    found.save(path)
+    np.testing.assert_array_equal(nc.predict(path, CURVE), found.predict(CURVE))
+    weights.write_bytes(other)
+    with pytest.raises(nc.FitError, match="not the weights") as error:
+        nc.predict(path, CURVE)
+    assert error.value.code == "other-weights"

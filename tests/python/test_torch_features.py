@@ -174,6 +174,47 @@ def per_sample_gradients(m: nc.CompiledModule) -> None:
     same(found, torch.stack([torch.func.grad(lambda k: hand(x, y, k))(k) for x, y in zip(X, Y)]))
 
 
+class Positive(torch.nn.Module):
+    """e^z for a parameter."""
+
+    def forward(self, z: torch.Tensor) -> torch.Tensor:
+        return torch.exp(z)
+
+    def right_inverse(self, value: torch.Tensor) -> torch.Tensor:
+        return torch.log(value)
+
+
+def parametrized(m: nc.CompiledModule) -> None:
+    torch.nn.utils.parametrize.register_parametrization(m, "k", Positive())
+    composed = m >> nc.compile_scheme("(* 2 t)", backend=m.backend)
+    with torch.no_grad():
+        m.parametrizations.k.original.fill_(1.0)
+    k = torch.tensor(1.0, dtype=F64, requires_grad=True)
+    for f, factor in ((m, 1.0), (composed, 2.0)):
+        expected = factor * hand(X, Y, k.exp())
+        same(f(X, Y).detach(), expected.detach())
+        same(torch.autograd.grad(f(X, Y).sum(), list(f.parameters()))[0], torch.autograd.grad(expected.sum(), k)[0])
+
+
+def anomaly_mode(m: nc.CompiledModule) -> None:
+    with torch.autograd.detect_anomaly(check_nan=True):
+        backward(m)
+        # Each guards against what the other lanes have, also where no lane takes a side.
+        for source, at in (("(if (> x 0) (log x) x)", [1.0, 0.0]), ("(if (= x 2) x (/ x (- 2 x)))", [2.0, 3.0]), ("(if (> x 0) (sqrt x) 0)", [0.0])):
+            x = torch.tensor(at, dtype=F64, requires_grad=True)
+            nc.compile_scheme(source, backend=m.backend)(x).sum().backward()
+
+
+def functionalized(m: nc.CompiledModule) -> None:
+    def of(x: torch.Tensor) -> torch.Tensor:
+        return torch.func.functionalize(m)(x, Y)
+
+    same(of(X).detach(), hand(X, Y))
+    same(torch.func.grad(lambda x: of(x).sum())(X).detach(), torch.func.grad(lambda x: hand(x, Y).sum())(X))
+    inside = torch.func.functionalize(torch.func.vmap(torch.func.grad(lambda x, y: m(x, y))))
+    same(inside(X, Y).detach(), torch.func.grad(lambda x: hand(x, Y).sum())(X))
+
+
 FEATURES: dict[str, Callable[[nc.CompiledModule], None]] = {
     "`backward`": backward,
     "double backward (`gradgradcheck`)": double_backward,
@@ -187,6 +228,9 @@ FEATURES: dict[str, Callable[[nc.CompiledModule], None]] = {
     "`torch.func.jacfwd`": _transform(lambda f: torch.func.jacfwd(f)(X, Y)),
     "`torch.func.hessian`": _transform(lambda f: torch.func.hessian(lambda x: f(x, Y).sum())(X)),
     "gradients per sample (`vmap` of `grad` of `functional_call`)": per_sample_gradients,
+    "`torch.func.functionalize`, gradients included": functionalized,
+    "`torch.autograd.detect_anomaly`": anomaly_mode,
+    "`torch.nn.utils.parametrize`, shared by modules made of the module": parametrized,
     "`torch.compile(fullgraph=True)`, gradients included": compiled,
     "`torch.export`": exported,
     "`copy.deepcopy`": deep_copied,

@@ -78,7 +78,7 @@ class Emitter:
                     value = args[0][node.about["index"]]
                 case "op":
                     value = self.operation(region, node, args)
-                case "if" if at != apart and self.weights.inlined(self.graph.children(node)):
+                case "if" if at != apart and self.weights.both_sides(self.graph.children(node)):
                     value = yield self._branch(region, node, args)
                 case "call" if self.weights.inlined(self.graph.children(node)):
                     value = yield self._region(self.graph.regions[node.about["region"]], args)

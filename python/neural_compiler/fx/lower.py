@@ -18,12 +18,17 @@ from .reach import Reach
 from .weights import Weights
 
 
-def lower(graph: Mapping[str, Any], limits: Limits | None = None, dtype: torch.dtype | None = None) -> torch.fx.GraphModule:
+def lower(
+    graph: Mapping[str, Any], limits: Limits | None = None, dtype: torch.dtype | None = None, *, by_lane: bool = False
+) -> torch.fx.GraphModule:
     """A program as torch operations.
 
     `graph` is what `Program.graph_json()` gives. The module takes one tensor per input, in order, all of one floating-point type and on
     one device, each with any leading batch sizes that broadcast, and gives a tuple with a tensor per result. A program without inputs
     has the type `dtype`, torch's default if left out.
+
+    A short branch runs both its sides and chooses; with `by_lane`, each element of the batch runs only the side it takes, so that not even
+    an intermediate gradient is NaN where the program guards against it (`torch.autograd.detect_anomaly` looks at those).
 
     >>> import neural_compiler as nc, torch
     >>> module = lower(nc.compile("(if (> x 0) (log x) x)").graph_json())
@@ -38,7 +43,7 @@ def lower(graph: Mapping[str, Any], limits: Limits | None = None, dtype: torch.d
     >>> module(torch.tensor([1.0, -1.0]))
     (tensor([ 0., -1.]),)
     """
-    return _Lowering(read(graph), limits or Limits(), dtype).program()
+    return _Lowering(read(graph), limits or Limits(), dtype, by_lane).program()
 
 
 def source_text(module: torch.fx.GraphModule) -> str:
@@ -54,9 +59,9 @@ def source_text(module: torch.fx.GraphModule) -> str:
 
 
 class _Lowering:
-    def __init__(self, graph: Graph, limits: Limits, dtype: torch.dtype | None) -> None:
+    def __init__(self, graph: Graph, limits: Limits, dtype: torch.dtype | None, by_lane: bool) -> None:
         self.graph, self.dtype = graph, dtype
-        self.weights = Weights(graph)
+        self.weights = Weights(graph, by_lane)
         self.regions = Regions(graph.source, limits)
         self.wanted: list[tuple[int, str]] = []
         """Regions that something calls, and the kind of what calls them."""

@@ -42,7 +42,7 @@ class Reach:
         firsts = [a[0] if a else Set() for a in args]
         if node.kind == "call" and self.weights.inlined(children):
             return [_through(firsts, r) for r in self.results(children[0])]
-        if node.kind == "if" and self.weights.inlined(children):
+        if node.kind == "if" and self.weights.both_sides(children):
             yes, no = (self.graph.regions[c] for c in children)
             pairs = zip(*(self.results(c) for c in children), yes.results, no.results)
             # A result both sides hand through, or a constant, may need no choice and so no test.

@@ -22,10 +22,14 @@ LARGEST = 20_000
 
 
 class Weights:
-    """How many nodes each region is with all it runs, if those are operations that cannot fail and branches between such; else None."""
+    """How many nodes each region is with all it runs, if those are operations that cannot fail and branches between such; else None.
 
-    def __init__(self, graph: Graph) -> None:
+    `by_lane`: no lane runs the side of a branch it does not take, so branches are called, whatever they hold.
+    """
+
+    def __init__(self, graph: Graph, by_lane: bool = False) -> None:
         self.graph = graph
+        self.by_lane = by_lane
         self._known: dict[int, int | None] = {}
         for region in graph.children_first():
             self._known[region] = self._sum(graph.regions[region])
@@ -35,10 +39,14 @@ class Weights:
         weights = [self._known[r] for r in regions]
         return all(w is not None and w <= LARGEST for w in weights)
 
+    def both_sides(self, regions: Sequence[int]) -> bool:
+        """Whether a branch with these sides is written out, so that every lane runs both."""
+        return not self.by_lane and self.inlined(regions)
+
     def _sum(self, region: Region) -> int | None:
         total = len(region.nodes)
         for node in region.nodes:
-            if node.kind not in PLAIN or may_fail(node):
+            if node.kind not in PLAIN or (self.by_lane and node.kind == "if") or may_fail(node):
                 return None
             for child in self.graph.children(node):
                 inside = self._known.get(child)  # A region above itself is not known yet: it recurses.

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from .. import _native
 from ..signature import Input, Inputs, described_inputs, positions, read_inputs
 from .module import CompiledModule
+from .shared import Held, held
 
 
 @dataclass(frozen=True)
@@ -133,10 +134,10 @@ def renamed(module: CompiledModule, names: Mapping[str, str]) -> CompiledModule:
         core = _fed(core, old, name)
     for old, new in names.items():
         core = _fed(core, between[old], new)
-    values = {names.get(n, n): module._parameters.get(f, module._buffers.get(f)) for n, f in module._fields.items()}
+    values = {names.get(n, n): value for n, value in held(module).items()}
     bounds = {names.get(n, n): b for n, b in module.bounds.items()}
     told = [(names.get(i.name, i.name), None if i.shape is None else list(i.shape)) for i in module.inputs if i.name not in module._fields]
-    return CompiledModule(core.source, told, values, bounds, (), module.backend)  # type: ignore[arg-type]
+    return CompiledModule(core.source, told, values, bounds, (), module.backend)
 
 
 def _fed(core: _native.Core, old: str, new: str) -> _native.Core:
@@ -154,9 +155,9 @@ def joined(inner: CompiledModule, outer: CompiledModule, name: str | None) -> Co
     for module in (inner, outer):
         if module._steps:
             raise ValueError("a derivative has no text of its own to compose; compose the programs and differentiate the result")
-    values: dict[str, nn.Parameter | Tensor] = {}
+    values: dict[str, Held] = {}
     for module in (inner, outer):
-        for n, value in module._own_values().items():
+        for n, value in held(module).items():
             if values.setdefault(n, value) is not value:
                 advice = f"give one another name with `.renamed({{{n!r}: …}})`, or compose with `prefix=True`"
                 raise ValueError(f"both modules have a parameter `{n}`, with different values: {advice}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import Any, TypeAlias
 
@@ -44,7 +44,7 @@ class Compiled:
         """Whether it runs as torch operations on the CPU too."""
         self.names = tuple(i.name for i in self.inputs)
         self._functions: dict[Chain, _native.Function] = {}
-        self._lowered: dict[tuple[Chain, Shapes], Lowered] = {}
+        self._lowered: dict[tuple[Chain, Shapes, bool], Lowered] = {}
         self.value = self.function()
 
     def __reduce__(self) -> Any:
@@ -97,12 +97,12 @@ class Compiled:
             results.append(tuple(tensors[like].shape) if single and like is not None else (*batch, *axes))
         return results
 
-    def lowered(self, chain: Chain, shapes: Shapes) -> Lowered:
-        """The program, or a derivative of it, as plain torch operations, for these shapes of the program's inputs."""
-        found = self._lowered.pop((chain, shapes), None)
+    def lowered(self, chain: Chain, shapes: Shapes, by_lane: bool = False) -> Lowered:
+        """The program, or a derivative of it, as plain torch operations, for these shapes of the program's inputs; see `fx.lower`."""
+        found = self._lowered.pop((chain, shapes, by_lane), None)
         if found is None:
-            found = Lowered(json.loads(self.function(chain).graph_json([list(s) for s in shapes])))
-        self._lowered[chain, shapes] = found
+            found = Lowered(json.loads(self.function(chain).graph_json([list(s) for s in shapes])), by_lane)
+        self._lowered[chain, shapes, by_lane] = found
         if len(self._lowered) > _MOST_SHAPES:
             self._lowered.pop(next(iter(self._lowered)), None)
         return found
@@ -111,16 +111,32 @@ class Compiled:
 class Lowered:
     """Torch operations in place of a program."""
 
-    def __init__(self, graph: dict[str, Any]) -> None:
+    def __init__(self, graph: dict[str, Any], by_lane: bool) -> None:
         from ..fx import Control, lower
         from ..fx.graph import read
         from ..fx.weights import may_fail
 
-        self.code = lower(graph)
+        self.code = lower(graph, by_lane=by_lane)
         self.looks = any(isinstance(m, Control) for m in self.code.modules())
         """Whether Python looks at numbers to decide how a loop, a call or a branch goes on."""
         self.may_fail = self.looks or any(may_fail(n) for r in read(graph).regions for n in r.nodes)
         """Whether a run may have no result: Python looks at numbers, as an index may be out of range, or a value is too large."""
+        self._chooses = any(n["kind"] == "if" for r in graph["regions"] for n in r["nodes"])
+
+    def quick(self) -> Callable[..., Any]:
+        """The code for `Caller.add_code`. Where autograd looks for NaN in each of its nodes, code that runs both sides of a branch says that
+        it does not fit, and the longer way runs each lane's own side."""
+        forward: Callable[..., Any] = self.code.forward
+        return _unless_nan_is_looked_for(forward) if self._chooses else forward
+
+
+def _unless_nan_is_looked_for(forward: Callable[..., Any]) -> Callable[..., Any]:
+    def guarded(*tensors: torch.Tensor) -> Any:
+        if torch.is_anomaly_enabled():
+            raise RuntimeError("runs lane by lane")
+        return forward(*tensors)
+
+    return guarded
 
 
 _MOST_SHAPES = 64

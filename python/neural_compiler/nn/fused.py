@@ -14,6 +14,7 @@ from .compiled import find
 from .function import apply
 from .module import CompiledModule
 from .run import PLAIN
+from .surroundings import looked_on
 
 METHODS = ("rk4", "dopri5", "rosenbrock")
 
@@ -33,7 +34,7 @@ class FusedStep:
         places = (0 if time is None else names.index(time) + 1, *map(names.index, states))
         self.on_torch = module.backend == "torch"
         self.spec = _described(module._spec, method, places, self.on_torch)
-        self.watched = watched()
+        self.watched = looked_on()
         self.compiled = None if self.watched else find(self.spec, hold=True)
         self.follow = module._follow
         self.count = len(states)
@@ -77,17 +78,12 @@ class FusedStep:
         return apply(self.compiled, (), [v.to(dtype) for v in given])
 
 
-def watched() -> bool:
-    """Whether a tracer looks on."""
-    return bool(torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack() or torch._C._is_tracing())
-
-
 def fused(
     module: CompiledModule, method: str, states: list[str], time: str | None, fixed: Mapping[str, Tensor], start: list[Tensor]
 ) -> FusedStep | None:
     """The step, where it can be one operation: natively, and where it needs the Jacobian of a program."""
     if method not in METHODS or len(set(states)) != len(states):
         return None
-    if method != "rosenbrock" and (module.backend == "torch" or not all(s.is_cpu and (type(s) in PLAIN or watched()) for s in start)):
+    if method != "rosenbrock" and (module.backend == "torch" or not all(s.is_cpu and (type(s) in PLAIN or looked_on()) for s in start)):
         return None
     return FusedStep(module, method, states, time, fixed)

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd import forward_ad
 from torch.fx import Proxy
+from torch.nn.utils import parametrize
 
 from .. import _native
 from ..errors import Diagnostic, _diagnostic
@@ -20,11 +21,12 @@ from ..signature import Input, OwnDoc, OwnSignature, Size, bind, call_signature,
 from .compiled import Compiled, Ready, Shapes, Steps, describe, find
 from .function import apply
 from .run import PLAIN, call, run
+from .shared import Held, held, hold
+from .surroundings import TransformType, functionalized, looked_on, within
 from .tensors import as_tensor, assert_exact, common_device, common_type, computed_in, refuse_rounding
 
 _is_compiling = torch.compiler.is_compiling
 _is_grad_enabled = torch.is_grad_enabled
-_is_tracing = torch._C._is_tracing
 _transforms = torch._C._functorch.peek_interpreter_stack
 _dispatch_modes = torch._C._len_torch_dispatch_stack
 _autocast = torch._C._is_any_autocast_enabled
@@ -46,7 +48,7 @@ class CompiledModule(nn.Module):
         self,
         source: str,
         inputs: Sequence[tuple[str, list[int] | None]] | None,
-        values: Mapping[str, nn.Parameter | Tensor],
+        values: Mapping[str, Held],
         bounds: Mapping[str, tuple[float | None, float | None]],
         steps: Steps = (),
         backend: str = "auto",
@@ -66,10 +68,7 @@ class CompiledModule(nn.Module):
             field = self._fields[name]
             if hasattr(self, field):
                 raise ValueError(f"the parameter `{name}` has the name of an attribute of modules; rename it")
-            if isinstance(value, nn.Parameter):
-                self.register_parameter(field, value)
-            else:
-                self.register_buffer(field, value)
+            hold(self, field, value)
         self._link(describe(source, self._told, self._shapes(), steps, backend), ready)
 
     def _shapes(self) -> list[tuple[str, list[int]]]:
@@ -142,7 +141,7 @@ class CompiledModule(nn.Module):
         device = common_device(names, tensors)
         if check:
             run(compiled, (), tuple(t.detach().to("cpu", dtype) for t in tensors), check=True)
-        watched = _is_compiling() or _dispatch_modes() or _is_tracing() or any(type(t) not in PLAIN for t in tensors)
+        watched = looked_on() or any(type(t) not in PLAIN for t in tensors)
         transformed = not watched and (_transforms() is not None or forward_ad._current_level >= 0)
         if not watched and not transformed:
             for name, value, tensor in zip(names, values, tensors):
@@ -171,14 +170,16 @@ class CompiledModule(nn.Module):
         compiled = self._compiled
         shapes = compiled.core_shapes(tensors)
         compiled.batch(tensors, shapes)
-        looks, may_fail = _lowered_as(self._spec, shapes)
-        if looks and (_is_compiling() or _dispatch_modes()):
+        by_lane = not _is_compiling() and torch.is_anomaly_enabled()
+        looks, may_fail = _lowered_as(self._spec, shapes, by_lane)
+        if looks and (_is_compiling() or _dispatch_modes() or functionalized()):
             return _as_operation(compiled, tensors)
-        if may_fail and not _is_compiling() and (_mapped() or any(map(_is_hidden, tensors))):
-            return apply(compiled, (), tensors)
-        code = compiled.lowered((), shapes).code
+        if may_fail and not _is_compiling() and (within(TransformType.Vmap) or any(map(_is_hidden, tensors))):
+            return _as_operation(compiled, tensors) if functionalized() else apply(compiled, (), tensors)
+        lowered = compiled.lowered((), shapes, by_lane)
+        code = lowered.code
         if not may_fail and not _is_compiling():
-            self._caller.add_code([n for shape in shapes for n in shape], code.forward)
+            self._caller.add_code([n for shape in shapes for n in shape], lowered.quick())
         results = code(*tensors) if _is_compiling() or not may_fail else call(compiled, code, tensors)
         return results[0] if len(results) == 1 else tuple(results)
 
@@ -192,9 +193,8 @@ class CompiledModule(nn.Module):
 
     def _derived(self, what: str, wrt: tuple[str, ...]) -> CompiledModule:
         chosen = positions(self._compiled.inputs, wrt or self._open)
-        values = {n: self._parameters.get(f, self._buffers.get(f)) for n, f in self._fields.items()}
         steps = (*self._steps, (what, tuple(chosen)))
-        module = CompiledModule(self.source, self._told, values, self.bounds, steps, self.backend)  # type: ignore[arg-type]
+        module = CompiledModule(self.source, self._told, held(self), self.bounds, steps, self.backend)
         if what != "hessian" and any(i.shape is None for i in module._compiled.inputs):
             return module
         if all(i.shape is not None for i in module._compiled.inputs):
@@ -279,7 +279,13 @@ class CompiledModule(nn.Module):
     def project_(self) -> CompiledModule:
         """Puts parameters that an optimiser's step took out of their bounds back to the nearest bound."""
         for name, (low, high) in self.bounds.items():
-            getattr(self, self._fields[name]).clamp_(low, high)
+            field = self._fields[name]
+            value = getattr(self, field)
+            if not parametrize.is_parametrized(self, field):
+                value.clamp_(low, high)
+            elif not torch.equal(inside := value.clamp(low, high), value):
+                # What the bound is made of is the parametrization's to say.
+                setattr(self, field, inside)
         return self
 
     def keep_bounds(self, optimiser: torch.optim.Optimizer) -> Any:
@@ -403,9 +409,9 @@ class Graph:
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
-def _lowered_as(spec: str, shapes: Shapes) -> tuple[bool, bool]:
+def _lowered_as(spec: str, shapes: Shapes, by_lane: bool) -> tuple[bool, bool]:
     """Lowers a program, while a compiler traces if need be; gives whether its code looks at numbers to go on, and whether at all."""
-    lowered = find(spec, hold=True).lowered((), shapes)
+    lowered = find(spec, hold=True).lowered((), shapes, by_lane)
     return lowered.looks, lowered.may_fail
 
 
@@ -424,12 +430,6 @@ def _shown(value: Tensor) -> float | None:
 
 def _in_a_dict(args: tuple[Any, ...]) -> bool:
     return len(args) == 1 and isinstance(args[0], Mapping)
-
-
-def _mapped() -> bool:
-    """Whether a `vmap` is active."""
-    stack = torch._C._functorch.get_interpreter_stack()
-    return stack is not None and any(i.key() == torch._C._functorch.TransformType.Vmap for i in stack)
 
 
 def _any_needs_grad(values: Sequence[Any]) -> bool:

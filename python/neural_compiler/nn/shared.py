@@ -1,0 +1,52 @@
+"""The tensors that modules made of one another share. In: a module; out: what stands behind each of its tensors, and a module with
+the same behind its own.
+
+Invariant: a parametrization (`torch.nn.utils.parametrize`) is shared as it is, its originals with it: nothing is computed once and kept.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils import parametrize
+
+if TYPE_CHECKING:
+    from .module import CompiledModule
+
+Held: TypeAlias = "nn.Parameter | Tensor | parametrize.ParametrizationList"
+"""A parameter, a buffer, or what computes a value from such."""
+
+
+def held(module: CompiledModule) -> dict[str, Held]:
+    """What stands behind each tensor of a module, by the name the program has for it."""
+    return {name: _held(module, name, field) for name, field in module._fields.items()}
+
+
+def _held(module: CompiledModule, name: str, field: str) -> Held:
+    tensor = module._parameters.get(field, module._buffers.get(field))
+    if tensor is not None:
+        return tensor
+    if parametrize.is_parametrized(module, field):
+        computed = module.parametrizations[field]  # type: ignore[index]
+        assert isinstance(computed, parametrize.ParametrizationList)
+        return computed
+    raise ValueError(
+        f"`{name}` is no parameter of this module any more, a hook computes it at each call (as pruning and the older weight "
+        f"normalisation do), and another module would not follow: make that module first and change `{name}` in it then, or use "
+        "`torch.nn.utils.parametrize`, which modules share"
+    )
+
+
+def hold(module: nn.Module, field: str, value: Held) -> None:
+    """Lets a module have this behind a field of its own."""
+    if isinstance(value, nn.Parameter):
+        module.register_parameter(field, value)
+    elif isinstance(value, Tensor):
+        module.register_buffer(field, value)
+    else:
+        # PyTorch makes the field a computed one; what computes it is then exchanged for what the other module has.
+        module.register_buffer(field, torch.empty(()))
+        parametrize.register_parametrization(module, field, nn.Identity(), unsafe=True)
+        module.parametrizations[field] = value  # type: ignore[index, operator]

@@ -31,6 +31,17 @@ def test_what_comes_of_no_numbers_has_derivatives(source: str, device: str, back
     assert not module.freeze()(x.detach(), n).requires_grad
 
 
+@pytest.mark.parametrize("backend", ["native", "torch"])
+def test_a_constant_side_has_derivatives_too(backend: str) -> None:
+    module = nc.compile_scheme("(define (f n) (if (< n 1) -0.0 (+ x (f (- n 1))))) (f n)", inputs=["x", "n"], backend=backend)
+    x = torch.tensor([1.0, 2.0], dtype=F64, requires_grad=True)
+    for n in (0.0, torch.tensor([0.0, 0.0], dtype=F64), torch.tensor([0.0, 2.0], dtype=F64)):
+        result = module(x, n)
+        (slope,) = torch.autograd.grad(result.sum(), x)
+        assert slope.tolist() == (n if isinstance(n, torch.Tensor) else x.detach() * 0).tolist()
+        assert torch.signbit(result[0])
+
+
 # Sides that are not finite where the other is taken, at points of both, of one alone, and nested.
 GUARDED = {
     "log": ("(if (> x 0) (log x) x)", [1.0, 0.0, -2.0], lambda x: 1 / x if x > 0 else 1.0),

@@ -62,20 +62,21 @@ class Control(torch.nn.Module):
         batch = torch.broadcast_shapes(*(a.shape[: a.ndim - _rank(t)] for a, t in zip(args, self.types)))
         shapes = [batch + _shape(t) for t in self.results]
         if like.is_meta or 0 in batch:
-            nothing = _nothing(like, args)
-            return tuple(like.new_zeros(s) + nothing for s in shapes)
+            return tuple(_of(args, like.new_zeros(s)) for s in shapes)
         lanes = Lanes(batch.numel() if batch else None)
         flat: list[Value] = [_flat(a, batch, _rank(t)) for a, t in zip(args, self.types)]
         found = Machine(self.regions, like.new_empty(())).run(self, lanes, flat)
         full: Any = (lanes.full(r, t) for r, t in zip(found, self.results))
-        return tuple(r.reshape(s) for r, s in zip(full, shapes))
+        return tuple(_of(args, r.reshape(s)) for r, s in zip(full, shapes))
 
 
-def _nothing(like: torch.Tensor, args: tuple[torch.Tensor, ...]) -> torch.Tensor:
-    """A number that is 0 and has derivatives of every order, all 0, by whatever the arguments have derivatives by: where no lane runs,
-    what comes out is still a function of what went in."""
-    none = [a.reshape(-1)[:0].exp().sum() for a in args if a.is_floating_point()]
-    return sum(none, like.new_zeros(()))
+def _of(args: tuple[torch.Tensor, ...], result: torch.Tensor) -> torch.Tensor:
+    """The result as a function of the arguments, with derivatives of every order, also where the lanes that ran (or none) met none of
+    them: what comes out has a derivative or not whatever the numbers are."""
+    varying = [] if result.requires_grad else [a for a in args if a.requires_grad]
+    if not varying or not torch.is_grad_enabled():
+        return result
+    return torch.cat([result.reshape(-1), *(a.reshape(-1)[:0].exp() for a in varying)]).reshape(result.shape)
 
 
 def _shape(kind: Type) -> Shape:

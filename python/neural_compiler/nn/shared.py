@@ -29,7 +29,7 @@ def _held(module: CompiledModule, name: str, field: str) -> Held:
     if tensor is not None:
         return tensor
     if parametrize.is_parametrized(module, field):
-        computed = module.parametrizations[field]  # type: ignore[index]
+        computed = _parametrizations(module)[field]
         assert isinstance(computed, parametrize.ParametrizationList)
         return computed
     raise ValueError(
@@ -49,4 +49,10 @@ def hold(module: nn.Module, field: str, value: Held) -> None:
         # PyTorch makes the field a computed one; what computes it is then exchanged for what the other module has.
         module.register_buffer(field, torch.empty(()))
         parametrize.register_parametrization(module, field, nn.Identity(), unsafe=True)
-        module.parametrizations[field] = value  # type: ignore[index, operator]
+        _parametrizations(module)[field] = value
+
+
+def _parametrizations(module: nn.Module) -> nn.ModuleDict:
+    found = module.parametrizations
+    assert isinstance(found, nn.ModuleDict)
+    return found

@@ -251,8 +251,8 @@ fn search(problem: &Dynamics, start: &[f64], layout: &Layout, known: bool, optio
     let would_show = |l: &Local| known || elsewhere::only(sample, &l.theta, &layout.bounds, options.seed, &|change| white::is_smooth(sample, change));
     let noise = |l: &Local| plain && l.end == End::Converged && (l.cost <= floor || white(l) && would_show(l));
     let enough = |l: &Local| match &sketch {
-        // More starts were asked for.
-        _ if options.starts.is_some() => None,
+        // More starts were asked for; or only the weights have changed, and the first search has told.
+        _ if !rough || options.starts.is_some_and(|s| s > 1) => None,
         None => noise(l).then(|| l.theta.clone()),
         Some(_) => lm::minimise(problem, &l.theta, &layout.bounds, Loss::Squares, &local).ok().filter(noise).map(|fine| fine.theta),
     };

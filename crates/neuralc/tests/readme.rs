@@ -37,7 +37,9 @@ fn the_readme_shows_what_is_printed() {
     std::fs::create_dir(&examples).expect("a folder");
     for entry in std::fs::read_dir(top.join("examples")).expect("examples") {
         let path = entry.expect("a file").path();
-        std::fs::copy(&path, examples.join(path.file_name().expect("a name"))).expect("a copy");
+        if path.is_file() {
+            std::fs::copy(&path, examples.join(path.file_name().expect("a name"))).expect("a copy");
+        }
     }
     let text = std::fs::read_to_string(README).expect("the README");
     let all = commands(&text);

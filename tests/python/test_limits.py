@@ -28,6 +28,15 @@ def test_a_value_too_large_for_any_run_is_an_error_not_the_end_of_python() -> No
     assert caught.value.diagnostics[0].code == "limit-memory"
 
 
+def test_derivatives_that_no_value_can_hold_are_refused_before_their_graph_is_made() -> None:
+    n = 10_000_000
+    square, size = nc.compile("(* v v)", inputs={"v": n}), nc.compile("(vsum (* v v))", inputs={"v": n})
+    for call in (lambda: square.jacobian()(v=np.ones(n)), lambda: size.hessian(v=np.ones(n)), lambda: size.grad().jacobian()(v=np.ones(n))):
+        with pytest.raises(nc.CompileError) as caught:
+            call()
+        assert caught.value.diagnostics[0].code == "limit-memory"
+
+
 @pytest.mark.parametrize("backend", ["native", "torch"])
 def test_both_backends_refuse_values_beyond_the_limit_before_they_make_them(backend: str) -> None:
     code = f"""

@@ -15,7 +15,8 @@ impl Ours {
     pub(crate) fn new(source: &str, gradient: bool) -> Result<Ours, String> {
         let graph = compile(source, &Options::default()).and_then(|p| p.graph()).map_err(|e| format!("{e:?}"))?;
         let inputs: Vec<String> = graph.inputs.iter().map(|i| i.name.to_string()).collect();
-        let whole = if gradient { diff::jacobian(&graph, &(0..inputs.len()).collect::<Vec<_>>()) } else { (*graph).clone() };
+        let all: Vec<usize> = (0..inputs.len()).collect();
+        let whole = if gradient { diff::jacobian(&graph, &all).map_err(|e| format!("{e:?}"))? } else { (*graph).clone() };
         let engine = Engine::new(&whole, &vec![false; inputs.len()]);
         Ok(Ours { engine, inputs, outputs: whole.outputs().len() })
     }

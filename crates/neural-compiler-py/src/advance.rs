@@ -53,7 +53,7 @@ pub(crate) fn advance(graph: &Graph, scheme: Scheme, states: &[usize], time: Opt
     let others: Vec<usize> = (0..graph.inputs.len()).filter(|i| !states.contains(i) && time != Some(*i)).collect();
     let field = Field { graph: law(graph, states, &others, time, size)?, states: vec![], size, shared: others.len(), forcing: vec![] };
     let errors = scheme.error_order().is_some();
-    let step = steps::step(&field, scheme, errors);
+    let step = steps::step(&field, scheme, errors)?;
     let mut named = graph.inputs.clone();
     named.push(GraphInput { name: "h".into(), shape: Shape::Scalar });
     let mut s = Splice::new(named);

@@ -67,22 +67,22 @@ fn one(now: &Derived, step: &Step, forward: bool) -> Result<Derived, Diagnostics
     Ok(match step {
         Step::Grad(wrt) => {
             needs_scalar(graph)?;
-            Derived { graph: behind(jacobian(graph, wrt), 1), axes: dims(wrt) }
+            Derived { graph: behind(jacobian(graph, wrt)?, 1), axes: dims(wrt) }
         }
         Step::ValueAndGrad(wrt) => {
             needs_scalar(graph)?;
-            Derived { graph: jacobian(graph, wrt), axes: [vec![vec![]], dims(wrt)].concat() }
+            Derived { graph: jacobian(graph, wrt)?, axes: [vec![vec![]], dims(wrt)].concat() }
         }
         Step::Jacobian(wrt) => {
             let axes = now.axes.iter().flat_map(|out| dims(wrt).into_iter().map(move |i| [&out[..], &i[..]].concat())).collect();
-            Derived { graph: behind(jacobian(graph, wrt), now.axes.len()), axes }
+            Derived { graph: behind(jacobian(graph, wrt)?, now.axes.len()), axes }
         }
         Step::Hessian(wrt) => {
             needs_scalar(graph)?;
             let axes = dims(wrt).into_iter().flat_map(|a| dims(wrt).into_iter().map(move |b| [&a[..], &b[..]].concat())).collect();
             let graph = if forward {
-                let first = behind(forward_jacobian(graph, wrt), 1);
-                behind(forward_jacobian(&first, wrt), wrt.len())
+                let first = behind(forward_jacobian(graph, wrt)?, 1);
+                behind(forward_jacobian(&first, wrt)?, wrt.len())
             } else {
                 behind(diff::hessian(graph, wrt)?, 1 + wrt.len())
             };
@@ -112,8 +112,9 @@ fn needs_scalar(graph: &Graph) -> Result<(), Diagnostics> {
 
 /// Results, then for each result and each input in `wrt` the block of derivatives, all in forward mode: as many runs as the inputs
 /// have numbers, and no tape.
-fn forward_jacobian(graph: &Graph, wrt: &[usize]) -> Graph {
+fn forward_jacobian(graph: &Graph, wrt: &[usize]) -> Result<Graph, Diagnostics> {
     let outs = graph.outputs();
+    diff::blocks_fit(&outs, &wrt.iter().map(|&i| graph.inputs[i].shape).collect::<Vec<_>>())?;
     let mut s = Splice::new(graph.inputs.clone());
     let inputs = s.inputs.clone();
     let along = s.adopt(&diff::jvp(graph, wrt));
@@ -141,7 +142,7 @@ fn forward_jacobian(graph: &Graph, wrt: &[usize]) -> Graph {
             results.push(block(&mut s, &found[k], out, graph.inputs[i].shape));
         }
     }
-    s.finish(results)
+    Ok(s.finish(results))
 }
 
 /// Columns (derivatives of a result along each number of an input) as one value.

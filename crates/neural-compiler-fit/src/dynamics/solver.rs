@@ -30,7 +30,7 @@ struct Engines {
     wrt: Vec<usize>,
     /// Made when first needed: derivatives along a direction, by all states and free numbers, and the way back.
     along: OnceLock<Engine>,
-    whole: OnceLock<Engine>,
+    whole: OnceLock<Result<Engine, Diagnostics>>,
     adjoint: OnceLock<Result<Engine, Diagnostics>>,
     /// The law itself, and the conditions on time in it.
     law: (Graph, OnceLock<Engine>),
@@ -167,8 +167,8 @@ pub const MOST_STEPS: usize = 100_000;
 impl Solver {
     /// A solver for a law.
     pub fn new(field: &Field, layout: &Layout, scheme: Scheme, longest: Option<f64>, tolerance: Tolerance) -> Result<Solver, Diagnostics> {
-        let value = steps::step(field, scheme, scheme.error_order().is_some());
-        let plain = steps::step(field, scheme, false);
+        let value = steps::step(field, scheme, scheme.error_order().is_some())?;
+        let plain = steps::step(field, scheme, false)?;
         let mut wrt = vec![0];
         wrt.extend(layout.shared.iter().enumerate().filter(|(_, s)| s.at.is_some()).map(|(i, _)| 1 + i));
         let uniform: Vec<bool> = (0..value.inputs.len()).map(|i| i >= 1 && i <= field.shared).collect();
@@ -286,12 +286,10 @@ impl Solver {
     }
 
     /// The engine of derivatives by all states and free shared numbers at once.
-    pub(super) fn whole(&self) -> &Engine {
+    pub(super) fn whole(&self) -> Result<&Engine, Unusable> {
         let own = &self.engines;
-        own.whole.get_or_init(|| {
-            let graph = diff::jacobian(&own.graphs.1, &own.wrt);
-            Engine::new(&graph, &self.uniform(&graph))
-        })
+        let make = || diff::jacobian(&own.graphs.1, &own.wrt).map(|graph| Engine::new(&graph, &self.uniform(&graph)));
+        own.whole.get_or_init(make).as_ref().map_err(|e| Unusable(e.to_string()))
     }
 
     /// The engine of the way back: its last results, the derivatives by the free shared numbers, are summed over lanes.

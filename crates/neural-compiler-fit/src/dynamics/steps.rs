@@ -9,7 +9,7 @@ use super::sparsity;
 use super::tableaus::{DOPRI5, RODAS4};
 use neural_compiler::graph::{Builder, Graph, GraphInput, Kind, NodeId, Region, Type, copy};
 use neural_compiler::ops::Op;
-use neural_compiler::{Shape, diff};
+use neural_compiler::{Diagnostics, Shape, diff};
 
 /// How the states move on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,7 +91,7 @@ impl Stage<'_> {
 
 /// The graph of a step. Inputs: states, shared inputs, time, step, then for each forcing its value at the beginning and at the end.
 /// Results: the states after the step and, where wanted, the error estimate.
-pub fn step(field: &Field, scheme: Scheme, with_error: bool) -> Graph {
+pub fn step(field: &Field, scheme: Scheme, with_error: bool) -> Result<Graph, Diagnostics> {
     let mut b = Builder::new("step");
     let mut inputs: Vec<GraphInput> = Vec::new();
     let mut add = |b: &mut Builder, name: String, shape: Shape| {
@@ -108,12 +108,12 @@ pub fn step(field: &Field, scheme: Scheme, with_error: bool) -> Graph {
         Scheme::Map => vec![stage.law(states, 0.0)],
         Scheme::Rk4 => vec![rk4(&mut stage, states)],
         Scheme::Dopri5 => dopri5(&mut stage, states),
-        Scheme::Rodas4 => rodas4(&mut stage, states),
+        Scheme::Rodas4 => rodas4(&mut stage, states)?,
     };
     if !with_error {
         results.truncate(1);
     }
-    assemble(stage.regions, stage.b.finish(results), inputs)
+    Ok(assemble(stage.regions, stage.b.finish(results), inputs))
 }
 
 fn rk4(s: &mut Stage<'_>, x: NodeId) -> NodeId {
@@ -141,12 +141,12 @@ fn dopri5(s: &mut Stage<'_>, x: NodeId) -> Vec<NodeId> {
     vec![last, error]
 }
 
-fn rodas4(s: &mut Stage<'_>, x: NodeId) -> Vec<NodeId> {
+fn rodas4(s: &mut Stage<'_>, x: NodeId) -> Result<Vec<NodeId>, Diagnostics> {
     // The Jacobian of the law at the beginning, and its derivative by time, forcing included.
     let law = &s.field.graph;
     let mut args = vec![x];
     args.extend(s.at(0.0));
-    let jacobian = jacobian(s, &args);
+    let jacobian = jacobian(s, &args)?;
     let moving: Vec<usize> = (1 + s.field.shared..law.inputs.len()).collect();
     let along = diff::jvp(law, &moving);
     let one = s.b.constant(1.0);
@@ -187,19 +187,21 @@ fn rodas4(s: &mut Stage<'_>, x: NodeId) -> Vec<NodeId> {
         slopes.push(s.b.op(Op::Solve, &[system, rhs]));
     }
     let next = s.b.add(states, slopes[5]);
-    vec![next, slopes[5]]
+    Ok(vec![next, slopes[5]])
 }
 
 /// The Jacobian of the law by the states; where few states depend on each other, from a few derivatives along many states at once.
-fn jacobian(s: &mut Stage<'_>, args: &[NodeId]) -> NodeId {
+fn jacobian(s: &mut Stage<'_>, args: &[NodeId]) -> Result<NodeId, Diagnostics> {
     let n = s.field.size;
+    let states = [Shape::Vector(n as u32)];
+    diff::blocks_fit(&states, &states).map_err(|e| e.help("explicit methods (--method dopri5) need no Jacobian"))?;
     let shape = Shape::Matrix(n as u32, n as u32);
     let pattern = sparsity::pattern(&s.field.graph, n);
     let colours = sparsity::colours(&pattern, n);
     let count = colours.iter().max().map_or(0, |c| c + 1);
     if 2 * count >= n {
-        let found = adopt(s, &diff::jacobian(&s.field.graph, &[0]), args)[1];
-        return if s.b.shape(found) == shape { found } else { s.b.given(Op::Join, 0, shape, &[found]) };
+        let found = adopt(s, &diff::jacobian(&s.field.graph, &[0])?, args)[1];
+        return Ok(if s.b.shape(found) == shape { found } else { s.b.given(Op::Join, 0, shape, &[found]) });
     }
     let along = diff::jvp(&s.field.graph, &[0]);
     let (zero, one) = (s.b.constant(0.0), s.b.constant(1.0));
@@ -217,7 +219,7 @@ fn jacobian(s: &mut Stage<'_>, args: &[NodeId]) -> NodeId {
             entries[i * n + j] = Some(s.b.given(Op::Cut, i as u32, Shape::Scalar, &[slopes[colours[j]]]));
         }
     }
-    matrix(s, |i, j| entries[i * n + j])
+    Ok(matrix(s, |i, j| entries[i * n + j]))
 }
 
 /// Zeros in a row from which on they are one part of a matrix.

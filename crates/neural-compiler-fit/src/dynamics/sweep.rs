@@ -217,7 +217,7 @@ impl Way for Whole {
             outputs.push(block);
             rest = behind;
         }
-        solver.run(solver.whole(), workspace, states, shared, (batch, 1), &[], &mut outputs)?;
+        solver.run(solver.whole()?, workspace, states, shared, (batch, 1), &[], &mut outputs)?;
         for (a, &i) in numbers.iter().enumerate() {
             let matrix = &self.by_state[a * n * n..(a + 1) * n * n];
             self.moved.fill(0.0);

@@ -87,11 +87,7 @@ pub fn hessian(graph: &Graph, wrt: &[usize]) -> Result<Graph, Diagnostics> {
     let mut results = copy::inline(&mut b, first.main(), &first.regions, &inputs);
     let shapes: Vec<Shape> = wrt.iter().map(|&i| graph.inputs[i].shape).collect();
     let times: usize = shapes.iter().map(|s| s.len()).sum();
-    // More numbers than any value can have: not even the graph that would make them is made.
-    if shapes.iter().any(|s| s.len().saturating_mul(s.len()) > u32::MAX as usize) {
-        let message = format!("the second derivatives by {times} numbers are more than a value can hold");
-        return Err(Diagnostic::error("limit-memory", Span::default(), message).help("ask for products with directions (hvp) instead").into());
-    }
+    blocks_fit(&shapes, &shapes).map_err(|e| e.help("ask for products with directions (hvp) instead"))?;
     // One product per input, in which the others stand still by structure: a slope that does not exist in one of them (that of a power
     // of a negative base in its exponent) must not meet a direction of 0. Where that would make the graph large, one product for all.
     let nodes: usize = graph.regions.iter().map(|r| r.nodes.len()).sum();
@@ -115,9 +111,10 @@ pub fn hessian(graph: &Graph, wrt: &[usize]) -> Result<Graph, Diagnostics> {
 /// The Jacobian of a program with any results. Results: the original ones, then for each of them and each input in `wrt` a block
 /// of derivatives: a scalar for two scalars, the other's shape for one scalar, else a matrix with a row per number of the result
 /// and a column per number of the input. By forward or reverse mode, whichever needs fewer runs.
-pub fn jacobian(graph: &Graph, wrt: &[usize]) -> Graph {
+pub fn jacobian(graph: &Graph, wrt: &[usize]) -> Result<Graph, Diagnostics> {
     let outs = graph.outputs();
     let ins: Vec<Shape> = wrt.iter().map(|&i| graph.inputs[i].shape).collect();
+    blocks_fit(&outs, &ins).map_err(|e| e.help("ask for products with directions (jvp, vjp) instead"))?;
     let count = |shapes: &[Shape]| shapes.iter().map(|s| s.len()).sum::<usize>();
     let mut b = Builder::new("main");
     let inputs: Vec<NodeId> = graph.inputs.iter().map(|i| b.param(Type::Value(i.shape))).collect();
@@ -145,7 +142,20 @@ pub fn jacobian(graph: &Graph, wrt: &[usize]) -> Graph {
             copies
         }
     };
-    finish(copies.regions, b.finish(results), graph.inputs.clone())
+    Ok(finish(copies.regions, b.finish(results), graph.inputs.clone()))
+}
+
+/// Whether each block of derivatives, a number for each of a result and each of an input, is a value some run could hold. Where it is not, not
+/// even the graph that would make it is worth making.
+pub fn blocks_fit(results: &[Shape], inputs: &[Shape]) -> Result<(), Diagnostic> {
+    let large = |out: &Shape| inputs.iter().find(|i| i.len().saturating_mul(out.len()) > u32::MAX as usize).map(|i| (out.len(), i.len()));
+    match results.iter().find_map(large) {
+        Some((rows, columns)) => {
+            let message = format!("the derivatives of {rows} numbers by {columns} are more than a value can hold");
+            Err(Diagnostic::error("limit-memory", Span::default(), message))
+        }
+        None => Ok(()),
+    }
 }
 
 fn needs_scalar(graph: &Graph) -> Result<(), Diagnostics> {

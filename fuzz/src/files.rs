@@ -1,5 +1,6 @@
 //! Spoilt files: text tables, Parquet, safetensors. In: good ones and a random stream; out: whether any spoilt one panics, takes too long
-//! or breaks out of the readers. What ends the whole process (an allocation that fails, a signal) leaves the file it happened with in place.
+//! or breaks out of the readers. What ends the whole process (an allocation that fails, a signal) leaves the file it happened with in
+//! place.
 
 use crate::clock::Moment;
 use crate::options::{Kind, Options};
@@ -116,7 +117,8 @@ pub(crate) fn fuzz(kind: Kind, options: &Options) -> bool {
                     match verdict(kind, &path, &bytes) {
                         Ok(fine) => drop(read.fetch_add(u64::from(fine), Relaxed)),
                         Err(why) => {
-                            let times = *failures.lock().expect("no panic holds it").entry(why.clone()).and_modify(|n| *n += 1).or_insert(1);
+                            let times =
+                                *failures.lock().expect("no panic holds it").entry(why.clone()).and_modify(|n| *n += 1).or_insert(1);
                             if times == 1 {
                                 crate::keep_bytes(&why, kind.ending(), &bytes);
                             }

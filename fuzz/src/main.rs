@@ -1,6 +1,7 @@
 //! The fuzzer: `neural-compiler-fuzz --seconds N | --count N [--seed S] [--jobs J] [--kind text|csv|parquet|safetensors]`, or
-//! `neural-compiler-fuzz [--kind …] FILE…` to try single texts. Looks for panics, broken promises, hangs (one text for more than five seconds of processor time) and runaway memory; each kind is
-//! minimised where that is possible and kept in `fuzz/crashes/`. Exits with 1 when it found any.
+//! `neural-compiler-fuzz [--kind …] FILE…` to try single texts. Looks for panics, broken promises, hangs (one text for more than five
+//! seconds of processor time) and runaway memory; each kind is minimised where that is possible and kept in `fuzz/crashes/`. Exits with 1
+//! when it found any.
 
 mod clock;
 mod files;
@@ -39,7 +40,10 @@ fn here() -> String {
 fn verdict(text: &str) -> Result<exercise::Reached, String> {
     match catch_unwind(AssertUnwindSafe(|| exercise::exercise(text))) {
         Ok(Ok(reached)) => Ok(reached),
-        Ok(Err(broken)) => Err(format!("broken: {}", broken.lines().next().unwrap_or("").split(|c: char| c.is_ascii_digit() || c == '`').next().unwrap_or(""))),
+        Ok(Err(broken)) => Err(format!(
+            "broken: {}",
+            broken.lines().next().unwrap_or("").split(|c: char| c.is_ascii_digit() || c == '`').next().unwrap_or("")
+        )),
         Err(_) => Err(format!("panic at {}", panics(&here()))),
     }
 }
@@ -89,7 +93,8 @@ fn main() {
         std::process::exit(2);
     });
     std::panic::set_hook(Box::new(|info| {
-        let place = info.location().map(|l| format!("{}:{}", l.file().rsplit("crates/").next().unwrap_or(l.file()), l.line())).unwrap_or_default();
+        let place =
+            info.location().map(|l| format!("{}:{}", l.file().rsplit("crates/").next().unwrap_or(l.file()), l.line())).unwrap_or_default();
         PANICS.lock().expect("no panic holds it").insert(here(), place);
     }));
     let fine = match (options.kind, options.files.is_empty()) {
@@ -154,7 +159,11 @@ fn fuzz(options: &Options) -> bool {
                 said = Instant::now();
                 let (n, t) = (done.load(Relaxed), start.elapsed().as_secs_f64());
                 let end = if std::io::stderr().is_terminal() { "\r" } else { "\n" };
-                eprint!("{n} texts in {t:.0} s, {:.0} per second, {} kinds of failure{end}", n as f64 / t, failures.lock().expect("no panic holds it").len());
+                eprint!(
+                    "{n} texts in {t:.0} s, {:.0} per second, {} kinds of failure{end}",
+                    n as f64 / t,
+                    failures.lock().expect("no panic holds it").len()
+                );
             }
         }
     });

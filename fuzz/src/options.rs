@@ -47,7 +47,8 @@ impl Options {
                 options.kind = all.into_iter().find(|k| k.0 == word).ok_or(USAGE)?.1;
                 continue;
             }
-            let mut number = || args.next().and_then(|v| v.parse::<u64>().ok()).ok_or_else(|| format!("{arg} needs a whole number\n{USAGE}"));
+            let mut number =
+                || args.next().and_then(|v| v.parse::<u64>().ok()).ok_or_else(|| format!("{arg} needs a whole number\n{USAGE}"));
             match arg.as_str() {
                 "--seconds" => options.time = Duration::from_secs(number()?),
                 "--count" => options.count = number()?,

@@ -3,8 +3,8 @@
 use arrow_array::builder::{Float64Builder, ListBuilder};
 use arrow_array::types::Int32Type;
 use arrow_array::{
-    ArrayRef, BooleanArray, Date32Array, DictionaryArray, Float32Array, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray, StructArray,
-    TimestampMicrosecondArray,
+    ArrayRef, BooleanArray, Date32Array, DictionaryArray, Float32Array, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
+    StructArray, TimestampMicrosecondArray,
 };
 use arrow_schema::{DataType, Field};
 use parquet::arrow::ArrowWriter;
@@ -40,10 +40,14 @@ fn columns() -> RecordBatch {
         (0..i % 4).for_each(|k| lists.values().append_value(f64::from(k)));
         lists.append(i % 7 != 3);
     }
-    let words: Vec<Option<&str>> = (0..count).map(|i| (i % 6 != 1).then_some(["1.5", "two", "2024-01-01", "", "NA"][i as usize % 5])).collect();
+    let words: Vec<Option<&str>> =
+        (0..count).map(|i| (i % 6 != 1).then_some(["1.5", "two", "2024-01-01", "", "NA"][i as usize % 5])).collect();
     let parts: Vec<(Arc<Field>, ArrayRef)> = vec![
         (Arc::new(Field::new("a", DataType::Int32, true)), Arc::new((0..count).map(|i| (i % 3 != 0).then_some(i)).collect::<Int32Array>())),
-        (Arc::new(Field::new("b", DataType::Boolean, true)), Arc::new((0..count).map(|i| (i % 4 != 0).then_some(i % 2 == 0)).collect::<BooleanArray>())),
+        (
+            Arc::new(Field::new("b", DataType::Boolean, true)),
+            Arc::new((0..count).map(|i| (i % 4 != 0).then_some(i % 2 == 0)).collect::<BooleanArray>()),
+        ),
     ];
     let all: Vec<(&str, ArrayRef)> = vec![
         ("x", Arc::new(Float64Array::from(numbers))),
@@ -51,7 +55,10 @@ fn columns() -> RecordBatch {
         ("single", Arc::new(gaps().map(|x| x.map(|x| x as f32)).collect::<Float32Array>())),
         ("whole", Arc::new((0..count).map(|i| i64::from(i) * 1_000_003).collect::<Int64Array>())),
         ("day", Arc::new((0..count).map(|i| Some(19_000 + i)).collect::<Date32Array>())),
-        ("when", Arc::new((0..count).map(|i| Some(i64::from(i) * 3_600_000_000)).collect::<TimestampMicrosecondArray>().with_timezone("UTC"))),
+        (
+            "when",
+            Arc::new((0..count).map(|i| Some(i64::from(i) * 3_600_000_000)).collect::<TimestampMicrosecondArray>().with_timezone("UTC")),
+        ),
         ("words", Arc::new(StringArray::from(words.clone()))),
         ("codes", Arc::new(words.into_iter().collect::<DictionaryArray<Int32Type>>())),
         ("list", Arc::new(lists.finish())),
@@ -81,8 +88,12 @@ pub(crate) fn parquet() -> Vec<Vec<u8>> {
     for (k, compression) in packed.into_iter().enumerate() {
         for dictionary in [false, true] {
             let version = if k % 2 == 0 { WriterVersion::PARQUET_1_0 } else { WriterVersion::PARQUET_2_0 };
-            let properties = WriterProperties::builder().set_compression(compression).set_dictionary_enabled(dictionary).set_writer_version(version);
-            write(&batch, properties.set_max_row_group_row_count(Some(25)).set_data_page_row_count_limit(10).set_write_batch_size(5).build());
+            let properties =
+                WriterProperties::builder().set_compression(compression).set_dictionary_enabled(dictionary).set_writer_version(version);
+            write(
+                &batch,
+                properties.set_max_row_group_row_count(Some(25)).set_data_page_row_count_limit(10).set_write_batch_size(5).build(),
+            );
             for column in 0..batch.num_columns() {
                 let one = batch.project(&[column]).expect("a column");
                 let encoding = match column {
@@ -91,7 +102,8 @@ pub(crate) fn parquet() -> Vec<Vec<u8>> {
                     6 => Some(Encoding::DELTA_BYTE_ARRAY),
                     _ => None,
                 };
-                let plain = WriterProperties::builder().set_compression(compression).set_dictionary_enabled(dictionary).set_writer_version(version);
+                let plain =
+                    WriterProperties::builder().set_compression(compression).set_dictionary_enabled(dictionary).set_writer_version(version);
                 let properties = match encoding {
                     Some(encoding) if !dictionary => plain.set_encoding(encoding),
                     _ => plain,
@@ -108,6 +120,7 @@ pub(crate) const NET: &str = "(net f (x y) 3 1) (f a b)";
 
 pub(crate) fn safetensors() -> Vec<Vec<u8>> {
     let program = neural_compiler::compile(NET, &Default::default()).expect("a program");
-    let values = neural_compiler_fit::weights::needed(&program).into_iter().map(|(n, s)| (n, s, (0..s.len()).map(|i| i as f64).collect())).collect();
+    let values =
+        neural_compiler_fit::weights::needed(&program).into_iter().map(|(n, s)| (n, s, (0..s.len()).map(|i| i as f64).collect())).collect();
     vec![neural_compiler_fit::weights::to_bytes(&program, &values).expect("weights").expect("a net")]
 }

@@ -22,7 +22,15 @@ impl Ours {
     }
 
     /// Runs a batch `repeats` times; gives the number of lanes that failed.
-    pub(crate) fn run<T: Real>(&self, workspace: &mut Workspace<T>, inputs: &[&[T]], outputs: &mut [&mut [T]], lanes: usize, threads: usize, repeats: usize) -> Result<usize, String> {
+    pub(crate) fn run<T: Real>(
+        &self,
+        workspace: &mut Workspace<T>,
+        inputs: &[&[T]],
+        outputs: &mut [&mut [T]],
+        lanes: usize,
+        threads: usize,
+        repeats: usize,
+    ) -> Result<usize, String> {
         let columns: Vec<Column<'_, T>> = inputs.iter().map(|c| Column::rows(c, 1)).collect();
         let options = BatchOptions { threads, ..BatchOptions::default() };
         let mut failed = 0;

@@ -90,8 +90,22 @@ pub unsafe extern "C" fn native_run(
     // SAFETY: by the caller's word.
     unsafe {
         match &(*native).0 {
-            Kind::F32(run) => spread(*run, from_raw_parts(inputs.cast(), input_count), from_raw_parts(outputs.cast(), output_count), lanes, threads, repeats),
-            Kind::F64(run) => spread(*run, from_raw_parts(inputs.cast(), input_count), from_raw_parts(outputs.cast(), output_count), lanes, threads, repeats),
+            Kind::F32(run) => spread(
+                *run,
+                from_raw_parts(inputs.cast(), input_count),
+                from_raw_parts(outputs.cast(), output_count),
+                lanes,
+                threads,
+                repeats,
+            ),
+            Kind::F64(run) => spread(
+                *run,
+                from_raw_parts(inputs.cast(), input_count),
+                from_raw_parts(outputs.cast(), output_count),
+                lanes,
+                threads,
+                repeats,
+            ),
         }
     }
 }
@@ -110,7 +124,9 @@ unsafe fn spread<N: Copy + Sync>(run: Run<N>, inputs: &[*const N], outputs: &[*m
         if threads == 1 {
             unsafe { run(batch, 0, lanes) };
         } else {
-            rayon::scope(|scope| (0..threads).for_each(|t| scope.spawn(move |_| unsafe { run(batch, t * share, ((t + 1) * share).min(lanes)) })));
+            rayon::scope(|scope| {
+                (0..threads).for_each(|t| scope.spawn(move |_| unsafe { run(batch, t * share, ((t + 1) * share).min(lanes)) }))
+            });
         }
         std::hint::black_box(outputs);
     }

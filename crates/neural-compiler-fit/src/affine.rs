@@ -1,5 +1,6 @@
 //! Which parameters a model is affine in. In: a graph and inputs; out: a set of inputs in which, jointly, every second derivative is
-//! zero by the structure of the graph and nothing jumps. Sound, not complete: an affine parameter may be overlooked, never a false one named.
+//! zero by the structure of the graph and nothing jumps. Sound, not complete: an affine parameter may be overlooked, never a false one
+//! named.
 
 use crate::jumps::may_jump;
 use neural_compiler::diff;

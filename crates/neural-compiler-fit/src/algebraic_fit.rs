@@ -37,7 +37,13 @@ pub(crate) struct Prepared {
 const SEARCH_ROWS: usize = 1500;
 
 impl Prepared {
-    fn new(program: &Program, table: &Table, options: &Options<'_>, layout: &Arc<Layout>, effort: &Arc<Effort>) -> Result<Prepared, Diagnostics> {
+    fn new(
+        program: &Program,
+        table: &Table,
+        options: &Options<'_>,
+        layout: &Arc<Layout>,
+        effort: &Arc<Effort>,
+    ) -> Result<Prepared, Diagnostics> {
         let bound = bind::algebraic(program, table, options)?;
         let graph = program.specialise(&bound.shapes)?;
         let targets = bind::target_columns(&bound, table, options, graph.outputs()[0])?;
@@ -102,7 +108,8 @@ impl Prepared {
             self.held_out.iter().for_each(|&i| std::mem::swap(&mut part[i], &mut out[i]));
         }
         let trajectory = self.groups.as_ref().map_or(vec![], |g| g.1.clone());
-        let axis = self.only.as_ref().map(|(name, place)| Axis { name: name.clone(), values: self.all.columns()[*place].clone(), trajectory });
+        let axis =
+            self.only.as_ref().map(|(name, place)| Axis { name: name.clone(), values: self.all.columns()[*place].clone(), trajectory });
         let (targets, weights, scales) = (self.targets.clone(), self.all.weights().to_vec(), vec![0; self.targets.len()]);
         Ok(Compared { targets, observed, predicted, known: self.known, weights, scales, axis, held_out, spent })
     }
@@ -151,7 +158,8 @@ impl Posed {
         let mut fit = summarise(layout, ended, compared, sure);
         prepared.tell(&mut fit);
         if options.profile {
-            let ends = profile::intervals(whole, &found.best, &layout.bounds, loss, &fit.uncertainty, &options.telling_of_profiles(fit.cost));
+            let ends =
+                profile::intervals(whole, &found.best, &layout.bounds, loss, &fit.uncertainty, &options.telling_of_profiles(fit.cost));
             fit.parameters.iter_mut().zip(ends).for_each(|(p, e)| p.profile = e);
         }
         Ok(fit)
@@ -207,13 +215,20 @@ pub(crate) fn doubtful(of_the_mean: f64, known: bool, count: usize, parameters: 
 }
 
 /// The global search over the free numbers of a layout.
-pub(crate) fn search(graph: &Graph, whole: &Algebraic, layout: &Layout, known: bool, options: &Options<'_>) -> Result<(Found, Loss), Diagnostics> {
+pub(crate) fn search(
+    graph: &Graph,
+    whole: &Algebraic,
+    layout: &Layout,
+    known: bool,
+    options: &Options<'_>,
+) -> Result<(Found, Loss), Diagnostics> {
     let brief = (options.starts == Some(1) && first_try::is_brief(whole.rows())).then(|| whole.for_a_moment());
     let whole = brief.as_ref().unwrap_or(whole);
     let sample = (whole.rows() > 2 * SEARCH_ROWS).then(|| whole.sample(&spread(whole.rows(), SEARCH_ROWS, options.seed)));
     let small: &dyn Residuals = sample.as_ref().map_or(whole, |s| s);
     let affine = affine::jointly_affine(graph, &layout.free_inputs());
-    let linear: Vec<usize> = layout.shared.iter().filter(|s| affine.contains(&s.input)).flat_map(|s| s.at.map_or(0..0, |at| at..at + s.shape.len())).collect();
+    let linear: Vec<usize> =
+        layout.shared.iter().filter(|s| affine.contains(&s.input)).flat_map(|s| s.at.map_or(0..0, |at| at..at + s.shape.len())).collect();
     let doubtful = match options.loss {
         None | Some(Loss::Squares) => doubtful(sample.as_ref().unwrap_or(whole).of_the_mean(), known, small.count(), layout.len()),
         // What outliers leave unexplained says nothing.
@@ -221,6 +236,7 @@ pub(crate) fn search(graph: &Graph, whole: &Algebraic, layout: &Layout, known: b
     };
     let affordable = 3_000_000 / (small.count() * (1 + layout.len()));
     let persist = if options.starts.is_none() { affordable.clamp(STARTS, 8 * STARTS) } else { 0 };
-    let task = Task { linear: &linear, floor: whole.floor(), doubtful, persist, known, ..Task::new(whole, small, &layout.start, &layout.bounds) };
+    let task =
+        Task { linear: &linear, floor: whole.floor(), doubtful, persist, known, ..Task::new(whole, small, &layout.start, &layout.bounds) };
     solve(&task, options, whole.effort(), (STARTS, 8, affordable.clamp(256, 2048)))
 }

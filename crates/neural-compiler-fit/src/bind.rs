@@ -26,7 +26,8 @@ pub(crate) fn algebraic(program: &Program, table: &Table, options: &Options<'_>)
     let mut errors = Vec::new();
     let mut shapes = Vec::new();
     let mut columns = Vec::new();
-    let mut used: HashSet<String> = [&options.sigma_column, &options.weights_column, &options.group].into_iter().flatten().cloned().collect();
+    let mut used: HashSet<String> =
+        [&options.sigma_column, &options.weights_column, &options.group].into_iter().flatten().cloned().collect();
     for (input, pinned) in program.inputs().iter().zip(program.input_shapes()) {
         let known = pinned.known().or_else(|| table.vector_length(&input.name).map(Shape::Vector));
         // Scalars that only the data can tell from vectors.
@@ -87,7 +88,10 @@ pub(crate) fn target_columns(bound: &Bound, table: &Table, options: &Options<'_>
         (Shape::Scalar, [one]) => vec![one.clone()],
         (Shape::Scalar, many) if many.iter().any(|n| n == "y") => vec!["y".to_string()],
         (Shape::Scalar, []) => {
-            return Err(error("every column of the data feeds an input; none is left to be explained".into(), "name the column to explain with --target"));
+            return Err(error(
+                "every column of the data feeds an input; none is left to be explained".into(),
+                "name the column to explain with --target",
+            ));
         }
         (Shape::Scalar, many) => {
             let list = many.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");

@@ -142,7 +142,9 @@ fn error(uncertainty: &Uncertainty, j: usize) -> Option<f64> {
 fn beside(uncertainty: &Uncertainty, theta: &[f64], far: f64) -> Vec<Vec<f64>> {
     let n = theta.len();
     let relative = |j: usize| error(uncertainty, j).map(|e| e / theta[j].abs().max(1e-300));
-    let Some(j) = (0..n).filter(|&j| relative(j).is_some()).max_by(|&a, &b| relative(a).unwrap_or(0.0).total_cmp(&relative(b).unwrap_or(0.0))) else {
+    let Some(j) =
+        (0..n).filter(|&j| relative(j).is_some()).max_by(|&a, &b| relative(a).unwrap_or(0.0).total_cmp(&relative(b).unwrap_or(0.0)))
+    else {
         return vec![];
     };
     let Some(e) = error(uncertainty, j) else { return vec![] };

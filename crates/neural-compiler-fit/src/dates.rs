@@ -132,7 +132,10 @@ pub fn parse(text: &str) -> Option<Stamp> {
 /// A point in time as ISO 8601.
 pub fn text(stamp: Stamp) -> String {
     let (seconds, rest) = (stamp.nanoseconds.div_euclid(SECOND), stamp.nanoseconds.rem_euclid(SECOND));
-    let at = i64::try_from(seconds).ok().and_then(|s| DateTime::from_timestamp(s, 0)).and_then(|at| at.checked_add_signed(TimeDelta::nanoseconds(rest as i64)));
+    let at = i64::try_from(seconds)
+        .ok()
+        .and_then(|s| DateTime::from_timestamp(s, 0))
+        .and_then(|at| at.checked_add_signed(TimeDelta::nanoseconds(rest as i64)));
     match at {
         None => format!("{} ns since 1970", stamp.nanoseconds),
         Some(at) => format!("{}{}", at.format("%Y-%m-%dT%H:%M:%S%.f"), if stamp.zoned { "Z" } else { "" }),
@@ -168,12 +171,17 @@ impl Calendar {
             let first = zones.next();
             if zones.any(|z| Some(z) != first) {
                 let message = format!("some dates of the column `{name}` have a zone, others have none");
-                return Err(Diagnostic::error("mixed-zones", Default::default(), message).help("give all of them a zone, such as Z or +01:00"));
+                return Err(
+                    Diagnostic::error("mixed-zones", Default::default(), message).help("give all of them a zone, such as Z or +01:00")
+                );
             }
         }
         // The times say what the others are counted from.
-        let Some(leading) =
-            dated.iter().find(|d| named.contains(&d.0.as_str())).or(dated.iter().find(|d| ["t", "time"].contains(&d.0.as_str()))).or(dated.first())
+        let Some(leading) = dated
+            .iter()
+            .find(|d| named.contains(&d.0.as_str()))
+            .or(dated.iter().find(|d| ["t", "time"].contains(&d.0.as_str())))
+            .or(dated.first())
         else {
             return Ok(None);
         };
@@ -186,8 +194,10 @@ impl Calendar {
         let calendar = Calendar::of(options, saved, &all, leading.1.iter().flatten().any(|s| s.zoned));
         let other = dated.iter().find(|d| d.1.iter().flatten().any(|s| !calendar.counts(*s)));
         match other {
-            Some((name, _)) => Err(Diagnostic::error("mixed-zones", Default::default(), format!("the column `{name}` and time 0: {}", calendar.mixed()))
-                .help("give both a zone, such as 2024-03-01T00:00:00Z, or neither")),
+            Some((name, _)) => {
+                Err(Diagnostic::error("mixed-zones", Default::default(), format!("the column `{name}` and time 0: {}", calendar.mixed()))
+                    .help("give both a zone, such as 2024-03-01T00:00:00Z, or neither"))
+            }
             None => Ok(Some(calendar)),
         }
     }
@@ -215,7 +225,8 @@ impl Calendar {
         };
         read().map(Some).map_err(|why| {
             let message = format!("the line `{MARK}{line}` of the model cannot be read: {why}");
-            Diagnostic::error("bad-calendar", Default::default(), message).help(format!("it should read like `{MARK}days since 2024-03-01T00:00:00Z`"))
+            Diagnostic::error("bad-calendar", Default::default(), message)
+                .help(format!("it should read like `{MARK}days since 2024-03-01T00:00:00Z`"))
         })
     }
 
@@ -264,10 +275,27 @@ mod tests {
         assert_eq!(at("2024-03-01"), Some((day, false)));
         assert_eq!(at("2024-03-01 12:30"), Some((day + HOUR * 25 / 2, false)));
         assert_eq!(at("2024-03-01T12:30:01.25"), Some((day + HOUR * 25 / 2 + SECOND * 5 / 4, false)));
-        for text in ["2024-03-01T01:00:00+01:00", "2024-03-01 00:00:00Z", "2024-02-29T19:00:00-0500", "2024-03-01T00:00Z", "2024-03-01 02:00:00 +02"] {
+        for text in [
+            "2024-03-01T01:00:00+01:00",
+            "2024-03-01 00:00:00Z",
+            "2024-02-29T19:00:00-0500",
+            "2024-03-01T00:00Z",
+            "2024-03-01 02:00:00 +02",
+        ] {
             assert_eq!(at(text), Some((day, true)), "{text}");
         }
-        for text in ["", "2024", "2024-13-01", "2024-02-30", "01.03.2024", "2024-03-01T25:00", "2024-03-01Z", "1e5", "2024-03-01T00:00:00+", "éé24-03-01"] {
+        for text in [
+            "",
+            "2024",
+            "2024-13-01",
+            "2024-02-30",
+            "01.03.2024",
+            "2024-03-01T25:00",
+            "2024-03-01Z",
+            "1e5",
+            "2024-03-01T00:00:00+",
+            "éé24-03-01",
+        ] {
             assert_eq!(at(text), None, "{text}");
         }
         assert_eq!(text(parse("2024-03-01T12:30:01.25Z").unwrap()), "2024-03-01T12:30:01.250Z");

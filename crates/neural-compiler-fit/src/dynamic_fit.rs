@@ -2,8 +2,9 @@
 //! `hybrid`.
 //!
 //! Multiple shooting finds a start that follows the data; single shooting from it, from the declared values and from sampled ones finds the
-//! minimum: with rough solutions, of some of the trajectories where there are many, then with accurate ones of all. Columns of different size or noise count alike: each is weighted by one over the scatter the fit leaves in it, again and again
-//! until that does not change, unless the standard deviations are known.
+//! minimum: with rough solutions, of some of the trajectories where there are many, then with accurate ones of all. Columns of different
+//! size or noise count alike: each is weighted by one over the scatter the fit leaves in it, again and again until that does not change,
+//! unless the standard deviations are known.
 
 use crate::algebraic_fit::doubtful;
 use crate::check::{Checking, TIGHTER};
@@ -54,7 +55,9 @@ pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>, effor
         // Its steps are of another kind.
         effort.forget();
         match (weighted(&ready, options), &ended) {
-            (Ok(again), Ok(first)) if again.best.best.end == End::Converged || again.best.best.cost < first.best.best.cost => ended = Ok(again),
+            (Ok(again), Ok(first)) if again.best.best.end == End::Converged || again.best.best.cost < first.best.best.cost => {
+                ended = Ok(again)
+            }
             (Ok(again), Err(_)) => ended = Ok(again),
             _ => ready.solver = before,
         }
@@ -88,14 +91,16 @@ pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>, effor
     fit.warnings.extend(notes);
     ready.finish(&mut fit);
     if options.profile && found.best.end != End::Wall {
-        let ends = profile::intervals(&problem, &found.best, &layout.bounds, loss, &fit.uncertainty, &options.telling_of_profiles(fit.cost));
+        let ends =
+            profile::intervals(&problem, &found.best, &layout.bounds, loss, &fit.uncertainty, &options.telling_of_profiles(fit.cost));
         fit.parameters.iter_mut().zip(ends).for_each(|(p, e)| p.profile = e);
     }
     Ok(fit)
 }
 
 /// Said of fits whose derivatives are differences.
-const JUMPS: &str = "the law jumps where a state passes a level, at a time that moves with the parameters: derivatives were taken by differences";
+const JUMPS: &str =
+    "the law jumps where a state passes a level, at a time that moves with the parameters: derivatives were taken by differences";
 
 /// Whether the law changes its form where a state passes a level, in a way that derivatives along the solution do not see.
 fn lacks_jumps(ready: &Ready, found: &Weighted) -> bool {
@@ -124,7 +129,9 @@ fn weighted(ready: &Ready, options: &Options<'_>) -> Result<Weighted, Diagnostic
     let one = ready.data.one_scale(ready.known);
     // A single scale is that of the data: the cost is told in their unit.
     let unit = if one && !ready.known { scatter[0] * scatter[0] } else { 1.0 };
-    let tell = |stage: Stage, done: usize, of: usize, cost: f64| options.progress.iter().for_each(|progress| progress(stage, done, of, unit * cost));
+    let tell = |stage: Stage, done: usize, of: usize, cost: f64| {
+        options.progress.iter().for_each(|progress| progress(stage, done, of, unit * cost))
+    };
     let telling = Options { progress: Some(&tell), ..options.clone() };
     let (best, loss) = search(&problem, &layout.start, layout, ready.known, &telling, true)?;
     let first = Weighted { problem, best, loss, unit, notes: vec![] };
@@ -142,8 +149,17 @@ pub(crate) fn in_unit<'a>(ready: &Ready, scatter: &[f64], options: &Options<'a>)
 /// What the scale of a loss was measured by, where that is not one unit for all.
 fn about_scale(ready: &Ready, scatter: &[f64], options: &Options<'_>) -> Option<String> {
     let scale = options.loss.filter(|l| *l != Loss::Squares).map(Loss::scale).filter(|c| *c > 0.0)?;
-    let each = ready.data.observed.iter().zip(scatter).map(|(o, s)| format!("{} of `{}`", significant(*s, 3), o.name)).collect::<Vec<_>>().join(", ");
-    Some(format!("the scale {scale} of the loss counts in the scatter of each state's errors: {each}; with --sigma it counts in standard deviations"))
+    let each = ready
+        .data
+        .observed
+        .iter()
+        .zip(scatter)
+        .map(|(o, s)| format!("{} of `{}`", significant(*s, 3), o.name))
+        .collect::<Vec<_>>()
+        .join(", ");
+    Some(format!(
+        "the scale {scale} of the loss counts in the scatter of each state's errors: {each}; with --sigma it counts in standard deviations"
+    ))
 }
 
 /// Shares of the rows that are fitted one after the other where a fit of all ends at a wall.
@@ -174,7 +190,8 @@ fn around(found: &mut Weighted, layout: &Layout, options: &lm::Options<'_>) -> O
         }
         Ok(_) => None,
         Err(why) => {
-            let values = layout.names.iter().zip(&theta).map(|(n, x)| format!("{n} = {}", significant(*x, 7))).collect::<Vec<_>>().join(", ");
+            let values =
+                layout.names.iter().zip(&theta).map(|(n, x)| format!("{n} = {}", significant(*x, 7))).collect::<Vec<_>>().join(", ");
             Some(format!("the rows up to time {reached} alone give {values}, but with these values {} in the rows after them", why.0))
         }
     }
@@ -211,14 +228,24 @@ fn reweigh(ready: &Ready, first: Weighted, mut scatter: Vec<f64>, options: &Opti
         let problem = ready.problem(&ready.solver, &ready.layout, &scatter, false);
         let before = weighed.best;
         let (mut best, loss) = search(&problem, &before.best.theta, &ready.layout, ready.known, &once, false)?;
-        (best.tried, best.agreed, best.failed, best.noise, best.doubtful) = (before.tried, before.agreed, before.failed, before.noise, before.doubtful);
+        (best.tried, best.agreed, best.failed, best.noise, best.doubtful) =
+            (before.tried, before.agreed, before.failed, before.noise, before.doubtful);
         best.twin = before.twin;
         best.tie = before.tie.map(|tie| tie / before.best.cost * best.best.cost);
         weighed = Weighted { problem, best, loss, unit: 1.0, notes: vec![] };
     }
     let exact: Vec<bool> = scatter.iter().zip(&least).map(|(s, least)| s <= least).collect();
-    let names =
-        |which: bool| ready.data.observed.iter().zip(&exact).filter(|(_, e)| **e == which).map(|(o, _)| format!("`{}`", o.name)).collect::<Vec<_>>().join(", ");
+    let names = |which: bool| {
+        ready
+            .data
+            .observed
+            .iter()
+            .zip(&exact)
+            .filter(|(_, e)| **e == which)
+            .map(|(o, _)| format!("`{}`", o.name))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     let doubt = if exact.contains(&true) && exact.contains(&false) {
         Some(format!(
             "the fit meets {} exactly, so that nothing says how large its errors are; give them with --sigma if {} count too little",
@@ -235,7 +262,14 @@ fn reweigh(ready: &Ready, first: Weighted, mut scatter: Vec<f64>, options: &Opti
 }
 
 /// The global search over the free numbers of a layout. `rough`: the way down is taken with a rough solution first.
-fn search(problem: &Dynamics, start: &[f64], layout: &Layout, known: bool, options: &Options<'_>, rough: bool) -> Result<(Found, Loss), Diagnostics> {
+fn search(
+    problem: &Dynamics,
+    start: &[f64],
+    layout: &Layout,
+    known: bool,
+    options: &Options<'_>,
+    rough: bool,
+) -> Result<(Found, Loss), Diagnostics> {
     let local = lm::Options { evaluations: 200, polish: false, cancel: options.cancel, ..lm::Options::default() };
     let sketch = rough.then(|| problem.rough(layout.len())).flatten();
     let sample = sketch.as_ref().unwrap_or(problem);
@@ -248,7 +282,8 @@ fn search(problem: &Dynamics, start: &[f64], layout: &Layout, known: bool, optio
         let fine = !known || elsewhere::as_errors_say(l.cost, problem.count(), layout.len());
         fine && white::only_noise(problem, &l.linear.residuals, layout.len())
     };
-    let would_show = |l: &Local| known || elsewhere::only(sample, &l.theta, &layout.bounds, options.seed, &|change| white::is_smooth(sample, change));
+    let would_show =
+        |l: &Local| known || elsewhere::only(sample, &l.theta, &layout.bounds, options.seed, &|change| white::is_smooth(sample, change));
     let noise = |l: &Local| plain && l.end == End::Converged && (l.cost <= floor || white(l) && would_show(l));
     let enough = |l: &Local| match &sketch {
         // More starts were asked for; or only the weights have changed, and the first search has told.
@@ -259,11 +294,24 @@ fn search(problem: &Dynamics, start: &[f64], layout: &Layout, known: bool, optio
     let doubtful = if plain { doubtful(sample.of_the_mean(), known, sample.count(), layout.len()) } else { f64::INFINITY };
     let persist = if options.starts.is_none() { PERSIST } else { 0 };
     let (floor, convincing) = (floor.max(sample.blur()), CONVINCING);
-    let task = Task { floor, also: &also, enough: &enough, doubtful, persist, convincing, known, ..Task::new(problem, sample, start, &layout.bounds) };
+    let task = Task {
+        floor,
+        also: &also,
+        enough: &enough,
+        doubtful,
+        persist,
+        convincing,
+        known,
+        ..Task::new(problem, sample, start, &layout.bounds)
+    };
     let (mut found, loss) = solve(&task, options, &problem.solver.effort, (STARTS, 3, SCREENED))?;
     // Of many starts the best, where little is left: what is left looks like noise, whatever others might explain.
-    found.noise =
-        found.noise || found.tried > 1 && plain && !found.doubtful && found.best.end == End::Converged && (found.best.cost <= floor || white(&found.best));
+    found.noise = found.noise
+        || found.tried > 1
+            && plain
+            && !found.doubtful
+            && found.best.end == End::Converged
+            && (found.best.cost <= floor || white(&found.best));
     Ok((found, loss))
 }
 
@@ -301,7 +349,11 @@ pub(crate) fn scales(data: &Trajectories, known: bool) -> Vec<f64> {
 pub(crate) fn unexplained(problem: &Dynamics, residuals: &[f64], scatter: &[f64], loss: Loss) -> Vec<f64> {
     let squares = |c: usize| {
         let own: Vec<f64> = problem.points.iter().zip(residuals).filter(|(p, _)| p.column == c).map(|(_, r)| r * scatter[c]).collect();
-        if loss == Loss::Squares || own.is_empty() { own.iter().map(|r| r * r).sum::<f64>() / own.len().max(1) as f64 } else { typical(&own).powi(2) }
+        if loss == Loss::Squares || own.is_empty() {
+            own.iter().map(|r| r * r).sum::<f64>() / own.len().max(1) as f64
+        } else {
+            typical(&own).powi(2)
+        }
     };
     by_state(&problem.data, squares)
 }
@@ -340,7 +392,10 @@ pub(crate) fn predict(program: &Program, table: &Table, options: &Options<'_>) -
             Default::default(),
             "the solution depends on how accurately it is computed, however accurately that is",
         )
-        .help("a solution that is chaotic, or grows without end, cannot be told so far ahead; a relative tolerance of your own (rtol) takes it as it comes")
+        .help(
+            "a solution that is chaotic, or grows without end, cannot be told so far ahead; \
+               a relative tolerance of your own (rtol) takes it as it comes",
+        )
         .into());
     }
     Ok(names.zip(columns).collect())

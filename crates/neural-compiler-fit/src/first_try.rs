@@ -58,7 +58,11 @@ pub(crate) fn follow(whole: &Algebraic, layout: &Layout, known: bool, options: &
     let brief = is_brief(whole.rows()).then(|| whole.for_a_moment());
     let best = fitted(brief.as_ref().unwrap_or(whole), &near.theta, lm::GAIN, true)?;
     let noise = || {
-        let fine = if known { elsewhere::as_errors_say(best.cost, whole.count(), layout.len()) } else { would_show(whole, layout, &best.theta, options.seed) };
+        let fine = if known {
+            elsewhere::as_errors_say(best.cost, whole.count(), layout.len())
+        } else {
+            would_show(whole, layout, &best.theta, options.seed)
+        };
         fine && only_noise(&inputs(whole), &best.linear.residuals)
     };
     (best.cost <= floor || noise()).then_some(Found {

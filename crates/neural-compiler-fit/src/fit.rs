@@ -41,7 +41,9 @@ pub fn fit(program: &Program, table: &Table, options: &Options<'_>) -> Result<Fi
 /// What became of a fit whose time was over before it ended.
 fn in_time(outcome: Result<Fit, Diagnostics>, budget: f64) -> Result<Fit, Diagnostics> {
     match outcome {
-        Ok(fit) if fit.converged => Ok(Fit { message: format!("{}; the budget of {budget} s ended before more starts were followed", fit.message), ..fit }),
+        Ok(fit) if fit.converged => {
+            Ok(Fit { message: format!("{}; the budget of {budget} s ended before more starts were followed", fit.message), ..fit })
+        }
         Ok(fit) => Ok(Fit { message: format!("stopped by the budget of {budget} s; these are the best values so far"), ..fit }),
         Err(e) if e.0.iter().any(|d| d.code == "no-start") => {
             let message = format!("the budget of {budget} s ended before the model could be computed");
@@ -119,7 +121,9 @@ pub(crate) fn solve(
         let settings = search::Options { starts, round, screened, evaluations: 500, seed, loss, cancel, progress, effort };
         let mut found = search::search(&Task { start: &start, ..*task }, &settings).map_err(|e| {
             let message = format!("no start leads anywhere: {}", e.0);
-            Diagnostics::from(Diagnostic::error("no-start", Default::default(), message).help("give initial values at which the model can be computed"))
+            Diagnostics::from(
+                Diagnostic::error("no-start", Default::default(), message).help("give initial values at which the model can be computed"),
+            )
         })?;
         // The first pass is the global one: its starts are what is told.
         let of_all = (found.tried, found.agreed, found.failed, found.twin.clone());
@@ -156,7 +160,9 @@ pub(crate) fn split(rows: usize, options: &Options<'_>) -> Result<Vec<usize>, Di
 
 pub(crate) fn enough(layout: &Layout, observations: usize) -> Result<(), Diagnostics> {
     if layout.is_empty() {
-        return Err(Diagnostic::error("nothing-to-fit", Default::default(), "the model has no free parameter").help("declare one: (param k 1.0)").into());
+        return Err(Diagnostic::error("nothing-to-fit", Default::default(), "the model has no free parameter")
+            .help("declare one: (param k 1.0)")
+            .into());
     }
     if observations < layout.parameters {
         return Err(wrong("too-few-rows", format!("{observations} observations cannot determine {} parameters", layout.parameters)));

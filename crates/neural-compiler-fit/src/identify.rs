@@ -35,7 +35,13 @@ pub struct Undetermined {
 
 /// What the data determine in place of what is open. `problem`: where predictions come from; without it nothing is tried, and
 /// combinations are given as numbers that hold near the minimum.
-pub(crate) fn determined(names: &[String], theta: &[f64], linear: &Linear, uncertainty: &Uncertainty, problem: Option<&dyn Residuals>) -> Vec<Undetermined> {
+pub(crate) fn determined(
+    names: &[String],
+    theta: &[f64],
+    linear: &Linear,
+    uncertainty: &Uncertainty,
+    problem: Option<&dyn Residuals>,
+) -> Vec<Undetermined> {
     let one = |open: &Open| {
         let at = At { open, theta, linear, problem };
         let (kind, rows) = at.combinations();
@@ -76,7 +82,8 @@ impl At<'_> {
     fn combinations(&self) -> (Kind, Vec<Vec<f64>>) {
         let values: Vec<f64> = self.open.parameters.iter().map(|&j| self.theta[j]).collect();
         if values.iter().all(|x| *x != 0.0) {
-            let logarithms: Vec<Vec<f64>> = self.open.ways.iter().map(|way| way.iter().zip(&values).map(|(w, x)| w / x).collect()).collect();
+            let logarithms: Vec<Vec<f64>> =
+                self.open.ways.iter().map(|way| way.iter().zip(&values).map(|(w, x)| w / x).collect()).collect();
             let moved = |way: &[f64], t: f64| values.iter().zip(way).map(|(x, w)| x * (t * w).exp()).collect::<Vec<f64>>();
             if let Some(rows) = simple(&complement(&logarithms))
                 && self.stays(&logarithms, moved)

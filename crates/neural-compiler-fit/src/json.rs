@@ -49,25 +49,30 @@ pub fn to_json(fit: &Fit) -> Value {
             let combinations = u
                 .determined
                 .iter()
-                .map(|c| json!({"combination": c.text, "value": number(c.value), "stderr": c.stderr.map_or(Value::Null, number), "exact": c.exact}));
+                .map(|c| (c, c.stderr.map_or(Value::Null, number)))
+                .map(|(c, stderr)| json!({"combination": c.text, "value": number(c.value), "stderr": stderr, "exact": c.exact}));
             json!({"params": u.parameters, "determined": combinations.collect::<Vec<_>>()})
         })
         .collect();
     let likelihood = &fit.likelihood;
     let mut all = json!({
-        "params": params, "order": names, "cost": number(fit.cost), "rmse": number(fit.rmse), "r2": number(fit.r2), "columns": columns(&fit.columns),
+        "params": params, "order": names, "cost": number(fit.cost), "rmse": number(fit.rmse), "r2": number(fit.r2),
+        "columns": columns(&fit.columns),
         "loglik": number(likelihood.loglik), "k": count(likelihood.k), "sigmas": likelihood.sigmas,
-        "reduced_chi_square": fit.reduced_chi_square().map_or(Value::Null, number), "aic": number(likelihood.aic()), "aicc": number(likelihood.aicc()), "bic": number(likelihood.bic()),
+        "reduced_chi_square": fit.reduced_chi_square().map_or(Value::Null, number),
+        "aic": number(likelihood.aic()), "aicc": number(likelihood.aicc()), "bic": number(likelihood.bic()),
         "observations": fit.observations, "freedom": sure.freedom, "converged": fit.converged, "message": fit.message,
         "warnings": fit.warnings, "undetermined": undetermined, "correlations": strong,
-        "covariance": matrix(n, |i, j| sure.covariance[i * n + j]), "correlation": matrix(n, |i, j| sure.correlation(i, j).unwrap_or(f64::NAN)),
+        "covariance": matrix(n, |i, j| sure.covariance[i * n + j]),
+        "correlation": matrix(n, |i, j| sure.correlation(i, j).unwrap_or(f64::NAN)),
         "starts": {"tried": fit.tried, "agreed": fit.agreed, "failed": fit.failed},
     });
     if fit.weights > 0 {
         all["weights"] = json!(fit.weights);
     }
     if let Some(clock) = &fit.clock {
-        let time = if clock.start.0 == clock.start.1 { number(clock.start.0) } else { json!([number(clock.start.0), number(clock.start.1)]) };
+        let time =
+            if clock.start.0 == clock.start.1 { number(clock.start.0) } else { json!([number(clock.start.0), number(clock.start.1)]) };
         all["start"] = json!({"time": time, "from": if clock.given { "given" } else { "first row" }, "words": clock.words()});
     }
     if let Some(check) = &fit.check {

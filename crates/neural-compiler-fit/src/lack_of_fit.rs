@@ -71,8 +71,9 @@ const SHOWN: f64 = 0.5;
 
 /// Whether a change, known at some of `rows` rows, shows in the means of the cells so many rows have.
 pub(crate) fn shows(inputs: &[&[f64]], change: &[f64], rows: usize) -> bool {
-    in_cells(inputs, change, affordable(rows))
-        .is_some_and(|occupied| occupied.len() < change.len() && scatter(&occupied, change).1 <= (1.0 - SHOWN) * dot(change, change) / change.len() as f64)
+    in_cells(inputs, change, affordable(rows)).is_some_and(|occupied| {
+        occupied.len() < change.len() && scatter(&occupied, change).1 <= (1.0 - SHOWN) * dot(change, change) / change.len() as f64
+    })
 }
 
 /// Whether no function of the inputs that changes slowly from cell to cell explains a noticeable part of the residuals.

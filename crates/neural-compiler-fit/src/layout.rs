@@ -72,7 +72,15 @@ impl Layout {
         Ok(layout)
     }
 
-    fn add(&mut self, input: usize, name: &str, shape: Shape, info: &ParamInfo, weight: bool, given: &[(String, Shape, Vec<f64>)]) -> Result<(), Diagnostics> {
+    fn add(
+        &mut self,
+        input: usize,
+        name: &str,
+        shape: Shape,
+        info: &ParamInfo,
+        weight: bool,
+        given: &[(String, Shape, Vec<f64>)],
+    ) -> Result<(), Diagnostics> {
         let initial = match given.iter().find(|g| g.0 == name) {
             Some(g) if g.1 != shape || g.2.len() != shape.len() => {
                 let message = format!("`{name}` is a {shape} in the model, the value given for it is a {}", g.1);

@@ -28,8 +28,8 @@ pub(crate) fn given_errors(chi_square: f64, n: usize, spent: f64) -> Option<Stri
     if freedom > 0.0 && off > IMPROBABLE {
         let factor = digits(reduced.sqrt());
         return Some(format!(
-            "the residuals are {factor} times as large as the given errors ({figures}): the model misses something, or the errors are larger than given, \
-             and the standard errors above are too small"
+            "the residuals are {factor} times as large as the given errors ({figures}): the model misses something, \
+             or the errors are larger than given, and the standard errors above are too small"
         ));
     }
     None
@@ -37,12 +37,17 @@ pub(crate) fn given_errors(chi_square: f64, n: usize, spent: f64) -> Option<Stri
 
 /// A few digits.
 fn digits(x: f64) -> String {
-    if (1e-3..1e6).contains(&x.abs()) { format!("{:.*}", (3 - x.abs().log10().floor() as i32).clamp(0, 6) as usize, x) } else { format!("{x:.3e}") }
+    if (1e-3..1e6).contains(&x.abs()) {
+        format!("{:.*}", (3 - x.abs().log10().floor() as i32).clamp(0, 6) as usize, x)
+    } else {
+        format!("{x:.3e}")
+    }
 }
 
 /// The share of the variance explained, of most of the data: outliers have no say.
 fn of_most(target: &Target<'_>) -> f64 {
-    let there: Vec<usize> = (0..target.observed.len()).filter(|&i| target.observed[i].is_finite() && target.predicted[i].is_finite()).collect();
+    let there: Vec<usize> =
+        (0..target.observed.len()).filter(|&i| target.observed[i].is_finite() && target.predicted[i].is_finite()).collect();
     let median = |mut all: Vec<f64>| {
         all.sort_by(f64::total_cmp);
         all.get(all.len() / 2).copied().unwrap_or(f64::NAN)
@@ -61,7 +66,9 @@ pub(crate) fn remarks(targets: &[Target<'_>], columns: &[Column], weights: &[f64
         let r2 = if robust { of_most(target) } else { column.r2 };
         let most = if robust { "most of the data " } else { "" };
         if r2 <= 0.0 {
-            all.push(format!("the model explains nothing of what varies in {most}`{name}`: its mean alone is as near to the data (R2 {r2:.2})"));
+            all.push(format!(
+                "the model explains nothing of what varies in {most}`{name}`: its mean alone is as near to the data (R2 {r2:.2})"
+            ));
         } else if r2 < HALF {
             all.push(format!("the model explains only {:.0} % of what varies in {most}`{name}`", 100.0 * r2));
         }
@@ -69,7 +76,8 @@ pub(crate) fn remarks(targets: &[Target<'_>], columns: &[Column], weights: &[f64
         if let Some(r) = axis.filter(|_| column.rmse > NEGLIGIBLE * size).and_then(|axis| alike(target, weights, axis)) {
             let along = axis.map_or("", |a| &a.name);
             all.push(format!(
-                "the residuals of `{name}` are not noise: neighbours along `{along}` are alike (correlation {r:.2}), so the model misses something"
+                "the residuals of `{name}` are not noise: neighbours along `{along}` are alike (correlation {r:.2}), \
+                 so the model misses something"
             ));
         }
     }

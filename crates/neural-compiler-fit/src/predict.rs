@@ -19,7 +19,9 @@ pub fn predict(program: &Program, table: &Table, options: &Options<'_>) -> Resul
     no_constants(program, table, options)?;
     if let Some((name, _)) = crate::weights::needed(program).into_iter().find(|(n, _)| options.values.iter().all(|v| v.0 != *n)) {
         let message = format!("the weight `{name}` has no value: the net has not been trained");
-        return Err(Diagnostic::error("no-weights", Default::default(), message).help("fit the model and save it, or give the fitted values").into());
+        return Err(Diagnostic::error("no-weights", Default::default(), message)
+            .help("fit the model and save it, or give the fitted values")
+            .into());
     }
     match program.kind() {
         ModelKind::Expression => algebraic(program, table, options),

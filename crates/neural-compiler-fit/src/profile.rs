@@ -74,7 +74,16 @@ pub(crate) fn intervals(
 
 /// Where the profile crosses, on the side `step` points to; `look` is called now and then.
 #[allow(clippy::too_many_arguments)]
-fn one_end(problem: &dyn Residuals, best: &lm::Local, bounds: &Bounds, loss: Loss, j: usize, step: f64, allowed: f64, look: &(dyn Fn() + Sync)) -> f64 {
+fn one_end(
+    problem: &dyn Residuals,
+    best: &lm::Local,
+    bounds: &Bounds,
+    loss: Loss,
+    j: usize,
+    step: f64,
+    allowed: f64,
+    look: &(dyn Fn() + Sync),
+) -> f64 {
     let others: Vec<usize> = (0..best.theta.len()).filter(|&i| i != j).collect();
     let box_ = bounds.of(&others);
     let limit = if step > 0.0 { bounds.max[j] } else { bounds.min[j] };

@@ -39,7 +39,13 @@ pub(crate) struct Ready {
 
 impl Ready {
     /// `fitting`: the table must observe a state; a prediction needs no observations.
-    pub(crate) fn new(program: &Program, table: &Table, options: &Options<'_>, effort: &Arc<Effort>, fitting: bool) -> Result<Ready, Diagnostics> {
+    pub(crate) fn new(
+        program: &Program,
+        table: &Table,
+        options: &Options<'_>,
+        effort: &Arc<Effort>,
+        fitting: bool,
+    ) -> Result<Ready, Diagnostics> {
         let layout = Arc::new(Layout::new(program, &options.values)?);
         let pace = Pace::new(program, table, options)?;
         let field = Field::new(program, &layout, &pace.name)?;
@@ -53,7 +59,8 @@ impl Ready {
             data.observed.iter().try_for_each(|o| table.squares(&o.name, heaviest))?;
         }
         let held_out = split(table.rows(), options)?;
-        let mut axis = Axis { name: pace.column.unwrap_or_else(|| "step".into()), values: data.row_times.clone(), trajectory: vec![0; table.rows()] };
+        let mut axis =
+            Axis { name: pace.column.unwrap_or_else(|| "step".into()), values: data.row_times.clone(), trajectory: vec![0; table.rows()] };
         data.all.iter().for_each(|t| t.rows.iter().for_each(|&row| axis.trajectory[row] = t.group));
         Ok(Ready { solver, layout, data, field, step, known, weights, held_out, axis, by_differences: false })
     }
@@ -104,7 +111,9 @@ impl Ready {
             observed[p.column * rows + p.row] = p.value;
         }
         let targets = self.data.observed.iter().map(|o| o.name.clone()).collect();
-        let left = |o: &Observed| o.values.iter().enumerate().map(|(row, x)| if self.is_held_out(row) { *x } else { f64::NAN }).collect::<Vec<f64>>();
+        let left = |o: &Observed| {
+            o.values.iter().enumerate().map(|(row, x)| if self.is_held_out(row) { *x } else { f64::NAN }).collect::<Vec<f64>>()
+        };
         let held_out = if self.holds_out() { self.data.observed.iter().flat_map(left).collect() } else { vec![] };
         let scales = self.data.observed.iter().map(|o| o.state).collect();
         let (weights, axis) = (self.weights.clone(), Some(self.axis.clone()));

@@ -37,7 +37,8 @@ pub struct Remembered {
 
 fn bad(line: usize, why: impl std::fmt::Display) -> Diagnostic {
     let message = format!("line {line} of the model, the record of its fit behind `; fit: `, cannot be read: {why}");
-    Diagnostic::error("bad-record", Default::default(), message).help("save the model again, or delete the line and say the options of the fit")
+    Diagnostic::error("bad-record", Default::default(), message)
+        .help("save the model again, or delete the line and say the options of the fit")
 }
 
 /// The record of a model, and its line.
@@ -139,7 +140,8 @@ pub fn check_weights(model: &str, file: &[u8]) -> Result<(), Diagnostic> {
         return Ok(());
     }
     let message = "these are not the weights that were saved with the model: their SHA-256 is not the one in its record";
-    let help = "the two files of one `--save` belong together; save the model again, or delete the line behind `; fit: ` to use these weights";
+    let help =
+        "the two files of one `--save` belong together; save the model again, or delete the line behind `; fit: ` to use these weights";
     Err(Diagnostic::error("other-weights", Default::default(), message).help(help))
 }
 
@@ -162,13 +164,18 @@ mod tests {
         assert_eq!(of(MAP, json!({"group": "g", "step": "0.5", "method": "rk4", "seed": "3"})), Ok(known.clone()));
         assert_eq!(of(MAP, json!({"group": "g", "step": 0.5, "method": "rk4", "profile": false})), Ok(known.clone()));
         // What the text declares, and what a formula has not.
-        assert_eq!(of(&format!("(time t :step 2) {MAP}"), json!({"group": "g", "step": "0.5", "method": "rk4"})), Ok(Remembered { step: None, ..known }));
+        assert_eq!(
+            of(&format!("(time t :step 2) {MAP}"), json!({"group": "g", "step": "0.5", "method": "rk4"})),
+            Ok(Remembered { step: None, ..known })
+        );
         assert_eq!(of("(* 2 x)", json!({"group": "g"})), Ok(Remembered::default()));
     }
 
     #[test]
     fn what_no_fit_said_is_an_error() {
-        for options in [json!({"step": "-1"}), json!({"step": [1]}), json!({"method": "euler"}), json!({"group": 3}), json!({"rtol": "x"}), json!([])] {
+        for options in
+            [json!({"step": "-1"}), json!({"step": [1]}), json!({"method": "euler"}), json!({"group": 3}), json!({"rtol": "x"}), json!([])]
+        {
             let error = of(MAP, options.clone()).unwrap_err();
             assert_eq!(error.code, "bad-record", "{options}");
             assert!(error.message.starts_with("line 3 of the model"), "{}", error.message);
@@ -182,8 +189,9 @@ mod tests {
     #[test]
     fn groups_must_be_there_or_be_denied() {
         let known = Remembered { time: Some("s".into()), group: Some("g".into()), ..Default::default() };
-        let within =
-            |columns: &[&str], group: Option<&str>| known.clone().within(columns.iter().copied(), group).map(|k| (k.time, k.group)).map_err(|e| e.code);
+        let within = |columns: &[&str], group: Option<&str>| {
+            known.clone().within(columns.iter().copied(), group).map(|k| (k.time, k.group)).map_err(|e| e.code)
+        };
         assert_eq!(within(&["s", "g"], None), Ok((Some("s".into()), Some("g".into()))));
         assert_eq!(within(&["t", "g", "h"], Some("h")), Ok((None, Some("h".into()))));
         assert_eq!(within(&["t"], Some("")), Ok((None, None)));

@@ -224,12 +224,20 @@ pub fn significant(x: f64, digits: usize) -> String {
         return format!("{x}");
     }
     let exponent = x.abs().log10().floor() as i32;
-    if (-5..15).contains(&exponent) { format!("{x:.*}", (digits as i32 - 1 - exponent).max(0) as usize) } else { format!("{x:.*e}", digits - 1) }
+    if (-5..15).contains(&exponent) {
+        format!("{x:.*}", (digits as i32 - 1 - exponent).max(0) as usize)
+    } else {
+        format!("{x:.*e}", digits - 1)
+    }
 }
 
 /// A number with the digits its error leaves meaningful.
 fn rounded(x: f64, error: f64) -> String {
     let digits = if error > 0.0 && x != 0.0 { ((x.abs() / error).log10().ceil() + 1.0).clamp(2.0, 15.0) as usize } else { 6 };
     let exponent = if x == 0.0 { 0 } else { x.abs().log10().floor() as i32 };
-    if (-4..12).contains(&exponent) { format!("{x:.*}", (digits as i32 - 1 - exponent).max(0) as usize) } else { format!("{x:.*e}", digits - 1) }
+    if (-4..12).contains(&exponent) {
+        format!("{x:.*}", (digits as i32 - 1 - exponent).max(0) as usize)
+    } else {
+        format!("{x:.*e}", digits - 1)
+    }
 }

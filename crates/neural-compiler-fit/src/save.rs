@@ -1,6 +1,6 @@
 //! A fitted model as text. In: the source, a fit, where it comes from; out: the source with the initial value of each parameter replaced
-//! by the fitted one, with the time at which starts hold and the step of a map, everything else, comments included, as it was, and at its end a
-//! record of the fit.
+//! by the fitted one, with the time at which starts hold and the step of a map, everything else, comments included, as it was, and at its
+//! end a record of the fit.
 //!
 //! The record is two lines of comment, so that a saved model is a model like any other: one for people, and one, behind `; fit: `, that
 //! is JSON: the version, the data with their SHA-256, the options, the SHA-256 of the weights, and all a fit reports, covariance included.
@@ -49,7 +49,8 @@ fn with_time(source: &str, name: &str, start: Option<f64>, step: Option<f64>) ->
     }
     let (data, _) = read(source, &Limits { source_bytes: usize::MAX, ..Limits::default() });
     let text = |d: DatumId| data.symbol(d).map(|s| data.names.text(s));
-    let find = |keyword: &str| data.top.iter().copied().find(|&d| data.list(d).and_then(|l| l.first()).and_then(|&h| text(h)) == Some(keyword));
+    let find =
+        |keyword: &str| data.top.iter().copied().find(|&d| data.list(d).and_then(|l| l.first()).and_then(|&h| text(h)) == Some(keyword));
     let put = |from: u32, to: u32, what: String| format!("{}{what}{}", &source[..from as usize], &source[to as usize..]);
     if let Some(time) = find("time") {
         let parts = data.list(time).unwrap_or(&[]);
@@ -149,7 +150,8 @@ pub fn with_record(text: &str, fit: &Value, from: &Provenance) -> String {
     let version = env!("CARGO_PKG_VERSION");
     let (hash, of) = &from.sha256;
     let mut record = json!({
-        "version": version, "data": {"name": from.data, "rows": from.rows, "sha256": hash, "sha256_of": of}, "options": from.options, "fit": fit,
+        "version": version, "data": {"name": from.data, "rows": from.rows, "sha256": hash, "sha256_of": of},
+        "options": from.options, "fit": fit,
     });
     if let Some(weights) = &from.weights {
         record["weights"] = json!({"sha256": weights});
@@ -204,7 +206,10 @@ mod tests {
         assert_eq!(with_start(model, "t", 1.0), model.replace("(state", "(time t :start 1)\n(state"));
         assert_eq!(with_start(model, "time (h)", 1.0), model.replace("(state", "(time t :start 1)\n(state"));
         // What else is called so is no time.
-        assert_eq!(with_start(&model.replace('k', "t"), "t", 1.0), model.replace('k', "t").replace("(state", "(time time :start 1)\n(state"));
+        assert_eq!(
+            with_start(&model.replace('k', "t"), "t", 1.0),
+            model.replace('k', "t").replace("(state", "(time time :start 1)\n(state")
+        );
         let declared = format!("{model} (time year)");
         assert_eq!(with_start(&declared, "year", 1900.0), format!("{model} (time year :start 1900)"));
         let said = format!("{model} (time year :start 0 :step 2)");
@@ -235,13 +240,19 @@ mod tests {
         };
         let once = with_record("(param a 1)\n(* a x) ; here\n", &json!({"k": 2}), &from("one\ntwo.csv"));
         let twice = with_record(&once, &json!({"k": 3}), &from("b.csv"));
-        assert!(twice.starts_with("(param a 1)\n(* a x) ; here\n; Fitted by") && twice.lines().count() == 4 && !twice.contains("two.csv"), "{twice}");
+        assert!(
+            twice.starts_with("(param a 1)\n(* a x) ; here\n; Fitted by") && twice.lines().count() == 4 && !twice.contains("two.csv"),
+            "{twice}"
+        );
         let (line, read) = record(&twice).unwrap();
         let read = read.unwrap();
         assert_eq!(line, 4);
         // The example of FIPS 180-2.
         assert_eq!(read["data"]["sha256"], "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-        assert_eq!((read["fit"]["k"].as_u64(), read["options"]["loss"].as_str(), read["data"]["name"].as_str()), (Some(3), Some("huber"), Some("b.csv")));
+        assert_eq!(
+            (read["fit"]["k"].as_u64(), read["options"]["loss"].as_str(), read["data"]["name"].as_str()),
+            (Some(3), Some("huber"), Some("b.csv"))
+        );
         assert_eq!(record("(* a x)\n; fit: a remark of the author"), None);
         assert_eq!(without_record(&twice), "(param a 1)\n(* a x) ; here\n");
         assert_eq!(without_record("(* a x)\n; fit: a remark of the author"), "(* a x)\n; fit: a remark of the author");

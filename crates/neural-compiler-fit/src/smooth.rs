@@ -76,9 +76,12 @@ pub(crate) fn check(names: &[String], influences: &[(usize, Influence)]) -> Resu
         return Ok(());
     }
     let list = steps.join(", ");
-    let message =
-        format!("the predictions depend on {list}, but not smoothly: they change in steps, their derivative is zero everywhere, and a fit follows derivatives");
-    let help = "`floor`, comparisons and loops that halve an interval have no derivative that tells the way: end a loop with a Newton step, \
-                (- x (/ (f x) (slope x))), write (sigmoid (/ (- x at) width)) for (if (> x at) 1 0), or hold the parameter with :fixed";
+    let message = format!(
+        "the predictions depend on {list}, but not smoothly: they change in steps, their derivative is zero everywhere, \
+         and a fit follows derivatives"
+    );
+    let help = "`floor`, comparisons and loops that halve an interval have no derivative that tells the way: \
+                end a loop with a Newton step, (- x (/ (f x) (slope x))), write (sigmoid (/ (- x at) width)) for (if (> x at) 1 0), \
+                or hold the parameter with :fixed";
     Err(Diagnostic::error("not-smooth", Default::default(), message).help(help).into())
 }

@@ -84,7 +84,9 @@ impl Ended {
         let cost = unit * found.best.cost;
         let mut warnings = Vec::new();
         match found.own.map(|own| unit * own) {
-            Some(own) if own > cost => warnings.push(format!("the given start leads to another minimum of cost {own:.6e}; a better one was found")),
+            Some(own) if own > cost => {
+                warnings.push(format!("the given start leads to another minimum of cost {own:.6e}; a better one was found"))
+            }
             _ => {}
         }
         if let Some(wall) = &found.best.wall {
@@ -92,18 +94,20 @@ impl Ended {
         }
         if let Some(other) = found.tie.map(|tie| unit * tie) {
             warnings.push(format!(
-                "another minimum explains the data nearly as well (cost {other:.6e}, here {cost:.6e}); this one was kept because the given start leads to it"
+                "another minimum explains the data nearly as well (cost {other:.6e}, here {cost:.6e}); \
+                 this one was kept because the given start leads to it"
             ));
         }
         if found.doubtful && found.agreed == 1 && found.tried >= MANY && found.best.end == End::Converged {
             warnings.push(format!(
-                "only one of {} starts ends at this minimum, and much is left unexplained: a lower one may lie between them; narrower bounds, better start \
-                 values or more starts tell",
+                "only one of {} starts ends at this minimum, and much is left unexplained: a lower one may lie between them; \
+                 narrower bounds, better start values or more starts tell",
                 found.tried
             ));
         }
         if let Some((twin, _)) = &found.twin {
-            let values = names.iter().zip(twin).map(|(n, x)| format!("{n} = {}", report::significant(*x, 6))).collect::<Vec<_>>().join(", ");
+            let values =
+                names.iter().zip(twin).map(|(n, x)| format!("{n} = {}", report::significant(*x, 6))).collect::<Vec<_>>().join(", ");
             warnings.push(format!("other values explain the data exactly as well: {values}; start values and bounds choose between them"));
         }
         let Found { tried, agreed, failed, noise, .. } = *found;
@@ -200,7 +204,8 @@ pub(crate) fn summarise(layout: &Layout, ended: Ended, compared: Compared, sure:
         }
     }
     warnings.extend(columns.iter().filter(|c| c.r2.is_nan()).map(|c| format!("the data to explain, `{}`, are constant", c.name)));
-    let mut poor = if noise && tried == 1 { vec![] } else { poor::remarks(&targets, &columns, &compared.weights, compared.axis.as_ref(), !squares) };
+    let mut poor =
+        if noise && tried == 1 { vec![] } else { poor::remarks(&targets, &columns, &compared.weights, compared.axis.as_ref(), !squares) };
     if compared.known && squares {
         poor.extend(poor::given_errors(cost, likelihood.n, compared.spent));
     }

@@ -96,7 +96,8 @@ impl Table {
 
     /// Whether there is a column of this name, or columns for the numbers of a vector or matrix of this name.
     pub fn has(&self, name: &str) -> bool {
-        self.column(name).is_some() || self.names.iter().any(|n| n.strip_prefix(name).is_some_and(|rest| rest.starts_with('[') && rest.ends_with(']')))
+        self.column(name).is_some()
+            || self.names.iter().any(|n| n.strip_prefix(name).is_some_and(|rest| rest.starts_with('[') && rest.ends_with(']')))
     }
 
     /// The columns that make up a value of a shape, number by number.
@@ -156,7 +157,8 @@ impl Table {
                 continue;
             }
             if let Some(i) = column.iter().position(|x| x.is_infinite()) {
-                return Err(error("bad-value", format!("row {}, column `{name}`: the value is infinite", i + 1)).help("remove the row, or fill the value in"));
+                return Err(error("bad-value", format!("row {}, column `{name}`: the value is infinite", i + 1))
+                    .help("remove the row, or fill the value in"));
             }
             rows.extend((0..column.len()).filter(|&i| column[i].is_nan()));
         }
@@ -185,9 +187,14 @@ impl Table {
         let message = match () {
             () if there.is_empty() || high == low => return Ok(()),
             () if apart < 1.0 / SQUARES => {
-                format!("the numbers of the column `{name}` differ by at most {:e}: squares of that are too small to compute with", high - low)
+                format!(
+                    "the numbers of the column `{name}` differ by at most {:e}: squares of that are too small to compute with",
+                    high - low
+                )
             }
-            () if size > SQUARES => format!("the column `{name}` has numbers as large as {:e}: squares of that are too large to compute with", size / weight),
+            () if size > SQUARES => {
+                format!("the column `{name}` has numbers as large as {:e}: squares of that are too large to compute with", size / weight)
+            }
             () => return Ok(()),
         };
         let by = if size > SQUARES { -size.log10().floor() } else { -apart.log10().floor() };

@@ -1,6 +1,6 @@
 //! Threads for fits. In: how many; out: work done on so many.
-//! Invariant: the caller's thread does nothing else meanwhile, even if it belongs to a pool of the caller's own: such a thread would wait by
-//! beginning other work of that pool, further fits perhaps, each of them deeper in its stack.
+//! Invariant: the caller's thread does nothing else meanwhile, even if it belongs to a pool of the caller's own: such a thread would wait
+//! by beginning other work of that pool, further fits perhaps, each of them deeper in its stack.
 
 use neural_compiler::exec::threads;
 use rayon::{ThreadPool, ThreadPoolBuilder};

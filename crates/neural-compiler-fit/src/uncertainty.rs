@@ -138,7 +138,14 @@ pub fn at_minimum(theta: &[f64], linear: &Linear, bounds: &Bounds, variance: Var
 }
 
 /// What is open where a fit stopped before a minimum: errors hold only at one, so there are none.
-pub(crate) fn short_of_minimum(theta: &[f64], linear: &Linear, bounds: &Bounds, variance: Variance, observations: usize, precision: f64) -> Uncertainty {
+pub(crate) fn short_of_minimum(
+    theta: &[f64],
+    linear: &Linear,
+    bounds: &Bounds,
+    variance: Variance,
+    observations: usize,
+    precision: f64,
+) -> Uncertainty {
     let mut found = judged(theta, linear, bounds, variance, observations, (precision, ON_THE_WAY));
     found.covariance.fill(f64::NAN);
     found.determined.fill(f64::NAN);
@@ -146,7 +153,14 @@ pub(crate) fn short_of_minimum(theta: &[f64], linear: &Linear, bounds: &Bounds, 
     found
 }
 
-fn judged(theta: &[f64], linear: &Linear, bounds: &Bounds, variance: Variance, observations: usize, (precision, limit): (f64, Hopeless)) -> Uncertainty {
+fn judged(
+    theta: &[f64],
+    linear: &Linear,
+    bounds: &Bounds,
+    variance: Variance,
+    observations: usize,
+    (precision, limit): (f64, Hopeless),
+) -> Uncertainty {
     let (m, n) = (linear.residuals.len(), theta.len());
     let mut certainty = vec![Certainty::Unidentified; n];
     let mut free = Vec::new();
@@ -188,7 +202,8 @@ fn judged(theta: &[f64], linear: &Linear, bounds: &Bounds, variance: Variance, o
     let undetermined: Vec<bool> = free.iter().map(|j| open.iter().any(|o| o.parameters.contains(j))).collect();
     for (a, &i) in free.iter().enumerate() {
         for (b, &j) in free.iter().enumerate() {
-            let inner: f64 = kept.iter().map(|&k| (parts.vectors[k][a] / parts.singular[k]) * (parts.vectors[k][b] / parts.singular[k])).sum();
+            let inner: f64 =
+                kept.iter().map(|&k| (parts.vectors[k][a] / parts.singular[k]) * (parts.vectors[k][b] / parts.singular[k])).sum();
             determined[i * n + j] = value * inner / scales[a] / scales[b];
             if !undetermined[a] && !undetermined[b] {
                 covariance[i * n + j] = determined[i * n + j];
@@ -263,7 +278,16 @@ impl Uncertainty {
     pub fn without(why: Certainty, parameters: usize) -> Uncertainty {
         let none = vec![f64::NAN; parameters * parameters];
         let (certainty, nan) = (vec![why; parameters], f64::NAN);
-        Uncertainty { certainty, covariance: none.clone(), determined: none, open: vec![], freedom: 0, variance: nan, reach: nan, rise: nan }
+        Uncertainty {
+            certainty,
+            covariance: none.clone(),
+            determined: none,
+            open: vec![],
+            freedom: 0,
+            variance: nan,
+            reach: nan,
+            rise: nan,
+        }
     }
 
     /// The correlation of two parameters; `None` where either has no standard error.
@@ -283,7 +307,9 @@ mod tests {
     #[test]
     fn quantiles_of_student() {
         // Table values.
-        for (freedom, quantile) in [(1.0, 12.706_204_736_174_7), (4.0, 2.776_445_105_197_79), (10.0, 2.228_138_851_964_94), (1000.0, 1.962_339_080_792_77)] {
+        for (freedom, quantile) in
+            [(1.0, 12.706_204_736_174_7), (4.0, 2.776_445_105_197_79), (10.0, 2.228_138_851_964_94), (1000.0, 1.962_339_080_792_77)]
+        {
             let t = StudentsT::new(0.0, 1.0, freedom).unwrap().inverse_cdf(0.975);
             assert!((t / quantile - 1.0).abs() < 1e-9, "{freedom}: {t}");
         }
@@ -294,7 +320,14 @@ mod tests {
         // y = a x at x = 0, 1, 2, 3 with residuals 1 -1 -1 1, a in another unit: the error is sqrt(4/3/14) of it.
         for unit in [1e-200, 1e-160, 1.0, 1e160, 1e200] {
             let jacobian = vec![0.0, 1.0 / unit, 2.0 / unit, 3.0 / unit];
-            let u = at_minimum(&[5.0 * unit], &Linear::new(vec![1.0, -1.0, -1.0, 1.0], jacobian), &Bounds::none(1), Variance::Squares(4.0), 4, EXACT);
+            let u = at_minimum(
+                &[5.0 * unit],
+                &Linear::new(vec![1.0, -1.0, -1.0, 1.0], jacobian),
+                &Bounds::none(1),
+                Variance::Squares(4.0),
+                4,
+                EXACT,
+            );
             let expected = (4.0f64 / 3.0 / 14.0).sqrt() * unit;
             assert!(matches!(u.certainty[0], Certainty::Error(e) if (e / expected - 1.0).abs() < 1e-12), "{unit:e}: {:?}", u.certainty);
         }

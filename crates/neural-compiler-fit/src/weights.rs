@@ -29,7 +29,10 @@ fn sizes(shape: Shape) -> Vec<usize> {
 pub fn to_bytes(program: &Program, values: &Values) -> Result<Option<Vec<u8>>, Diagnostic> {
     let mut bytes: Vec<(String, Shape, Vec<u8>)> = Vec::new();
     for (name, shape) in needed(program) {
-        let found = values.iter().find(|v| v.0 == name && v.1 == shape).ok_or_else(|| error(format!("there is no value for the weight `{name}`")))?;
+        let found = values
+            .iter()
+            .find(|v| v.0 == name && v.1 == shape)
+            .ok_or_else(|| error(format!("there is no value for the weight `{name}`")))?;
         bytes.push((name, shape, found.2.iter().flat_map(|x| x.to_le_bytes()).collect()));
     }
     if bytes.is_empty() {
@@ -46,7 +49,11 @@ pub fn from_bytes(program: &Program, bytes: &[u8]) -> Result<Values, Diagnostic>
     let one = |(name, shape): (String, Shape)| {
         let tensor = file.tensor(&name).map_err(|_| error(format!("the file has no weight `{name}`")))?;
         if tensor.dtype() != Dtype::F64 || tensor.shape() != sizes(shape) {
-            let message = format!("the weight `{name}` is a {shape} of f64 in the model, in the file it is {:?} of {:?}", tensor.shape(), tensor.dtype());
+            let message = format!(
+                "the weight `{name}` is a {shape} of f64 in the model, in the file it is {:?} of {:?}",
+                tensor.shape(),
+                tensor.dtype()
+            );
             return Err(error(message));
         }
         let numbers: Vec<f64> = tensor.data().as_chunks::<8>().0.iter().map(|b| f64::from_le_bytes(*b)).collect();

@@ -56,7 +56,10 @@ fn the_first_row_is_the_start_unless_something_is_said_and_that_is_told_and_kept
     assert!(warning.contains("`x`") && warning.contains("t = 1") && warning.contains("(time t :start 0)"), "{warning}");
     let saved = save::fitted(DECAY, &fitted);
     let found = predict(&compile(&saved), &table(vec![("t", vec![3.0, 0.0])]), &Options::default()).unwrap();
-    assert!((found[0].1[0] - 10.0 * (-1.0f64).exp()).abs() < 1e-6 && (found[0].1[1] - 10.0 * 0.5f64.exp()).abs() < 1e-6, "{saved} gives {found:?}");
+    assert!(
+        (found[0].1[0] - 10.0 * (-1.0f64).exp()).abs() < 1e-6 && (found[0].1[1] - 10.0 * 0.5f64.exp()).abs() < 1e-6,
+        "{saved} gives {found:?}"
+    );
     // A start that is fitted, or read from the data, is no number somebody wrote for another time.
     for start in ["(param x0 9) (state x x0)", "(state x x)"] {
         let model = DECAY.replace("(state x 10)", start);
@@ -66,7 +69,9 @@ fn the_first_row_is_the_start_unless_something_is_said_and_that_is_told_and_kept
     // What starts at its own column starts at the first row of any table.
     let own = DECAY.replace("(state x 10)", "(state x x)");
     let fitted = fit(&compile(&own), &table(vec![("t", t.to_vec()), ("x", decay(&t))]), &Options::default()).unwrap();
-    let found = predict(&compile(&save::fitted(&own, &fitted)), &table(vec![("t", vec![0.0, 2.0]), ("x", vec![5.0, 0.0])]), &Options::default()).unwrap();
+    let found =
+        predict(&compile(&save::fitted(&own, &fitted)), &table(vec![("t", vec![0.0, 2.0]), ("x", vec![5.0, 0.0])]), &Options::default())
+            .unwrap();
     assert!((found[0].1[1] - 5.0 * (-1.0f64).exp()).abs() < 1e-6, "{found:?}");
 }
 

@@ -18,7 +18,9 @@ fn every_scheme_has_its_order() {
     // tolerance and a longest step.
     let model = "(state x 1) (derive x (- (* (sin t) x) (* x x)))";
     let data = table(vec![("t", vec![0.0, 2.0]), ("x", vec![1.0, 1.0])]);
-    let exact = predict(&compile(model), &data, &Options { scheme: Some(Scheme::Dopri5), tolerance: Some(1e-13), ..Options::default() }).unwrap()[0].1[1];
+    let exact = predict(&compile(model), &data, &Options { scheme: Some(Scheme::Dopri5), tolerance: Some(1e-13), ..Options::default() })
+        .unwrap()[0]
+        .1[1];
     for (scheme, order) in [(Scheme::Rk4, 4.0), (Scheme::Dopri5, 5.0), (Scheme::Rodas4, 4.0)] {
         let error = |step: f64| (predicted(model, &data, scheme, Some(step), "x.predicted")[1] - exact).abs();
         let (coarse, fine) = (error(0.05), error(0.0125));
@@ -92,7 +94,9 @@ fn the_papers_lotka_volterra() {
 fn a_state_that_is_never_observed_and_unknown_starts() {
     let (data, truth) = lotka_volterra(0.01);
     let only = Table::new(data.names().iter().filter(|n| *n != "y").map(|n| (n.clone(), data.column(n).unwrap().to_vec()))).unwrap();
-    let model = LOTKA_VOLTERRA.replace("(state x 4)", "(param x0 3 :min 0) (state x x0)").replace("(param beta 0.5 :min 0)", "(param beta 0.5 :fixed)");
+    let model = LOTKA_VOLTERRA
+        .replace("(state x 4)", "(param x0 3 :min 0) (state x x0)")
+        .replace("(param beta 0.5 :min 0)", "(param beta 0.5 :fixed)");
     let fit = fit(&compile(&model), &only, &Options::default()).unwrap();
     println!("{:?}", fit.parameters);
     let truth = [truth[0], truth[2], truth[3], 4.0];
@@ -104,7 +108,9 @@ fn a_state_that_is_never_observed_and_unknown_starts() {
 #[test]
 fn missing_cells_are_times_without_an_observation() {
     let (data, truth) = lotka_volterra(0.0);
-    let holes = |n: &str, every: usize| data.column(n).unwrap().iter().enumerate().map(|(i, x)| if i % every == 1 { f64::NAN } else { *x }).collect();
+    let holes = |n: &str, every: usize| {
+        data.column(n).unwrap().iter().enumerate().map(|(i, x)| if i % every == 1 { f64::NAN } else { *x }).collect()
+    };
     let data = table(vec![("t", data.column("t").unwrap().to_vec()), ("x", holes("x", 3)), ("y", holes("y", 2))]);
     let fit = fit(&compile(LOTKA_VOLTERRA), &data, &Options { scheme: Some(Scheme::Rk4), ..Options::default() }).unwrap();
     assert!(worst(&fit, &truth) < 1e-8, "{:?}", fit.parameters);
@@ -133,8 +139,12 @@ fn groups_forcing_and_starts_from_columns() {
         }
     }
     let data = table(vec![("t", t), ("tank", tank), ("u", inflow), ("h", level), ("h0", first)]);
-    let fit = fit(&compile("(param k 0.1 :min 0) (state h h0) (derive h (- u (* k h)))"), &data, &Options { group: Some("tank".into()), ..Options::default() })
-        .unwrap();
+    let fit = fit(
+        &compile("(param k 0.1 :min 0) (state h h0) (derive h (- u (* k h)))"),
+        &data,
+        &Options { group: Some("tank".into()), ..Options::default() },
+    )
+    .unwrap();
     assert!((fit.parameter("k").unwrap().value - 0.6).abs() < 1e-7, "{:?}", fit.parameters);
 }
 

@@ -45,7 +45,11 @@ fn a_first_fit_that_leaves_only_noise_is_enough() {
     for sigma in [0.0, 0.05] {
         let found = oscillator(OSCILLATOR, sigma, Options::default());
         let (k, error) = (found.parameter("k").unwrap().value, found.parameter("k").unwrap().stderr.unwrap());
-        assert!((k - 4.0).abs() < 4.0 * error.max(1e-7) && found.tried == 1 && found.converged, "{sigma}: {k} ± {error}, {} starts", found.tried);
+        assert!(
+            (k - 4.0).abs() < 4.0 * error.max(1e-7) && found.tried == 1 && found.converged,
+            "{sigma}: {k} ± {error}, {} starts",
+            found.tried
+        );
         assert_eq!(found.starts(), "from one start");
     }
 }
@@ -59,13 +63,17 @@ fn a_first_fit_that_leaves_a_course_is_not() {
     let Fit { tried, agreed, failed, .. } = found;
     let words = found.starts();
     assert!(agreed + failed <= tried && words.starts_with(&format!("{agreed} of {tried} starts ")), "{words}");
-    assert!(agreed == tried || words.contains("at higher cost") || words.contains("elsewhere") || words.contains("cannot be computed"), "{words}");
+    assert!(
+        agreed == tried || words.contains("at higher cost") || words.contains("elsewhere") || words.contains("cannot be computed"),
+        "{words}"
+    );
 }
 
 #[test]
 fn a_single_start_is_judged_as_the_first_of_many() {
     // A state that hardly moves under much noise: little is explained, and nothing is left to explain.
-    let (t, x): (Vec<f64>, Vec<f64>) = (0..200).map(|i| (f64::from(i) * 0.02, 1.0 - 0.01 * f64::from(i) * 0.02 + 0.1 * noise(i as usize, 3))).unzip();
+    let (t, x): (Vec<f64>, Vec<f64>) =
+        (0..200).map(|i| (f64::from(i) * 0.02, 1.0 - 0.01 * f64::from(i) * 0.02 + 0.1 * noise(i as usize, 3))).unzip();
     let data = table(vec![("t", t), ("x", x)]);
     let said = |starts: Option<usize>| {
         let model = compile("(param k 0.1 :min -1 :max 5) (state x 1) (derive x (- (* k x)))");
@@ -87,21 +95,25 @@ fn told(model: &str, data: &Table, options: Options<'_>) -> (Fit, Vec<(Stage, us
 #[test]
 fn progress_is_told_in_the_unit_of_the_report() {
     // Values of some thousands: their variance is far from 1.
-    let (t, x): (Vec<f64>, Vec<f64>) = (0..50).map(|i| (f64::from(i) * 0.1, 5000.0 * (-0.05 * f64::from(i)).exp() + 20.0 * noise(i as usize, 5))).unzip();
-    let (found, all) = told("(param k 0.4) (param x0 4000) (state x x0) (derive x (- (* k x)))", &table(vec![("t", t), ("x", x)]), Options::default());
+    let (t, x): (Vec<f64>, Vec<f64>) =
+        (0..50).map(|i| (f64::from(i) * 0.1, 5000.0 * (-0.05 * f64::from(i)).exp() + 20.0 * noise(i as usize, 5))).unzip();
+    let (found, all) =
+        told("(param k 0.4) (param x0 4000) (state x x0) (derive x (- (* k x)))", &table(vec![("t", t), ("x", x)]), Options::default());
     let last = all.iter().rev().find(|(stage, ..)| *stage == Stage::Starts).expect("starts are told of").3;
     assert!((last / found.cost - 1.0).abs() < 1e-3, "{last} beside {}", found.cost);
 }
 
 #[test]
 fn profiles_tell_how_far_they_are() {
-    let (x, y): (Vec<f64>, Vec<f64>) = (0..30).map(|i| (f64::from(i) * 0.1, 2.0 * (-0.1 * f64::from(i)).exp() + 0.05 * noise(i as usize, 9))).unzip();
+    let (x, y): (Vec<f64>, Vec<f64>) =
+        (0..30).map(|i| (f64::from(i) * 0.1, 2.0 * (-0.1 * f64::from(i)).exp() + 0.05 * noise(i as usize, 9))).unzip();
     let formula = ("(param a 1) (param k 0.5) (* a (exp (- (* k x))))", table(vec![("x", x.clone()), ("y", y.clone())]));
     let states = ("(param k 0.5) (param x0 1) (state x x0) (derive x (- (* k x)))", table(vec![("t", x), ("x", y)]));
     for (model, data) in [formula, states] {
         let (found, all) = told(model, &data, Options { profile: true, ..Options::default() });
         assert!(found.parameters.iter().all(|p| p.profile.is_some()));
-        let counted: Vec<(usize, usize)> = all.iter().filter(|(stage, ..)| *stage == Stage::Profile).map(|(_, done, of, _)| (*done, *of)).collect();
+        let counted: Vec<(usize, usize)> =
+            all.iter().filter(|(stage, ..)| *stage == Stage::Profile).map(|(_, done, of, _)| (*done, *of)).collect();
         // Two ends of two intervals; the first word comes before any is found.
         assert!(counted.contains(&(0, 4)) && counted.contains(&(4, 4)) && counted.iter().all(|(done, of)| done <= of), "{counted:?}");
     }
@@ -162,7 +174,8 @@ fn bounds_met_on_the_first_step_are_no_minimum() {
     // A start from which the whole first step goes beyond two bounds at once, and the corner they make is higher up: it was called a
     // minimum. SciPy's least_squares goes from there to 0.49721, 0.30228, 44.009.
     let (model, data) = (include_str!("../../../examples/fits/seir.scm"), common::csv(include_str!("../../../examples/fits/seir.csv")));
-    let model = model.replace("beta 0.4", "beta 0.355709543640").replace("rho 0.5", "rho 0.830408469141").replace("I0 20", "I0 15.0651858587");
+    let model =
+        model.replace("beta 0.4", "beta 0.355709543640").replace("rho 0.5", "rho 0.830408469141").replace("I0 20", "I0 15.0651858587");
     let found = fit(&compile(&model), &data, &Options { time: Some("t".into()), starts: Some(1), ..Options::default() }).unwrap();
     for (name, expected) in [("beta", 0.49721), ("rho", 0.30228), ("I0", 44.009)] {
         let value = found.parameter(name).unwrap().value;

@@ -43,7 +43,11 @@ fn enzyme_kinetics() {
     let truth = |x: f64| 0.2 * (x * x + 0.2 * x) / (x * x + 0.13 * x + 0.15);
     for start in [[25.0, 39.0, 41.5, 39.0], [0.25, 0.39, 0.415, 0.39]] {
         let named = [("b1", start[0]), ("b2", start[1]), ("b3", start[2]), ("b4", start[3])];
-        recovers(&fitted("(/ (* b1 (+ (* x x) (* x b2))) (+ (* x x) (* x b3) b4))", &named, &x, truth, 0.001), &[0.2, 0.2, 0.13, 0.15], "enzyme");
+        recovers(
+            &fitted("(/ (* b1 (+ (* x x) (* x b2))) (+ (* x x) (* x b3) b4))", &named, &x, truth, 0.001),
+            &[0.2, 0.2, 0.13, 0.15],
+            "enzyme",
+        );
     }
 }
 
@@ -94,7 +98,8 @@ fn sums_of_exponentials_without_noise() {
 #[test]
 fn two_peaks_on_a_falling_ground() {
     let x = range(1.0, 250.0, 250);
-    let model = "(+ (* b1 (exp (- (* b2 x)))) (* b3 (exp (- (/ (square (- x b4)) (square b5))))) (* b6 (exp (- (/ (square (- x b7)) (square b8))))))";
+    let model = "(+ (* b1 (exp (- (* b2 x)))) (* b3 (exp (- (/ (square (- x b4)) (square b5))))) \
+                 (* b6 (exp (- (/ (square (- x b7)) (square b8))))))";
     let names = ["b1", "b2", "b3", "b4", "b5", "b6", "b7", "b8"];
     // Overlapping a little, and overlapping so much that the second is a shoulder of the first.
     let cases = [

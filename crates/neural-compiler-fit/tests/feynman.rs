@@ -15,14 +15,24 @@ struct Equation {
 const EQUATIONS: &[Equation] = &[
     Equation { name: "Planck", model: "(* h f)", constants: &[("h", 6.626)], ranges: &[("f", 0.1, 10.0)] },
     Equation { name: "Hooke", model: "(* (- 0 k) x)", constants: &[("k", 2.5)], ranges: &[("x", -3.0, 3.0)] },
-    Equation { name: "kinetic", model: "(* alpha (* m (pow v 2)))", constants: &[("alpha", 0.5)], ranges: &[("m", 0.5, 5.0), ("v", -3.0, 3.0)] },
+    Equation {
+        name: "kinetic",
+        model: "(* alpha (* m (pow v 2)))",
+        constants: &[("alpha", 0.5)],
+        ranges: &[("m", 0.5, 5.0), ("v", -3.0, 3.0)],
+    },
     Equation {
         name: "gravity",
         model: "(/ (* G (* m1 m2)) (pow r 2))",
         constants: &[("G", 6.674)],
         ranges: &[("m1", 0.5, 5.0), ("m2", 0.5, 5.0), ("r", 0.5, 5.0)],
     },
-    Equation { name: "ideal gas", model: "(/ (* n (* kB T)) V)", constants: &[("kB", 1.381)], ranges: &[("n", 0.5, 5.0), ("T", 1.0, 10.0), ("V", 0.5, 5.0)] },
+    Equation {
+        name: "ideal gas",
+        model: "(/ (* n (* kB T)) V)",
+        constants: &[("kB", 1.381)],
+        ranges: &[("n", 0.5, 5.0), ("T", 1.0, 10.0), ("V", 0.5, 5.0)],
+    },
     Equation { name: "pendulum", model: "(* k (sqrt (/ L g)))", constants: &[("k", 6.283)], ranges: &[("L", 0.5, 5.0), ("g", 5.0, 15.0)] },
     Equation {
         name: "heat",
@@ -36,14 +46,24 @@ const EQUATIONS: &[Equation] = &[
         constants: &[("ke", 8.988)],
         ranges: &[("q1", 0.5, 5.0), ("q2", 0.5, 5.0), ("r", 0.5, 5.0)],
     },
-    Equation { name: "Gaussian", model: "(exp (/ (- 0 (pow theta 2)) (* 2 (pow sigma 2))))", constants: &[("sigma", 2.0)], ranges: &[("theta", -5.0, 5.0)] },
+    Equation {
+        name: "Gaussian",
+        model: "(exp (/ (- 0 (pow theta 2)) (* 2 (pow sigma 2))))",
+        constants: &[("sigma", 2.0)],
+        ranges: &[("theta", -5.0, 5.0)],
+    },
     Equation {
         name: "relativistic energy",
         model: "(/ (* m (pow c 2)) (sqrt (- 1 (pow (/ v c) 2))))",
         constants: &[("c", 3.0)],
         ranges: &[("m", 0.5, 5.0), ("v", 0.1, 0.9)],
     },
-    Equation { name: "sound", model: "(sqrt (/ (* gamma P) rho))", constants: &[("gamma", 1.4)], ranges: &[("P", 1.0, 10.0), ("rho", 0.5, 5.0)] },
+    Equation {
+        name: "sound",
+        model: "(sqrt (/ (* gamma P) rho))",
+        constants: &[("gamma", 1.4)],
+        ranges: &[("P", 1.0, 10.0), ("rho", 0.5, 5.0)],
+    },
     Equation {
         name: "barometric",
         model: "(* n0 (exp (/ (* (- 0 m) (* g x)) (* kB T))))",
@@ -57,7 +77,12 @@ const EQUATIONS: &[Equation] = &[
         constants: &[("A", 2.0), ("omega", 3.0), ("phi", 0.5)],
         ranges: &[("t", 0.0, 6.0)],
     },
-    Equation { name: "Lorentz", model: "(/ m0 (sqrt (- 1 (pow (/ v c) 2))))", constants: &[("c", 3.0)], ranges: &[("m0", 0.5, 5.0), ("v", 0.1, 0.9)] },
+    Equation {
+        name: "Lorentz",
+        model: "(/ m0 (sqrt (- 1 (pow (/ v c) 2))))",
+        constants: &[("c", 3.0)],
+        ranges: &[("m0", 0.5, 5.0), ("v", 0.1, 0.9)],
+    },
 ];
 
 /// A stream of numbers in [0, 1).
@@ -117,7 +142,13 @@ fn fifteen_of_fifteen() {
         let time = clock.elapsed();
         total += time;
         let worst = fit.parameters.iter().zip(equation.constants).map(|(p, c)| (p.value / c.1 - 1.0).abs()).fold(0.0, f64::max);
-        println!("{:20} worst constant off by {:.4} %, {} of {} starts agree, {time:?}", equation.name, 100.0 * worst, fit.agreed, fit.tried);
+        println!(
+            "{:20} worst constant off by {:.4} %, {} of {} starts agree, {time:?}",
+            equation.name,
+            100.0 * worst,
+            fit.agreed,
+            fit.tried
+        );
         assert!(worst < 0.01, "{}: {:?}", equation.name, fit.parameters);
         assert!(fit.converged);
     }

@@ -61,7 +61,8 @@ fn pendulum_with_learned_damping() {
 
 /// Masses, distances, velocities and forces: gravity with G 6.674, and `drag` times velocity times its size, number by number.
 fn forces(rows: usize, drag: f64, level: f64, salt: u64) -> Table {
-    let mut columns: Vec<(String, Vec<f64>)> = ["r", "v", "F"].iter().flat_map(|n| (0..3).map(move |k| (format!("{n}[{k}]"), vec![]))).collect();
+    let mut columns: Vec<(String, Vec<f64>)> =
+        ["r", "v", "F"].iter().flat_map(|n| (0..3).map(move |k| (format!("{n}[{k}]"), vec![]))).collect();
     let (mut m1, mut m2) = (vec![], vec![]);
     for i in 0..rows {
         let way: Vec<f64> = (0..3).map(|k| noise(i, salt + 10 + k)).collect();
@@ -121,7 +122,14 @@ fn gravity_with_learned_drag() {
     let fit = fit(&compile(&model), &forces(100, 0.5, 0.01, 100), &Options { starts: Some(1), ..force() }).unwrap();
     let g = fit.parameter("G").unwrap();
     let error = error_on(&fit, &model, &forces(50, 0.5, 0.0, 900), force());
-    println!("gravity and drag: {g:?} {}, {} of {}, rmse {}, error {error:e}, {:?}", fit.message, fit.agreed, fit.tried, fit.rmse, clock.elapsed());
+    println!(
+        "gravity and drag: {g:?} {}, {} of {}, rmse {}, error {error:e}, {:?}",
+        fit.message,
+        fit.agreed,
+        fit.tried,
+        fit.rmse,
+        clock.elapsed()
+    );
     assert!((g.value / 6.674 - 1.0).abs() < 0.02, "{g:?}");
 }
 
@@ -186,7 +194,10 @@ fn heat_with_learned_source() {
 
 #[test]
 fn the_heat_equation() {
-    let model = format!("(param alpha 0.005) (define L (mat {})) (state u u :size 10) (next u (+ u (scale (* 0.1 alpha) (matvec L u))))", laplacian());
+    let model = format!(
+        "(param alpha 0.005) (define L (mat {})) (state u u :size 10) (next u (+ u (scale (* 0.1 alpha) (matvec L u))))",
+        laplacian()
+    );
     let options = Options { group: Some("run".into()), time: Some("step".into()), ..Options::default() };
     let fit = fit(&compile(&model), &heat(50, 5, 0.0, 3), &options).unwrap();
     let alpha = fit.parameter("alpha").unwrap();

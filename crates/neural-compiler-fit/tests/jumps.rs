@@ -33,9 +33,12 @@ fn every_way_to_write_a_condition() {
     let times = [0.0, 0.5, 2.0, 3.3, 7.0];
     // One from 1 to 3.
     let between = |t: f64| (t.min(3.0) - 1.0).max(0.0);
-    for condition in
-        ["(if (< 1 t) (if (> t 3) 0 1) 0)", "(if (or (<= t 1) (>= t 3)) 0 1)", "(if (< (abs (- t 2)) 1) 1 0)", "(if (= (floor (/ (- t 1) 2)) 0) 1 0)"]
-    {
+    for condition in [
+        "(if (< 1 t) (if (> t 3) 0 1) 0)",
+        "(if (or (<= t 1) (>= t 3)) 0 1)",
+        "(if (< (abs (- t 2)) 1) 1 0)",
+        "(if (= (floor (/ (- t 1) 2)) 0) 1 0)",
+    ] {
         solves(&format!("(state x 0) (derive x {condition})"), &times, between, 1e-10);
     }
     // A pulse of 0.1 at every whole number.
@@ -77,7 +80,13 @@ fn a_switching_time_is_fitted() {
         let found = fit(&model, &data, &Options { scheme, step, ..Options::default() }).unwrap();
         for (a, b) in found.parameters.iter().zip(&wanted.parameters) {
             let (e, f) = (a.stderr.unwrap(), b.stderr.unwrap());
-            assert!((a.value - b.value).abs() < 0.02 * f && (e / f - 1.0).abs() < 0.01, "{scheme:?} {} is {} ± {e}, not {} ± {f}", a.name, a.value, b.value);
+            assert!(
+                (a.value - b.value).abs() < 0.02 * f && (e / f - 1.0).abs() < 0.01,
+                "{scheme:?} {} is {} ± {e}, not {} ± {f}",
+                a.name,
+                a.value,
+                b.value
+            );
         }
     }
 }
@@ -112,13 +121,21 @@ fn a_law_that_jumps_where_a_state_passes_a_level() {
     let exact = |t: f64| if t < passing { x0 * (r1 * t).exp() } else { 3.0 + r2 * (t - passing) };
     let x: Vec<f64> = t.iter().enumerate().map(|(i, t)| exact(*t) + 0.05 * noise(i, 9)).collect();
     let declared = "(param r1 0.7) (param r2 0.2) (param x0 0.6 :min 0.01)";
-    let formula = compile(&format!("{declared} (let ((passing (/ (log (/ 3 x0)) r1))) (if (< t passing) (* x0 (exp (* r1 t))) (+ 3 (* r2 (- t passing)))))"));
+    let formula = compile(&format!(
+        "{declared} (let ((passing (/ (log (/ 3 x0)) r1))) (if (< t passing) (* x0 (exp (* r1 t))) (+ 3 (* r2 (- t passing)))))"
+    ));
     let wanted = fit(&formula, &table(vec![("t", t.clone()), ("y", x.clone())]), &Options::default()).unwrap();
     let model = compile(&format!("{declared} (state x x0) (derive x (if (< x 3) (* r1 x) r2))"));
     let found = fit(&model, &table(vec![("t", t.clone()), ("x", x.clone())]), &Options::default()).unwrap();
     for (a, b) in found.parameters.iter().zip(&wanted.parameters) {
         let (e, f) = (a.stderr.unwrap(), b.stderr.unwrap());
-        assert!((a.value - b.value).abs() < 0.02 * f && (e / f - 1.0).abs() < 0.01, "{} is {} ± {e}, not {} ± {f}", a.name, a.value, b.value);
+        assert!(
+            (a.value - b.value).abs() < 0.02 * f && (e / f - 1.0).abs() < 0.01,
+            "{} is {} ± {e}, not {} ± {f}",
+            a.name,
+            a.value,
+            b.value
+        );
     }
     assert!(found.warnings.iter().any(|w| w.contains("by differences")), "{:?}", found.warnings);
     // A level that is fitted, which has no derivative along the solution at all.

@@ -16,24 +16,37 @@ const PROBLEMS: &[Problem] = &[
     Problem { name: "Misra1b", columns: &["y", "x"], model: "(* b1 (- 1 (pow (+ 1 (/ (* b2 x) 2)) -2)))" },
     Problem { name: "Chwirut2", columns: &["y", "x"], model: "(/ (exp (- (* b1 x))) (+ b2 (* b3 x)))" },
     Problem { name: "DanWood", columns: &["y", "x"], model: "(* b1 (pow x b2))" },
-    Problem { name: "Lanczos3", columns: &["y", "x"], model: "(+ (* b1 (exp (- (* b2 x)))) (* b3 (exp (- (* b4 x)))) (* b5 (exp (- (* b6 x)))))" },
+    Problem {
+        name: "Lanczos3",
+        columns: &["y", "x"],
+        model: "(+ (* b1 (exp (- (* b2 x)))) (* b3 (exp (- (* b4 x)))) (* b5 (exp (- (* b6 x)))))",
+    },
     Problem {
         name: "Gauss1",
         columns: &["y", "x"],
-        model: "(+ (* b1 (exp (- (* b2 x)))) (* b3 (exp (- (/ (square (- x b4)) (square b5))))) (* b6 (exp (- (/ (square (- x b7)) (square b8))))))",
+        model: "(+ (* b1 (exp (- (* b2 x)))) (* b3 (exp (- (/ (square (- x b4)) (square b5))))) \
+                (* b6 (exp (- (/ (square (- x b7)) (square b8))))))",
     },
     Problem { name: "Kirby2", columns: &["y", "x"], model: "(/ (+ b1 (* b2 x) (* b3 x x)) (+ 1 (* b4 x) (* b5 x x)))" },
-    Problem { name: "Hahn1", columns: &["y", "x"], model: "(/ (+ b1 (* b2 x) (* b3 x x) (* b4 x x x)) (+ 1 (* b5 x) (* b6 x x) (* b7 x x x)))" },
+    Problem {
+        name: "Hahn1",
+        columns: &["y", "x"],
+        model: "(/ (+ b1 (* b2 x) (* b3 x x) (* b4 x x x)) (+ 1 (* b5 x) (* b6 x x) (* b7 x x x)))",
+    },
     Problem { name: "Nelson", columns: &["z", "x1", "x2"], model: "(- b1 (* b2 x1 (exp (- (* b3 x2)))))" },
     Problem { name: "MGH17", columns: &["y", "x"], model: "(+ b1 (* b2 (exp (- (* x b4)))) (* b3 (exp (- (* x b5)))))" },
     Problem { name: "Roszman1", columns: &["y", "x"], model: "(- b1 (* b2 x) (/ (atan (/ b3 (- x b4))) pi))" },
     Problem {
         name: "ENSO",
         columns: &["y", "x"],
-        model: "(+ b1 (* b2 (cos (/ (* 2 pi x) 12))) (* b3 (sin (/ (* 2 pi x) 12))) (* b5 (cos (/ (* 2 pi x) b4))) (* b6 (sin (/ (* 2 pi x) b4))) \
-                (* b8 (cos (/ (* 2 pi x) b7))) (* b9 (sin (/ (* 2 pi x) b7))))",
+        model: "(+ b1 (* b2 (cos (/ (* 2 pi x) 12))) (* b3 (sin (/ (* 2 pi x) 12))) (* b5 (cos (/ (* 2 pi x) b4))) \
+                (* b6 (sin (/ (* 2 pi x) b4))) (* b8 (cos (/ (* 2 pi x) b7))) (* b9 (sin (/ (* 2 pi x) b7))))",
     },
-    Problem { name: "Thurber", columns: &["y", "x"], model: "(/ (+ b1 (* b2 x) (* b3 x x) (* b4 x x x)) (+ 1 (* b5 x) (* b6 x x) (* b7 x x x)))" },
+    Problem {
+        name: "Thurber",
+        columns: &["y", "x"],
+        model: "(/ (+ b1 (* b2 x) (* b3 x x) (* b4 x x x)) (+ 1 (* b5 x) (* b6 x x) (* b7 x x x)))",
+    },
     Problem { name: "BoxBOD", columns: &["y", "x"], model: "(* b1 (- 1 (exp (- (* b2 x)))))" },
 ];
 
@@ -112,7 +125,12 @@ fn certified_values_and_standard_errors_from_both_starts() {
                 fit.message
             );
             if !(value >= 8.0 && error >= 6.0 && fit.converged) {
-                failures.push(format!("{} start {}: {:?}", problem.name, k + 1, fit.parameters.iter().map(|p| p.value).collect::<Vec<_>>()));
+                failures.push(format!(
+                    "{} start {}: {:?}",
+                    problem.name,
+                    k + 1,
+                    fit.parameters.iter().map(|p| p.value).collect::<Vec<_>>()
+                ));
             }
         }
     }

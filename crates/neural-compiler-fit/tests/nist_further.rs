@@ -58,7 +58,10 @@ fn problems() -> Vec<Problem> {
             x: lanczos_x.clone(),
             y: lanczos_x.iter().map(|&x| printed(sum(x), 6)).collect(),
             starts: lanczos_starts,
-            certified: (&[9.6251029939e-2, 1.0057332849, 8.6424689056e-1, 3.0078283915, 1.5529016879, 5.0028798100], Some(2.2299428125e-11)),
+            certified: (
+                &[9.6251029939e-2, 1.0057332849, 8.6424689056e-1, 3.0078283915, 1.5529016879, 5.0028798100],
+                Some(2.2299428125e-11),
+            ),
         },
         Problem {
             name: "MGH09",
@@ -72,7 +75,10 @@ fn problems() -> Vec<Problem> {
             name: "MGH10",
             model: "(* b1 (exp (/ b2 (+ x b3))))",
             x: (0..16).map(|i| f64::from(50 + 5 * i)).collect(),
-            y: vec![34780.0, 28610.0, 23650.0, 19630.0, 16370.0, 13720.0, 11540.0, 9744.0, 8261.0, 7030.0, 6005.0, 5147.0, 4427.0, 3820.0, 3307.0, 2872.0],
+            y: vec![
+                34780.0, 28610.0, 23650.0, 19630.0, 16370.0, 13720.0, 11540.0, 9744.0, 8261.0, 7030.0, 6005.0, 5147.0, 4427.0, 3820.0,
+                3307.0, 2872.0,
+            ],
             starts: [&[2.0, 400_000.0, 25_000.0], &[0.02, 4000.0, 250.0]],
             certified: (&[5.6096364710e-3, 6.1813463463e3, 3.4522363462e2], Some(8.7945855171e1)),
         },
@@ -104,7 +110,10 @@ fn certified_values_from_both_starts() {
             let found = fit(&compile(&format!("{declared}{}", p.model)), &data, &Options::default()).unwrap();
             let off = |a: f64, b: f64| (a / b - 1.0).abs();
             let worst = found.parameters.iter().zip(p.certified.0).map(|(f, c)| off(f.value, *c)).fold(0.0, f64::max);
-            println!("{}: worst value off by {worst:.1e}, {} of {} starts agree, cost {:.10e}", p.name, found.agreed, found.tried, found.cost);
+            println!(
+                "{}: worst value off by {worst:.1e}, {} of {} starts agree, cost {:.10e}",
+                p.name, found.agreed, found.tried, found.cost
+            );
             assert!(worst < 1e-8, "{} from {start:?}: {:?}", p.name, found.parameters);
             match p.certified.1 {
                 Some(sum) => assert!(off(found.cost, sum) < 1e-8, "{}: {:e}", p.name, found.cost),

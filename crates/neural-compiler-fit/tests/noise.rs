@@ -1,4 +1,5 @@
-//! When a fit may stop looking: not because residuals look like noise to a test that could not tell, and never against errors that were given.
+//! When a fit may stop looking: not because residuals look like noise to a test that could not tell, and never against errors that were
+//! given.
 
 mod common;
 use common::{compile, noise, table, uniform};
@@ -31,10 +32,16 @@ fn a_tide_faster_than_its_gauge_is_not_taken_for_noise() {
 
 #[test]
 fn a_light_curve_of_many_nights_is_not_taken_for_noise() {
-    let model = "(param m 10) (param s 0) (param A 0.1 :min 0) (param ph 0) (param P 0.32 :min 0.1 :max 2) (+ m (* s t) (* A (sin (+ ph (/ (* 2 pi t) P)))))";
+    let model = "(param m 10) (param s 0) (param A 0.1 :min 0) (param ph 0) (param P 0.32 :min 0.1 :max 2) \
+                 (+ m (* s t) (* A (sin (+ ph (/ (* 2 pi t) P)))))";
     let t: Vec<f64> = (0..5_000).map(|i| 400.0 * uniform(i, 8)).collect();
     let y = t.iter().enumerate().map(|(i, t)| 12.0 + 0.3 * (1.0 + std::f64::consts::TAU * t / 0.3171).sin() + 0.02 * noise(i, 2)).collect();
-    let found = fit(&compile(model), &table(vec![("t", t), ("y", y)]), &Options { target: Some("y".into()), sigma: Some(0.02), ..Options::default() }).unwrap();
+    let found = fit(
+        &compile(model),
+        &table(vec![("t", t), ("y", y)]),
+        &Options { target: Some("y".into()), sigma: Some(0.02), ..Options::default() },
+    )
+    .unwrap();
     let right = found.cost < 6_000.0;
     assert!(found.tried > 1 && (right || found.message.contains("does not describe")), "{} {:?}", found.message, found.starts());
 }
@@ -50,7 +57,11 @@ fn decay() -> (&'static str, Table) {
 fn starts_that_are_asked_for_are_followed() {
     let (model, data) = decay();
     assert_eq!(fit(&compile(model), &data, &Options::default()).unwrap().tried, 1, "what is left is noise");
-    assert_eq!(fit(&compile(model), &data, &Options { sigma: Some(0.01), ..Options::default() }).unwrap().tried, 1, "as the given errors say");
+    assert_eq!(
+        fit(&compile(model), &data, &Options { sigma: Some(0.01), ..Options::default() }).unwrap().tried,
+        1,
+        "as the given errors say"
+    );
     assert!(fit(&compile(model), &data, &Options { starts: Some(6), ..Options::default() }).unwrap().tried > 1);
 }
 
@@ -83,5 +94,11 @@ fn outliers_that_count_little_do_not_make_a_model_poor() {
         &Options { target: Some("y".into()), loss: Some(huber), ..Options::default() },
     )
     .unwrap();
-    assert!(found.r2 < 0.5 && found.message == "a minimum was reached" && found.tried <= 32, "{} {:?} {}", found.message, found.warnings, found.tried);
+    assert!(
+        found.r2 < 0.5 && found.message == "a minimum was reached" && found.tried <= 32,
+        "{} {:?} {}",
+        found.message,
+        found.warnings,
+        found.tried
+    );
 }

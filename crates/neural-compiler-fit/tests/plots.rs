@@ -39,7 +39,11 @@ fn lines_are_fine_where_the_model_can_be_asked_between_the_data() {
     // Two trajectories that begin at different times and values.
     let t = vec![0.0, 1.0, 2.0, 3.0, 4.0, 5.0];
     let group = vec![0.0, 0.0, 0.0, 1.0, 1.0, 1.0];
-    let x: Vec<f64> = t.iter().zip(&group).map(|(&t, &g): (&f64, &f64)| if g == 0.0 { (-0.5 * t).exp() } else { 2.0 * (-0.5 * (t - 3.0)).exp() }).collect();
+    let x: Vec<f64> = t
+        .iter()
+        .zip(&group)
+        .map(|(&t, &g): (&f64, &f64)| if g == 0.0 { (-0.5 * t).exp() } else { 2.0 * (-0.5 * (t - 3.0)).exp() })
+        .collect();
     let data = table(vec![("t", t), ("g", group), ("x", x)]);
     let options = Options { group: Some("g".into()), ..Options::default() };
     let (lines, _) = drawn("(param k 1 :min 0) (state x x) (derive x (- (* k x)))", &data, &options);
@@ -129,15 +133,24 @@ fn error_bars_groups_and_powers_of_ten() {
     let (first, second) = ("#1f6fb4", "#d1495b");
     for colour in [first, second] {
         assert_eq!(plain.matches(&format!("r=\"2\" fill=\"{colour}\"")).count(), 2 * 5 + 1, "{colour}");
-        assert_eq!(plain.matches(&format!("stroke=\"{colour}\" stroke-width=\"1.5\"")).count(), if colour == second { 2 } else { 1 }, "{colour}");
+        assert_eq!(
+            plain.matches(&format!("stroke=\"{colour}\" stroke-width=\"1.5\"")).count(),
+            if colour == second { 2 } else { 1 },
+            "{colour}"
+        );
     }
     assert!(plain.contains(">ann</text>") && plain.contains(">bob</text>"));
     assert_eq!(plain.matches("stroke-width=\"1\"").count(), 2 * 10);
     // By powers of ten an exponential is straight.
     let log = picture(Look { log_y: true, ..Look::default() }).svg();
     let line = log.split("<polyline").find(|p| p.contains(&format!("stroke=\"{first}\" stroke-width=\"1.5\""))).unwrap();
-    let points: Vec<(f64, f64)> =
-        line.split('"').nth(1).unwrap().split(' ').map(|p| p.split_once(',').map(|(x, y)| (x.parse().unwrap(), y.parse().unwrap())).unwrap()).collect();
+    let points: Vec<(f64, f64)> = line
+        .split('"')
+        .nth(1)
+        .unwrap()
+        .split(' ')
+        .map(|p| p.split_once(',').map(|(x, y)| (x.parse().unwrap(), y.parse().unwrap())).unwrap())
+        .collect();
     let (a, b) = (points[0], points[points.len() - 1]);
     for (x, y) in &points {
         assert!((a.1 + (b.1 - a.1) * (x - a.0) / (b.0 - a.0) - y).abs() < 0.03, "{x} {y}");

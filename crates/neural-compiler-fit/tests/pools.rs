@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 fn one(shift: usize) -> f64 {
     let t: Vec<f64> = (0..6).map(f64::from).collect();
     let x: Vec<f64> = t.iter().map(|t| 3.0 * (-0.4 * t).exp() + 1e-3 * ((shift as f64) + t).sin()).collect();
-    let found = fit(&compile("(param k 1) (state x 3) (derive x (* (- k) x))"), &table(vec![("t", t), ("x", x)]), &Options::default()).unwrap();
+    let found =
+        fit(&compile("(param k 1) (state x 3) (derive x (* (- k) x))"), &table(vec![("t", t), ("x", x)]), &Options::default()).unwrap();
     found.parameter("k").unwrap().value
 }
 

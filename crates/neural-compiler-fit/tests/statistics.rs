@@ -32,7 +32,8 @@ const CONSTANTS: &str = "(param ka 1.5 :min 0) (param ke 0.08 :min 0) (param V 0
 fn a_formula_and_its_equation_are_equally_probable() {
     let data = csv(THEOPH);
     let formula = format!("{CONSTANTS} (* (/ Dose V) (/ ka (- ka ke)) (- (exp (- (* ke Time))) (exp (- (* ka Time)))))");
-    let equation = format!("{CONSTANTS} (state gut Dose) (state conc 0) (derive gut (- (* ka gut))) (derive conc (- (/ (* ka gut) V) (* ke conc)))");
+    let equation =
+        format!("{CONSTANTS} (state gut Dose) (state conc 0) (derive gut (- (* ka gut))) (derive conc (- (/ (* ka gut) V) (* ke conc)))");
     let one = fitted(&formula, &data, &Options { target: Some("conc".into()), ..Options::default() });
     let how = Options { time: Some("Time".into()), group: Some("Subject".into()), ..Options::default() };
     let two = fitted(&equation, &data, &how);
@@ -40,7 +41,11 @@ fn a_formula_and_its_equation_are_equally_probable() {
         let l = &found.likelihood;
         assert!(near(l.loglik, -71.216_130_873_708_37, 1e-7) && near(found.cost, 65.589_093_558_963_84, 1e-6), "{l:?} {}", found.cost);
         assert_eq!((l.k, l.sigmas, l.n), (4.0, 1, 44));
-        assert!(near(l.aic(), 150.432_261_747_416_73, 1e-7) && near(l.bic(), 157.569_020_283_089_77, 1e-7) && near(l.aicc(), 151.457_902_773_057_75, 1e-7));
+        assert!(
+            near(l.aic(), 150.432_261_747_416_73, 1e-7)
+                && near(l.bic(), 157.569_020_283_089_77, 1e-7)
+                && near(l.aicc(), 151.457_902_773_057_75, 1e-7)
+        );
         assert!(near(found.r2, 0.817_716_310_180_743_2, 1e-7) && found.columns[0].n == 44, "{:?}", found.columns);
     }
 }
@@ -80,7 +85,11 @@ fn states_are_weighed_until_nothing_changes() {
         (state hare hare0) (state lynx lynx0) (derive hare growth) (derive lynx (- loss))";
     let other = fitted(nonsense, &data, &Options { starts: Some(1), ..how });
     assert!(other.likelihood.aic() > found.likelihood.aic() + 50.0, "{:?}", other.likelihood);
-    assert!(other.message.contains("does not describe the data well") && other.warnings.iter().any(|w| w.contains("explains")), "{:?}", other.warnings);
+    assert!(
+        other.message.contains("does not describe the data well") && other.warnings.iter().any(|w| w.contains("explains")),
+        "{:?}",
+        other.warnings
+    );
 }
 
 /// A line through points with noise, as columns t and y.
@@ -96,7 +105,10 @@ fn the_combination_that_is_determined_is_named() {
     let said = |text: &str| {
         let found = fitted(text, &data, &Options::default());
         let open: Vec<_> = found.undetermined.iter().map(|u| (u.parameters.join(" "), u.determined.clone())).collect();
-        assert!(found.parameters.iter().all(|p| p.stderr.is_some() != open.iter().any(|o| o.0.split(' ').any(|n| n == p.name))), "{found:?}");
+        assert!(
+            found.parameters.iter().all(|p| p.stderr.is_some() != open.iter().any(|o| o.0.split(' ').any(|n| n == p.name))),
+            "{found:?}"
+        );
         open
     };
     let product = said("(param a 1) (param b 2) (param k 1) (* a b (exp (- (* k t))))");
@@ -267,7 +279,11 @@ fn the_scale_of_a_loss_means_one_thing() {
             let measured = found(Options { loss: Some(loss.with_scale(1.5)), sigma: Some(0.1), ..Options::default() });
             for (fit, unit) in [(&plain, 1.0), (&measured, 100.0)] {
                 let value = |name: &str| fit.parameter(name).unwrap().value;
-                assert!(near(value("k"), k, 2e-6) && near(value("x0"), x0, 2e-6) && near(fit.cost, unit * cost, 1e-6), "{loss:?} {text}: {:?}", fit.parameters);
+                assert!(
+                    near(value("k"), k, 2e-6) && near(value("x0"), x0, 2e-6) && near(fit.cost, unit * cost, 1e-6),
+                    "{loss:?} {text}: {:?}",
+                    fit.parameters
+                );
             }
         }
     }
@@ -277,25 +293,41 @@ fn the_scale_of_a_loss_means_one_thing() {
     let z = columns[0].1.iter().enumerate().map(|(i, t)| 800.0 * (1.0 - (-0.3 * t).exp()) + 10.0 * noise(i, 7)).collect();
     let both = table(columns.into_iter().chain([("z", z)]).collect());
     let found = fitted(two, &both, &Options { loss: Some(Loss::Huber(1.5)), ..Options::default() });
-    assert!(found.warnings.iter().any(|w| w.contains("the scale 1.5 of the loss counts in the scatter of each state's errors")), "{:?}", found.warnings);
+    assert!(
+        found.warnings.iter().any(|w| w.contains("the scale 1.5 of the loss counts in the scatter of each state's errors")),
+        "{:?}",
+        found.warnings
+    );
 }
 
 /// A state that no observation depends on, and the phase of a wave without amplitude.
 #[test]
 fn what_has_no_influence_is_named_and_ends_no_fit() {
     let t: Vec<f64> = (0..12).map(|i| 0.5 * f64::from(i)).collect();
-    let data = table(vec![("t", t.clone()), ("A", t.iter().enumerate().map(|(i, t)| 10.0 * (-0.4 * t).exp() + 0.05 * noise(i, 3)).collect())]);
+    let data =
+        table(vec![("t", t.clone()), ("A", t.iter().enumerate().map(|(i, t)| 10.0 * (-0.4 * t).exp() + 0.05 * noise(i, 3)).collect())]);
     let unseen = "(time t :start 0) (param k 1 :min 0) (param f 0.5) (state A 10) (state B 0) (derive A (- (* k A))) (derive B (* f k A))";
     let found = fitted(unseen, &data, &Options::default());
-    assert!(found.warnings.iter().any(|w| w == "`f` has no influence on the predictions: the data do not determine it"), "{:?}", found.warnings);
+    assert!(
+        found.warnings.iter().any(|w| w == "`f` has no influence on the predictions: the data do not determine it"),
+        "{:?}",
+        found.warnings
+    );
     assert!(found.parameter("f").unwrap().stderr.is_none() && found.parameter("k").unwrap().stderr.is_some());
     // The wave would have to be upside down, so that its amplitude stays at 0.
     let wave = "(time t :start 0) (param k 1 :min 0) (param a 0.1 :min 0) (param w 1) (state A 10)
         (derive A (+ (- (* k A)) (* a (+ 2 (sin (* w t))))))";
-    let less = table(vec![("t", t.clone()), ("A", t.iter().enumerate().map(|(i, t)| 10.0 * (-0.4 * t).exp() - 0.1 * t + 0.01 * noise(i, 3)).collect())]);
+    let less = table(vec![
+        ("t", t.clone()),
+        ("A", t.iter().enumerate().map(|(i, t)| 10.0 * (-0.4 * t).exp() - 0.1 * t + 0.01 * noise(i, 3)).collect()),
+    ]);
     let found = fitted(wave, &less, &Options::default());
     assert_eq!((found.parameter("a").unwrap().value, found.parameter("a").unwrap().note.as_deref()), (0.0, Some("at its bound")));
-    assert!(found.warnings.iter().any(|w| w.starts_with("`w` has no influence on the predictions near these values")), "{:?}", found.warnings);
+    assert!(
+        found.warnings.iter().any(|w| w.starts_with("`w` has no influence on the predictions near these values")),
+        "{:?}",
+        found.warnings
+    );
 }
 
 /// Along a valley without end there is no minimum, and so no error: only the product counts, nearly.
@@ -317,9 +349,12 @@ fn errors_are_given_at_a_minimum_only() {
 #[test]
 fn what_is_not_observed_needs_nothing() {
     let nan = f64::NAN;
-    let columns = |y: &'static str| vec![("t", vec![0.0, 1.0, 2.0, 3.0, 4.0]), (y, vec![1.1, 2.2, nan, 4.2, 4.9]), ("s", vec![0.1, 0.1, nan, 0.1, 0.2])];
+    let columns = |y: &'static str| {
+        vec![("t", vec![0.0, 1.0, 2.0, 3.0, 4.0]), (y, vec![1.1, 2.2, nan, 4.2, 4.9]), ("s", vec![0.1, 0.1, nan, 0.1, 0.2])]
+    };
     let how = Options { sigma_column: Some("s".into()), ..Options::default() };
-    let formula = fitted("(param a 1) (param b 1) (+ a (* b t))", &table(columns("y")), &Options { target: Some("y".into()), ..how.clone() });
+    let formula =
+        fitted("(param a 1) (param b 1) (+ a (* b t))", &table(columns("y")), &Options { target: Some("y".into()), ..how.clone() });
     let equation = fitted("(time t :start 0) (param a 1) (param b 1) (state x a) (derive x b)", &table(columns("x")), &how);
     for name in ["a", "b"] {
         let (one, two) = (formula.parameter(name).unwrap(), equation.parameter(name).unwrap());

@@ -32,7 +32,11 @@ fn agrees(fit: &Fit, value: f64, error: f64) {
 fn van_der_pol_by_default() {
     agrees(&van_der_pol(include_str!("../../../examples/fits/van-der-pol-1.csv"), "2", &Options::default()), 1.000_037_48, 0.001_434_859);
     agrees(&van_der_pol(include_str!("../../../examples/fits/van-der-pol-10.csv"), "8", &Options::default()), 10.001_908_06, 0.001_857_705);
-    agrees(&van_der_pol(include_str!("../../../examples/fits/van-der-pol-100.csv"), "99", &Options::default()), 100.011_529_06, 0.033_057_46);
+    agrees(
+        &van_der_pol(include_str!("../../../examples/fits/van-der-pol-100.csv"), "99", &Options::default()),
+        100.011_529_06,
+        0.033_057_46,
+    );
 }
 
 #[test]

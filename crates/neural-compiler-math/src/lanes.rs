@@ -1,6 +1,7 @@
 //! Loops over lanes that are no functions of one or two numbers: choosing, and a matrix all lanes share times a vector of each.
 //!
-//! In: slices of lanes. Out: lanes, with the bits of the same operations one lane at a time; `matrix.rs` says in which order sums of products are made.
+//! In: slices of lanes. Out: lanes, with the bits of the same operations one lane at a time; `matrix.rs` says in which order sums of
+//! products are made.
 
 use crate::dispatch::{Arg, Real, canonical};
 use crate::level::Level;
@@ -172,7 +173,8 @@ use {baseline as avx2, baseline as avx512};
 
 macro_rules! entry_points {
     ($t:ident, $select:ident, $matrix_times:ident, $sum_of_products:ident) => {
-        /// `out[i] = if test[i] is not 0 { x[i] } else { y[i] }` with the instructions of `level` (of the best level, if this CPU lacks it).
+        /// `out[i] = if test[i] is not 0 { x[i] } else { y[i] }` with the instructions of `level` (of the best level, if this CPU lacks
+        /// it).
         ///
         /// # Panics
         /// If the length of a slice differs from that of `out`.
@@ -211,8 +213,8 @@ macro_rules! entry_points {
             }
         }
 
-        /// For every lane `i`: `out[i]` is the sum of all products `x[k][i] * y[k][i]`, in the order of an element of a product of matrices or, if
-        /// `interleaved`, of a long dot product.
+        /// For every lane `i`: `out[i]` is the sum of all products `x[k][i] * y[k][i]`, in the order of an element of a product of matrices
+        /// or, if `interleaved`, of a long dot product.
         ///
         /// # Panics
         /// If `x` and `y` differ in length, or a slice is shorter than `out`.

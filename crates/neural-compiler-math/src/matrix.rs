@@ -1,9 +1,11 @@
-//! Products of matrices, dot products and sums of whole values. In: matrices as they lie in memory, transposed or not; out: numbers, row by row.
+//! Products of matrices, dot products and sums of whole values. In: matrices as they lie in memory, transposed or not; out: numbers, row by
+//! row.
 //!
 //! The order of every sum is part of the language (spec/operations.md), so that no level, size of caches or neighbour changes a bit:
 //! an element of a product of matrices is `a0*b0`, then `fma(ak, bk, sum)` for k = 1, 2, …; vectors run over the columns of the result.
-//! `dot` and `sum` of fewer than [`INTERLEAVED`] terms run from the first to the last as well; longer ones are [`PARTIAL`] sums, term k belonging to
-//! sum k mod `PARTIAL`, added by halves: the first half of them to the second until one is left. Every NaN is the one canonical quiet NaN.
+//! `dot` and `sum` of fewer than [`INTERLEAVED`] terms run from the first to the last as well; longer ones are [`PARTIAL`] sums, term k
+//! belonging to sum k mod `PARTIAL`, added by halves: the first half of them to the second until one is left. Every NaN is the one
+//! canonical quiet NaN.
 
 use crate::dispatch::{Real, canonical};
 use crate::level::Level;
@@ -96,7 +98,8 @@ const FEW: usize = 256;
 /// Sums of `R` rows and `C` vectors of columns, in registers; `PART`: the last vector has `last` columns.
 ///
 /// # Safety
-/// The CPU has the vector's instructions; the pointers are to `R` rows (`depth` terms apart `a_next`), `depth` rows of columns, and `R` rows of results.
+/// The CPU has the vector's instructions; the pointers are to `R` rows (`depth` terms apart `a_next`), `depth` rows of columns, and `R`
+/// rows of results.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 unsafe fn tile<V: Vector, const R: usize, const C: usize, const PART: bool>(
@@ -178,7 +181,8 @@ unsafe fn panel<V: Vector, const C: usize, const PART: bool>(
 /// Copies a block, turned so that columns of the source become rows.
 ///
 /// # Safety
-/// The CPU has the vector's instructions; `from` has `rows` rows of `columns` numbers, `apart` from each other, `to` the same the other way round.
+/// The CPU has the vector's instructions; `from` has `rows` rows of `columns` numbers, `apart` from each other, `to` the same the other way
+/// round.
 #[inline(always)]
 unsafe fn turn<V: Vector>(from: *const V::T, apart: usize, rows: usize, columns: usize, to: *mut V::T, to_apart: usize) {
     let (whole_rows, whole_columns) = (rows - rows % V::SQUARE, columns - columns % V::SQUARE);
@@ -243,8 +247,11 @@ unsafe fn product<V: Vector>(a: View<'_, V::T>, b: View<'_, V::T>, out: &mut [V:
             }
         }
         let left = |i: usize| {
-            let (data, at, row, next) =
-                if gathered { (&*left_room, i, 1, rows) } else { (a.data, i * a.row_stride + from * a.column_stride, a.row_stride, a.column_stride) };
+            let (data, at, row, next) = if gathered {
+                (&*left_room, i, 1, rows)
+            } else {
+                (a.data, i * a.row_stride + from * a.column_stride, a.row_stride, a.column_stride)
+            };
             (data[at..].as_ptr(), row, next)
         };
         for j in (0..columns).step_by(wide) {
@@ -392,7 +399,13 @@ macro_rules! level {
             /// # Safety
             /// The CPU must have the level's instructions.
             $(#[$attr])*
-            pub(in super::super) unsafe fn products(lanes: usize, a: Matrices<'_, $t>, b: Matrices<'_, $t>, out: &mut [$t], room: &mut Vec<$t>) {
+            pub(in super::super) unsafe fn products(
+                lanes: usize,
+                a: Matrices<'_, $t>,
+                b: Matrices<'_, $t>,
+                out: &mut [$t],
+                room: &mut Vec<$t>,
+            ) {
                 // SAFETY: as the caller holds.
                 unsafe { super::super::products::<$v>(lanes, a, b, out, room) }
             }
@@ -462,9 +475,10 @@ macro_rules! at {
 }
 
 macro_rules! entry_points {
-    ($t:ident, $module:ident, $product:ident, $products:ident, $dot:ident, $sum:ident, $transpose:ident, $lane_sums:ident, $lane_outers:ident) => {
-        /// The product of two matrices, row by row, with the instructions of `level` (of the best level, if this CPU lacks it). `room` is scratch memory,
-        /// kept for the next call.
+    ($t:ident, $module:ident, $product:ident, $products:ident, $dot:ident, $sum:ident, $transpose:ident,
+     $lane_sums:ident, $lane_outers:ident) => {
+        /// The product of two matrices, row by row, with the instructions of `level` (of the best level, if this CPU lacks it). `room` is
+        /// scratch memory, kept for the next call.
         ///
         /// # Panics
         /// If the sizes do not match.
@@ -493,7 +507,8 @@ macro_rules! entry_points {
             at!(level, $module, sum(x))
         }
 
-        /// For each number of a value the sum over the lanes, in the order of [`crate::over_lanes`]; `x` has a value for each of so many lanes.
+        /// For each number of a value the sum over the lanes, in the order of [`crate::over_lanes`]; `x` has a value for each of so many
+        /// lanes.
         ///
         /// # Panics
         /// If it has more or fewer.

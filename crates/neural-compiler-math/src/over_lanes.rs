@@ -1,7 +1,9 @@
-//! Sums over lanes, all numbers of a value at once. In: the values of [`LANES`] lanes, lane after lane; out: for each number the sum over the lanes.
+//! Sums over lanes, all numbers of a value at once. In: the values of [`LANES`] lanes, lane after lane; out: for each number the sum over
+//! the lanes.
 //!
-//! The order is fixed: lanes i, i+16, i+32 and i+48 as `(a + b) + (c + d)`, for i = 0 to 15, and then neighbours of what is left until one is. Vectors run
-//! over the numbers of a value, so no level changes a bit; a product that is summed is rounded first, as if it had been stored.
+//! The order is fixed: lanes i, i+16, i+32 and i+48 as `(a + b) + (c + d)`, for i = 0 to 15, and then neighbours of what is left until one
+//! is. Vectors run over the numbers of a value, so no level changes a bit; a product that is summed is rounded first, as if it had been
+//! stored.
 
 use crate::vector::{Fused, Vector};
 
@@ -150,7 +152,12 @@ unsafe fn part<V: Vector, const R: usize, const C: usize, const PART: bool>(
 /// # Safety
 /// As for `part`.
 #[inline(always)]
-unsafe fn panel<V: Vector, const C: usize, const PART: bool>(left: (*const V::T, usize), right: (*const V::T, usize), out: *mut V::T, last: usize) {
+unsafe fn panel<V: Vector, const C: usize, const PART: bool>(
+    left: (*const V::T, usize),
+    right: (*const V::T, usize),
+    out: *mut V::T,
+    last: usize,
+) {
     let (rows, columns) = (left.1, right.1);
     let mut i = 0;
     // SAFETY: as the caller holds.

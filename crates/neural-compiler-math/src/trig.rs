@@ -232,7 +232,8 @@ pub(crate) fn tan_narrow<V: Num<Scalar = f64>>(x: V) -> V {
 
 /// A kernel with a slow path for large arguments: what it is made of in f64 and in f32, and from a reduced large argument.
 macro_rules! periodic {
-    ($kernel:ident, f64: $wide:path, f32: $narrow:expr, limit of f32: $limit:expr, slow: |$q:ident, $r:ident, $lo:ident, $sign:ident| $slow:expr) => {
+    ($kernel:ident, f64: $wide:path, f32: $narrow:expr, limit of f32: $limit:expr,
+     slow: |$q:ident, $r:ident, $lo:ident, $sign:ident| $slow:expr) => {
         pub(crate) struct $kernel;
 
         impl Map1<f64> for $kernel {
@@ -277,4 +278,5 @@ macro_rules! periodic {
 
 periodic!(Sin, f64: sin_wide, f32: sin_single, limit of f32: LIMIT_SINGLE, slow: |q, r, lo, sign| sin_from(q, r, lo, sign));
 periodic!(Cos, f64: cos_wide, f32: cos_single, limit of f32: LIMIT_SINGLE, slow: |q, r, lo, _sign| sin_from(next_quadrant(q), r, lo, 0.0));
-periodic!(Tan, f64: tan_wide, f32: (|x: f32| tan_narrow(f64::from(x)) as f32), limit of f32: LIMIT as f32, slow: |q, r, lo, sign| tan_from(q, r, lo, sign));
+periodic!(Tan, f64: tan_wide, f32: (|x: f32| tan_narrow(f64::from(x)) as f32), limit of f32: LIMIT as f32,
+          slow: |q, r, lo, sign| tan_from(q, r, lo, sign));

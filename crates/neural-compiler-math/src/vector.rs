@@ -28,8 +28,8 @@ impl Fused for f64 {
     }
 }
 
-/// Some numbers side by side. All functions ask for a CPU that has the vector's instructions, and for pointers to as many numbers as they read or
-/// write: `N`, the first `n` of them, or a square block of side `SQUARE`.
+/// Some numbers side by side. All functions ask for a CPU that has the vector's instructions, and for pointers to as many numbers as they
+/// read or write: `N`, the first `n` of them, or a square block of side `SQUARE`.
 #[allow(clippy::missing_safety_doc)]
 pub(crate) trait Vector: Copy {
     type T: Fused;
@@ -174,9 +174,13 @@ mod x86 {
 
     /// One vector type; every body is a single instruction of the level, or two.
     macro_rules! vector {
-        ($v:ident, $t:ident, $n:literal, $rows:literal, $square:literal, $transpose:ident, $splat:ident, $load:ident, $store:ident, $add:ident, $fused:ident,
+        ($v:ident, $t:ident, $n:literal, $rows:literal, $square:literal, $transpose:ident, $splat:ident, $load:ident, $store:ident,
+         $add:ident, $fused:ident,
          |$at:ident, $some:ident| $load_first:expr, |$x:ident, $to:ident, $few:ident| $store_first:expr, |$y:ident| $canonical:expr) => {
-            #[allow(clippy::undocumented_unsafe_blocks, reason = "the trait says what its callers hold to; bodies are instructions of the level")]
+            #[allow(
+                clippy::undocumented_unsafe_blocks,
+                reason = "the trait says what its callers hold to; bodies are instructions of the level"
+            )]
             impl Vector for $v {
                 type T = $t;
                 const N: usize = $n;

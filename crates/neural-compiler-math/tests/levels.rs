@@ -15,8 +15,24 @@ impl Random {
 
     /// Usual values, any bit pattern, and special values.
     fn f64(&mut self) -> f64 {
-        const SPECIAL: [f64; 16] =
-            [0.0, -0.0, 1.0, -1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 5e-324, -5e-324, f64::MAX, f64::MIN, 1e300, 2.0, 0.5, 710.0, -745.0];
+        const SPECIAL: [f64; 16] = [
+            0.0,
+            -0.0,
+            1.0,
+            -1.0,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            f64::NAN,
+            5e-324,
+            -5e-324,
+            f64::MAX,
+            f64::MIN,
+            1e300,
+            2.0,
+            0.5,
+            710.0,
+            -745.0,
+        ];
         match self.next() % 16 {
             0 => SPECIAL[self.next() as usize % SPECIAL.len()],
             1..=4 => f64::from_bits(self.next()),

@@ -1,7 +1,9 @@
 //! Products of matrices, dot products and sums hold to the order of the language at every level: beside loops that do nothing but that.
 
 use neural_compiler_math::Level;
-use neural_compiler_math::matrix::{INTERLEAVED, PARTIAL, View, dot_f32, dot_f64, product_f32, product_f64, sum_f32, sum_f64, transpose_f32, transpose_f64};
+use neural_compiler_math::matrix::{
+    INTERLEAVED, PARTIAL, View, dot_f32, dot_f64, product_f32, product_f64, sum_f32, sum_f64, transpose_f32, transpose_f64,
+};
 
 /// Numbers of very different sizes, zeros of both signs and now and then what is no number.
 fn numbers(count: usize, seed: u64, odd: bool) -> Vec<f64> {
@@ -27,7 +29,9 @@ macro_rules! holds {
         #[test]
         fn $name() {
             let bits = |x: $t| if x.is_nan() { $t::NAN.to_bits() } else { x.to_bits() };
-            let sequential = |terms: &[($t, $t)]| terms.split_first().map_or(0.0, |((x, y), rest)| rest.iter().fold(x * y, |s, (x, y)| x.mul_add(*y, s)));
+            let sequential = |terms: &[($t, $t)]| {
+                terms.split_first().map_or(0.0, |((x, y), rest)| rest.iter().fold(x * y, |s, (x, y)| x.mul_add(*y, s)))
+            };
             let sizes = [
                 (1, 1, 1),
                 (1, 7, 1),
@@ -50,8 +54,9 @@ macro_rules! holds {
                 for odd in [false, true] {
                     let a: Vec<$t> = numbers(m * k, 2 * seed as u64 + 1, odd).into_iter().map(|x| x as $t).collect();
                     let b: Vec<$t> = numbers(k * n, 2 * seed as u64 + 2, odd).into_iter().map(|x| x as $t).collect();
-                    let expected: Vec<_> =
-                        (0..m * n).map(|o| bits(sequential(&(0..k).map(|l| (a[o / n * k + l], b[l * n + o % n])).collect::<Vec<_>>()))).collect();
+                    let expected: Vec<_> = (0..m * n)
+                        .map(|o| bits(sequential(&(0..k).map(|l| (a[o / n * k + l], b[l * n + o % n])).collect::<Vec<_>>())))
+                        .collect();
                     for &level in Level::available() {
                         let turned = |x: &[$t], rows: usize, columns: usize| {
                             let mut out = vec![0.0; x.len()];
@@ -91,7 +96,10 @@ macro_rules! holds {
                     let (dot, sum) = if n < INTERLEAVED {
                         (bits(sequential(&all)), bits(added(&all)))
                     } else {
-                        (halves((0..PARTIAL).map(|p| sequential(&part(p))).collect()), halves((0..PARTIAL).map(|p| added(&part(p))).collect()))
+                        (
+                            halves((0..PARTIAL).map(|p| sequential(&part(p))).collect()),
+                            halves((0..PARTIAL).map(|p| added(&part(p))).collect()),
+                        )
                     };
                     for &level in Level::available() {
                         assert_eq!($dot(level, &x, &y).to_bits(), dot, "dot of {n}, {level:?}");

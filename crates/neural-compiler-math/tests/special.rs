@@ -92,7 +92,10 @@ fn trigonometric() {
 #[test]
 fn exponential_and_hyperbolic() {
     unary(&EXP, &[(0.0, 1.0), (-0.0, 1.0), (INF, INF), (-INF, 0.0), (NAN, NAN), (1000.0, INF), (-1000.0, 0.0), (1.0, std::f64::consts::E)]);
-    unary(&EXP2, &[(0.0, 1.0), (INF, INF), (-INF, 0.0), (10.0, 1024.0), (-3.0, 0.125), (1024.0, INF), (-1074.0, MIN), (-1076.0, 0.0), (NAN, NAN)]);
+    unary(
+        &EXP2,
+        &[(0.0, 1.0), (INF, INF), (-INF, 0.0), (10.0, 1024.0), (-3.0, 0.125), (1024.0, INF), (-1074.0, MIN), (-1076.0, 0.0), (NAN, NAN)],
+    );
     unary(&EXPM1, &[(INF, INF), (-INF, -1.0), (1000.0, INF), (-100.0, -1.0)]);
     unary(&SINH, &[(INF, INF), (-INF, -INF), (1000.0, INF), (-1000.0, -INF)]);
     unary(&COSH, &[(INF, INF), (-INF, INF), (0.0, 1.0), (-0.0, 1.0), (NAN, NAN), (1000.0, INF)]);
@@ -109,12 +112,29 @@ fn exponential_and_hyperbolic() {
 
 #[test]
 fn gamma_and_its_kin() {
-    unary(&GAMMA, &[(0.0, INF), (-0.0, -INF), (-1.0, NAN), (-170.0, NAN), (-INF, NAN), (INF, INF), (NAN, NAN), (172.0, INF), (-300.5, -0.0), (-301.5, 0.0)]);
+    unary(
+        &GAMMA,
+        &[
+            (0.0, INF),
+            (-0.0, -INF),
+            (-1.0, NAN),
+            (-170.0, NAN),
+            (-INF, NAN),
+            (INF, INF),
+            (NAN, NAN),
+            (172.0, INF),
+            (-300.5, -0.0),
+            (-301.5, 0.0),
+        ],
+    );
     unary(&LGAMMA, &[(0.0, INF), (-3.0, INF), (1.0, 0.0), (2.0, 0.0), (INF, INF), (-INF, INF), (NAN, NAN)]);
     unary(&DIGAMMA, &[(0.0, -INF), (-0.0, INF), (-2.0, NAN), (INF, INF), (-INF, NAN), (NAN, NAN)]);
     unary(&TRIGAMMA, &[(0.0, INF), (-2.0, INF), (INF, 0.0), (-INF, NAN), (NAN, NAN)]);
     binary(&POLYGAMMA, &[(2.0, 0.0, NAN), (0.5, 1.0, NAN), (-1.0, 1.0, NAN), (2.0, NAN, NAN)]);
-    binary(&BETA, &[(1.0, 1.0, 1.0), (2.0, 2.0, 1.0 / 6.0), (0.0, 1.0, INF), (1.0, INF, 0.0), (0.0, INF, NAN), (-1.0, 1.0, NAN), (NAN, 1.0, NAN)]);
+    binary(
+        &BETA,
+        &[(1.0, 1.0, 1.0), (2.0, 2.0, 1.0 / 6.0), (0.0, 1.0, INF), (1.0, INF, 0.0), (0.0, INF, NAN), (-1.0, 1.0, NAN), (NAN, 1.0, NAN)],
+    );
     binary(&LBETA, &[(1.0, 1.0, 0.0), (0.0, 1.0, INF), (1.0, INF, -INF), (-1.0, 1.0, NAN), (1.0, NAN, NAN)]);
     let mut factorial = 1.0;
     for n in 1..=22 {
@@ -143,7 +163,10 @@ fn bessel_functions() {
     for f in [&BESSEL_K0, &BESSEL_K1] {
         unary(f, &[(0.0, INF), (-0.0, INF), (INF, 0.0), (2000.0, 0.0), (-1.0, NAN), (-INF, NAN), (NAN, NAN)]);
     }
-    binary(&BESSEL_J, &[(2.0, 0.0, 0.0), (0.0, 0.0, 1.0), (2.0, INF, 0.0), (0.5, 1.0, NAN), (21.0, 1.0, NAN), (INF, 1.0, NAN), (1.0, NAN, NAN)]);
+    binary(
+        &BESSEL_J,
+        &[(2.0, 0.0, 0.0), (0.0, 0.0, 1.0), (2.0, INF, 0.0), (0.5, 1.0, NAN), (21.0, 1.0, NAN), (INF, 1.0, NAN), (1.0, NAN, NAN)],
+    );
     binary(&BESSEL_I, &[(2.0, 0.0, 0.0), (0.0, 0.0, 1.0), (2.0, -INF, INF), (0.5, 1.0, NAN), (1.0, NAN, NAN)]);
     binary(&BESSEL_K, &[(2.0, 0.0, INF), (2.0, INF, 0.0), (2.0, -1.0, NAN), (0.5, 1.0, NAN), (1.0, NAN, NAN)]);
     // the largest number: |J| is at most sqrt(2/(pi x))
@@ -155,9 +178,18 @@ fn bessel_functions() {
 
 #[test]
 fn incomplete_gamma_functions() {
-    binary(&GAMMA_P, &[(2.0, 0.0, 0.0), (2.0, INF, 1.0), (INF, 3.0, 0.0), (1e6, 1.0, 0.0), (1.0, 1e6, 1.0), (-1.0, 1.0, NAN), (1.0, -1.0, NAN)]);
-    binary(&GAMMA_Q, &[(2.0, 0.0, 1.0), (2.0, INF, 0.0), (INF, 3.0, 1.0), (1e6, 1.0, 1.0), (1.0, 1e6, 0.0), (0.0, 0.0, NAN), (INF, INF, NAN)]);
-    binary(&GAMMA_DENSITY, &[(0.5, 0.0, INF), (1.0, 0.0, 1.0), (2.0, 0.0, 0.0), (2.0, INF, 0.0), (2.0, -1.0, NAN), (NAN, 1.0, NAN), (1.0, NAN, NAN)]);
+    binary(
+        &GAMMA_P,
+        &[(2.0, 0.0, 0.0), (2.0, INF, 1.0), (INF, 3.0, 0.0), (1e6, 1.0, 0.0), (1.0, 1e6, 1.0), (-1.0, 1.0, NAN), (1.0, -1.0, NAN)],
+    );
+    binary(
+        &GAMMA_Q,
+        &[(2.0, 0.0, 1.0), (2.0, INF, 0.0), (INF, 3.0, 1.0), (1e6, 1.0, 1.0), (1.0, 1e6, 0.0), (0.0, 0.0, NAN), (INF, INF, NAN)],
+    );
+    binary(
+        &GAMMA_DENSITY,
+        &[(0.5, 0.0, INF), (1.0, 0.0, 1.0), (2.0, 0.0, 0.0), (2.0, INF, 0.0), (2.0, -1.0, NAN), (NAN, 1.0, NAN), (1.0, NAN, NAN)],
+    );
     for f in [&GAMMA_P_1, &GAMMA_P_2, &GAMMA_P_3] {
         binary(f, &[(2.0, 0.0, 0.0), (2.0, INF, 0.0), (-1.0, 1.0, NAN), (NAN, 1.0, NAN), (1.0, NAN, NAN)]);
     }
@@ -175,7 +207,14 @@ fn incomplete_gamma_functions() {
 #[test]
 fn the_faddeeva_function() {
     let two = std::f64::consts::FRAC_2_SQRT_PI;
-    for (f, at_0) in [(&FADDEEVA_RE, 1.0), (&FADDEEVA_IM, 0.0), (&FADDEEVA_RE_1, 0.0), (&FADDEEVA_IM_1, two), (&FADDEEVA_RE_2, -2.0), (&FADDEEVA_IM_2, 0.0)] {
+    for (f, at_0) in [
+        (&FADDEEVA_RE, 1.0),
+        (&FADDEEVA_IM, 0.0),
+        (&FADDEEVA_RE_1, 0.0),
+        (&FADDEEVA_IM_1, two),
+        (&FADDEEVA_RE_2, -2.0),
+        (&FADDEEVA_IM_2, 0.0),
+    ] {
         binary(f, &[(1.0, -1.0, NAN), (NAN, 1.0, NAN), (1.0, NAN, NAN)]);
         assert_eq!((f.f64(0.0, 0.0), f.f64(0.0, -0.0)), (at_0, at_0), "{}", f.name);
         for (x, y) in [(INF, 0.0), (-INF, 1.0), (1.0, INF)] {
@@ -460,12 +499,25 @@ fn derivatives_of_special_functions_at_the_ends_of_the_range() {
             (NAN, 1.0, NAN),
         ],
     );
-    binary(&DIGAMMA_GAP, &[(1e308, 1e308, std::f64::consts::LN_2), (1e-100, 3.0, 1e100), (1.0, INF, INF), (INF, 1.0, 0.0), (0.0, 1.0, INF), (-1.0, 2.0, NAN)]);
+    binary(
+        &DIGAMMA_GAP,
+        &[
+            (1e308, 1e308, std::f64::consts::LN_2),
+            (1e-100, 3.0, 1e100),
+            (1.0, INF, INF),
+            (INF, 1.0, 0.0),
+            (0.0, 1.0, INF),
+            (-1.0, 2.0, NAN),
+        ],
+    );
     binary(&TRIGAMMA_GAP, &[(1e308, 1e308, 5e-309), (1.0, INF, 1.6449340668482264), (1.0, 1e300, 1.6449340668482264), (INF, 1.0, 0.0)]);
     unary(&ERFCX_SLOPE, &[(INF, -0.0), (-INF, -INF), (-40.0, -INF), (0.0, -std::f64::consts::FRAC_2_SQRT_PI), (1e200, -0.0), (NAN, NAN)]);
     binary(&ERFCX_OF_ORDER, &[(2.0, 0.0, 2.0), (2.0, INF, 0.0), (3.0, -INF, -INF), (2.5, 1.0, NAN), (13.0, 1.0, NAN)]);
     unary(&BELL, &[(0.0, 1.0), (INF, 0.0), (-INF, 0.0), (1e300, 0.0), (NAN, NAN)]);
     unary(&HALF_BELL, &[(0.0, 1.0), (INF, 0.0), (-INF, 0.0), (NAN, NAN)]);
     unary(&HALF_GROWTH, &[(0.0, 1.0), (INF, INF), (-INF, INF), (NAN, NAN)]);
-    binary(&INVERSE_PART, &[(0.0, 0.0, NAN), (0.0, 2.0, 0.0), (2.0, 0.0, 0.5), (INF, 1.0, 0.0), (-1.0, INF, -0.0), (1e-320, 1.0, 1e-320), (MIN, 0.0, INF)]);
+    binary(
+        &INVERSE_PART,
+        &[(0.0, 0.0, NAN), (0.0, 2.0, 0.0), (2.0, 0.0, 0.5), (INF, 1.0, 0.0), (-1.0, INF, -0.0), (1e-320, 1.0, 1e-320), (MIN, 0.0, INF)],
+    );
 }

@@ -1,5 +1,5 @@
-//! A step of a solver as a program. In: the law of some states (a graph from states and other inputs to their derivatives); out: a graph from
-//! the same inputs and the length `h` of the step to the states after it, and their error estimates where the scheme has one.
+//! A step of a solver as a program. In: the law of some states (a graph from states and other inputs to their derivatives); out: a graph
+//! from the same inputs and the length `h` of the step to the states after it, and their error estimates where the scheme has one.
 
 use crate::derive::Derived;
 use crate::splice::Splice;
@@ -42,7 +42,8 @@ fn law(graph: &Graph, states: &[usize], others: &[usize], time: Option<usize>, s
         let message = format!("the states have {size} numbers, the program gives {count} derivatives");
         return Err(Diagnostic::error("shape-mismatch", Default::default(), message).into());
     }
-    let whole = if found.len() == 1 && s.builder.shape(found[0]) == vector { found[0] } else { s.builder.given(Op::Join, 0, vector, &found) };
+    let whole =
+        if found.len() == 1 && s.builder.shape(found[0]) == vector { found[0] } else { s.builder.given(Op::Join, 0, vector, &found) };
     Ok(s.finish(vec![whole]))
 }
 

@@ -79,20 +79,31 @@ pub(crate) unsafe fn on_views<T: Number + Element>(
 fn fresh<'py, T: Element>(py: Python<'py>, sizes: &[i64]) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
     numbers(sizes)?;
     let mut sizes: Vec<npy_intp> = sizes.iter().map(|&n| n as npy_intp).collect();
-    // SAFETY: a description is handed over, sizes are read during the call; a new array of this type comes back, or an exception. Whoever asks fills
-    // every number, or raises and the array is dropped unseen.
+    // SAFETY: a description is handed over, sizes are read during the call; a new array of this type comes back, or an exception. Whoever
+    // asks fills every number, or raises and the array is dropped unseen.
     unsafe {
         let class = get_type_object(py, NpyTypes::PyArray_Type);
         let descr = numpy::dtype::<T>(py).into_dtype_ptr();
-        let array = PY_ARRAY_API.PyArray_NewFromDescr(py, class, descr, sizes.len() as i32, sizes.as_mut_ptr(), null_mut(), null_mut(), 0, null_mut());
+        let array = PY_ARRAY_API.PyArray_NewFromDescr(
+            py,
+            class,
+            descr,
+            sizes.len() as i32,
+            sizes.as_mut_ptr(),
+            null_mut(),
+            null_mut(),
+            0,
+            null_mut(),
+        );
         Ok(Bound::from_owned_ptr_or_err(py, array)?.cast_into_unchecked())
     }
 }
 
 /// A buffer of the caller for a result of these sizes, checked.
 fn buffer<'py, T: Element>(sizes: Vec<usize>, array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
-    let typed =
-        array.cast::<PyArrayDyn<T>>().map_err(|_| PyTypeError::new_err(format!("`out` has the type {}, that of the inputs is expected", array.dtype())))?;
+    let typed = array
+        .cast::<PyArrayDyn<T>>()
+        .map_err(|_| PyTypeError::new_err(format!("`out` has the type {}, that of the inputs is expected", array.dtype())))?;
     if typed.shape() != &sizes[..] {
         return Err(PyValueError::new_err(format!("`out` has the shape {:?}, {sizes:?} is expected", typed.shape())));
     }

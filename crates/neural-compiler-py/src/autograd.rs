@@ -35,7 +35,13 @@ pub(crate) fn packed(py: Python<'_>, mut results: Vec<Py<PyAny>>) -> PyResult<Py
 type Objects = SmallVec<[*mut PyObject; FEW]>;
 
 /// Calls a function on the tensors of a tuple.
-pub(crate) fn on_tuple(py: Python<'_>, function: &Function, inputs: &Bound<'_, PyTuple>, reading: Reading<'_>, how: How) -> PyResult<Option<Vec<Py<PyAny>>>> {
+pub(crate) fn on_tuple(
+    py: Python<'_>,
+    function: &Function,
+    inputs: &Bound<'_, PyTuple>,
+    reading: Reading<'_>,
+    how: How,
+) -> PyResult<Option<Vec<Py<PyAny>>>> {
     let objects: Objects = inputs.iter_borrowed().map(|o| o.as_ptr()).collect();
     // SAFETY: the tuple holds them.
     unsafe { call(py, function, &objects, reading, how) }
@@ -68,7 +74,12 @@ pub(crate) fn remembered<'py>(
     if !taped {
         return Ok(Some(results));
     }
-    let taped = Taped { function: function.clone(), compiled: compiled.clone().unbind(), follow: follow.clone(), results: Mutex::new(Some(results)) };
+    let taped = Taped {
+        function: function.clone(),
+        compiled: compiled.clone().unbind(),
+        follow: follow.clone(),
+        results: Mutex::new(Some(results)),
+    };
     let taped = Bound::new(py, taped)?.into_any();
     let all = PyTuple::new(py, std::iter::once(taped).chain(inputs.iter()).collect::<Vec<_>>())?;
     now.apply.call1(py, all).map(Some)
@@ -77,7 +88,11 @@ pub(crate) fn remembered<'py>(
 /// The forward pass of a node: hands out what was computed, and keeps the inputs.
 #[pyfunction]
 #[pyo3(signature = (ctx, taped, *tensors))]
-pub(crate) fn remember<'py>(ctx: &Bound<'py, PyAny>, taped: &Bound<'py, Taped>, tensors: &Bound<'py, PyTuple>) -> PyResult<Option<Py<PyAny>>> {
+pub(crate) fn remember<'py>(
+    ctx: &Bound<'py, PyAny>,
+    taped: &Bound<'py, Taped>,
+    tensors: &Bound<'py, PyTuple>,
+) -> PyResult<Option<Py<PyAny>>> {
     let py = ctx.py();
     ctx.setattr(pyo3::intern!(py, "how"), taped)?;
     // What `ctx.save_for_backward` does.

@@ -1,6 +1,6 @@
 //! What was made for the last few shapes of a program. In: keys and values; out: the value of a key, if it is still there.
-//! Invariant: it holds no more than `MOST` values, and gives back memory beyond `BUDGET`; so a program called with ever new shapes stays bounded,
-//! and everything goes with the program.
+//! Invariant: it holds no more than `MOST` values, and gives back memory beyond `BUDGET`; so a program called with ever new shapes stays
+//! bounded, and everything goes with the program.
 
 use std::sync::Arc;
 

@@ -81,7 +81,12 @@ impl Caller {
     }
 
     /// The results of a usual call; else None.
-    fn call<'py>(&self, module: &Bound<'py, PyAny>, args: &Bound<'py, PyTuple>, kwargs: &Bound<'py, PyDict>) -> PyResult<Option<Py<PyAny>>> {
+    fn call<'py>(
+        &self,
+        module: &Bound<'py, PyAny>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: &Bound<'py, PyDict>,
+    ) -> PyResult<Option<Py<PyAny>>> {
         let py = module.py();
         let Some(now) = Surroundings::get() else { return Ok(None) };
         // SAFETY: a module is an object with a dictionary; a new reference comes back, or an exception.
@@ -176,7 +181,8 @@ fn on_torch<'py>(
             return Ok(None);
         }
         let like = tensors.get_item(first)?;
-        let convert = |(k, t): (usize, Bound<'py, PyAny>)| if other(k) { t.call_method1(pyo3::intern!(py, "type_as"), (&like,)) } else { Ok(t) };
+        let convert =
+            |(k, t): (usize, Bound<'py, PyAny>)| if other(k) { t.call_method1(pyo3::intern!(py, "type_as"), (&like,)) } else { Ok(t) };
         run.call1(py, PyTuple::new(py, tensors.iter().enumerate().map(convert).collect::<PyResult<Vec<_>>>()?)?)
     } else {
         run.call1(py, tensors)

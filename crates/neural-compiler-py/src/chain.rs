@@ -152,7 +152,8 @@ impl Form {
         }));
         let axes = wrt.iter().map(|&o| self.outer[o].axes.clone()).collect();
         // The seed of a result of the form so far.
-        let seed = |r: usize| seeds.iter().position(|&k| self.results[k] == r).map_or(Source::Zero, |at| Source::Input(self.outer.len() + at));
+        let seed =
+            |r: usize| seeds.iter().position(|&k| self.results[k] == r).map_or(Source::Zero, |at| Source::Input(self.outer.len() + at));
         let (inputs, old_seeds) = self.sources.split_at(n);
         let mut sources = inputs.to_vec();
         let Some(pull) = &self.pull else {

@@ -50,13 +50,20 @@ impl Core {
     }
 
     /// Compiles with the inputs the caller names, their shapes, and nothing else free.
-    fn closed(source: &str, open: &Program, inputs: Option<Vec<Named>>, params: Vec<Named>, limits: Limits) -> Result<Program, Diagnostics> {
+    fn closed(
+        source: &str,
+        open: &Program,
+        inputs: Option<Vec<Named>>,
+        params: Vec<Named>,
+        limits: Limits,
+    ) -> Result<Program, Diagnostics> {
         let named: FxHashSet<&str> = params.iter().map(|p| p.0.as_str()).collect();
         let is_param = |name: &str| named.contains(name);
         // What only the caller names has no place in the text.
         let declared = |i: &&Input| i.kind != InputKind::Free && i.span != Span::default();
         let declared: FxHashSet<&str> = open.inputs().iter().filter(declared).map(|i| i.name.as_str()).collect();
-        let free = || open.inputs().iter().filter(|i| i.kind == InputKind::Free && !is_param(&i.name)).map(|i| (i.name.clone(), None)).collect();
+        let free =
+            || open.inputs().iter().filter(|i| i.kind == InputKind::Free && !is_param(&i.name)).map(|i| (i.name.clone(), None)).collect();
         let mut list: Vec<Named> = inputs.unwrap_or_else(free);
         list.retain(|l| !is_param(&l.0));
         list.extend(params.iter().cloned());

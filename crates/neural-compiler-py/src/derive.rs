@@ -103,9 +103,13 @@ fn needs_scalar(graph: &Graph) -> Result<(), Diagnostics> {
         [Shape::Scalar] => Ok(()),
         ref other => {
             let found = other.iter().map(|s| s.to_string()).collect::<Vec<_>>().join(", ");
-            Err(Diagnostic::error("grad-needs-scalar", Span::default(), format!("a gradient is that of a scalar, the program gives a {found}"))
-                .help("ask for the jacobian instead, or reduce the result to a scalar, for instance with vsum, dot or ref")
-                .into())
+            Err(Diagnostic::error(
+                "grad-needs-scalar",
+                Span::default(),
+                format!("a gradient is that of a scalar, the program gives a {found}"),
+            )
+            .help("ask for the jacobian instead, or reduce the result to a scalar, for instance with vsum, dot or ref")
+            .into())
         }
     }
 }

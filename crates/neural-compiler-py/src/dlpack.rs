@@ -168,7 +168,8 @@ pub(crate) unsafe fn describe(torch: &Torch, object: *mut PyObject) -> Option<De
         return None;
     }
     let DlTensor { data, device, dtype, byte_offset, .. } = tensor;
-    let mut found = Described { data: data.cast_const().cast(), device, dtype, axes, shape: [0; MOST_AXES], strides: [0; MOST_AXES], byte_offset };
+    let mut found =
+        Described { data: data.cast_const().cast(), device, dtype, axes, shape: [0; MOST_AXES], strides: [0; MOST_AXES], byte_offset };
     if axes > 0 {
         // SAFETY: a tensor describes as many sizes and strides as it has axes, and nothing has run since it did.
         unsafe {
@@ -188,8 +189,8 @@ pub(crate) unsafe fn peek(torch: &Torch, object: *mut PyObject) -> Option<Descri
     unsafe { describe(torch, object) }.filter(Described::is_memory)
 }
 
-/// Whether a plain tensor stands for the numbers in its memory, not for their negatives. Other Python threads may run meanwhile, and exchange the
-/// memory of any tensor: ask this of all before the first is described.
+/// Whether a plain tensor stands for the numbers in its memory, not for their negatives. Other Python threads may run meanwhile, and
+/// exchange the memory of any tensor: ask this of all before the first is described.
 ///
 /// # Safety
 /// As for `describe`.

@@ -30,7 +30,14 @@ const FAILURES: [&str; 5] = ["index-out-of-range", "limit-depth", "limit-iterati
 
 /// The failure of a run elsewhere, at a place of the source, as a dict.
 #[pyfunction]
-pub(crate) fn failure<'py>(py: Python<'py>, source: &str, code: &str, message: String, start: usize, end: usize) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn failure<'py>(
+    py: Python<'py>,
+    source: &str,
+    code: &str,
+    message: String,
+    start: usize,
+    end: usize,
+) -> PyResult<Bound<'py, PyDict>> {
     let Some(code) = FAILURES.into_iter().find(|c| *c == code) else {
         return Err(PyValueError::new_err(format!("no run fails with `{code}`")));
     };

@@ -54,7 +54,8 @@ fn values(given: &Bound<'_, PyDict>) -> PyResult<Values> {
 /// The options of the library, from a dict.
 pub(crate) fn options<'a>(given: &Bound<'_, PyDict>) -> PyResult<Options<'a>> {
     let scale = get(given, "loss_scale")?.unwrap_or(0.0);
-    let losses = [("squares", Loss::Squares), ("huber", Loss::Huber(scale)), ("soft_l1", Loss::SoftL1(scale)), ("cauchy", Loss::Cauchy(scale))];
+    let losses =
+        [("squares", Loss::Squares), ("huber", Loss::Huber(scale)), ("soft_l1", Loss::SoftL1(scale)), ("cauchy", Loss::Cauchy(scale))];
     let loss = chosen("loss", given, &losses)?;
     let trainings = [("auto", None), ("gauss-newton", Some(Method::GaussNewton)), ("first-order", Some(Method::FirstOrder))];
     Ok(Options {

@@ -199,8 +199,8 @@ pub(crate) fn predict_model<'py>(
     Ok(found.into_iter().map(|(name, column)| (name, PyArray1::from_vec(py, column))).collect())
 }
 
-/// What a saved model remembers of how trajectories are read and solved, as options, for a table with these columns; `group`: the column the
-/// user names.
+/// What a saved model remembers of how trajectories are read and solved, as options, for a table with these columns; `group`: the column
+/// the user names.
 #[pyfunction]
 pub(crate) fn remembered<'py>(py: Python<'py>, core: &PyCore, columns: Vec<String>, group: Option<&str>) -> PyResult<Bound<'py, PyDict>> {
     let found = Remembered::of(&core.0.program).and_then(|known| known.within(columns.iter().map(String::as_str), group));
@@ -208,7 +208,9 @@ pub(crate) fn remembered<'py>(py: Python<'py>, core: &PyCore, columns: Vec<Strin
     let options = PyDict::new(py);
     [("time", known.time), ("group", known.group)].into_iter().try_for_each(|(name, column)| options.set_item(name, column))?;
     options.set_item("method", known.method)?;
-    [("step", known.step), ("rtol", known.tolerance), ("atol", known.absolute_tolerance)].into_iter().try_for_each(|(name, x)| options.set_item(name, x))?;
+    [("step", known.step), ("rtol", known.tolerance), ("atol", known.absolute_tolerance)]
+        .into_iter()
+        .try_for_each(|(name, x)| options.set_item(name, x))?;
     Ok(options)
 }
 

@@ -1,8 +1,8 @@
 //! A program of the user, or a derivative of one, ready to be called. In: views of the caller's arrays; out: results in the
 //! caller's buffers.
-//! Invariants: graphs are made once per combination of shapes (the last few are kept), engines once per set of shared inputs, workspaces are kept;
-//! a call either fills every result or raises; what is read while other Python threads run is held or copied; locks are taken only while
-//! Python's own is held, so that a fork, which happens under it, finds none of them taken.
+//! Invariants: graphs are made once per combination of shapes (the last few are kept), engines once per set of shared inputs, workspaces
+//! are kept; a call either fills every result or raises; what is read while other Python threads run is held or copied; locks are taken
+//! only while Python's own is held, so that a fork, which happens under it, finds none of them taken.
 
 use crate::cache::{Recent, Weighed};
 use crate::chain::{Chained, Link, apply};
@@ -131,7 +131,9 @@ impl Plan {
     /// Whether every cotangent has the shape of its input.
     pub(crate) fn fits(&self, views: &[View<'_>]) -> bool {
         let Plan { variant, batch, summed, .. } = self;
-        let fit = |(k, like): (usize, &Option<usize>)| like.is_none_or(|i| summed.contains(k) || views[i].batch(variant.inputs[i].len()) == batch);
+        let fit = |(k, like): (usize, &Option<usize>)| {
+            like.is_none_or(|i| summed.contains(k) || views[i].batch(variant.inputs[i].len()) == batch)
+        };
         variant.likes.iter().enumerate().all(fit)
     }
 }
@@ -228,7 +230,10 @@ impl Function {
     fn wrong_shape(&self, k: usize, view: &View<'_>) -> PyErr {
         let input = &self.core.program.inputs()[k];
         let expected = self.core.expected(k);
-        PyValueError::new_err(format!("the input `{}` is a {expected} with any leading batch sizes, an array of shape {:?} was given", input.name, view.shape))
+        PyValueError::new_err(format!(
+            "the input `{}` is a {expected} with any leading batch sizes, an array of shape {:?} was given",
+            input.name, view.shape
+        ))
     }
 
     fn wrong_batch(&self, variant: &Variant, views: &[View<'_>]) -> PyErr {
@@ -244,8 +249,8 @@ impl Function {
     /// Runs a call. `outputs[k]` points at room for every lane of result `k`.
     ///
     /// # Safety
-    /// Views must be valid for reads of `T` and outputs for writes as long as Python's lock is held, and beyond for arrays that are held; no output may
-    /// overlap another or an input.
+    /// Views must be valid for reads of `T` and outputs for writes as long as Python's lock is held, and beyond for arrays that are held;
+    /// no output may overlap another or an input.
     pub(crate) unsafe fn run<'py, T: Number>(
         &self,
         py: Python<'py>,
@@ -339,7 +344,9 @@ impl Function {
 
 impl Weighed for Variant {
     fn bytes(&self) -> usize {
-        let spaces = |slot: &Slot| lock(&slot.f32).iter().map(Workspace::bytes).sum::<usize>() + lock(&slot.f64).iter().map(Workspace::bytes).sum::<usize>();
+        let spaces = |slot: &Slot| {
+            lock(&slot.f32).iter().map(Workspace::bytes).sum::<usize>() + lock(&slot.f64).iter().map(Workspace::bytes).sum::<usize>()
+        };
         lock(&self.engines).iter().map(|(.., slot)| slot.engine.bytes() + spaces(slot)).sum()
     }
 

@@ -1,8 +1,9 @@
-//! Memory of the caller's that is read or written while other Python threads run. In: arrays and tensors; out: the promise that their memory stays
-//! where it is.
+//! Memory of the caller's that is read or written while other Python threads run. In: arrays and tensors; out: the promise that their
+//! memory stays where it is.
 //!
-//! A NumPy array that is referred to keeps its memory, unless someone resizes it without looking; a weak reference forbids even that. The memory
-//! of a tensor can be exchanged at any time (`set_`, `resize_`) by whoever holds the tensor: it is copied, unless no other thread is there to do so.
+//! A NumPy array that is referred to keeps its memory, unless someone resizes it without looking; a weak reference forbids even that. The
+//! memory of a tensor can be exchanged at any time (`set_`, `resize_`) by whoever holds the tensor: it is copied, unless no other thread is
+//! there to do so.
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;

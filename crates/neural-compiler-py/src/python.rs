@@ -30,7 +30,9 @@ fn named(list: Vec<Sized>) -> PyResult<Vec<Named>> {
             None => Ok((name, None)),
             Some(sizes) => match crate::views::shape_of(&sizes).filter(|s| !s.is_empty()) {
                 Some(shape) => Ok((name, Some(shape))),
-                None => Err(PyValueError::new_err(format!("`{name}` cannot have the shape {sizes:?}: a scalar, a vector or a matrix is expected"))),
+                None => Err(PyValueError::new_err(format!(
+                    "`{name}` cannot have the shape {sizes:?}: a scalar, a vector or a matrix is expected"
+                ))),
             },
         })
         .collect()
@@ -118,7 +120,12 @@ impl PyCore {
     }
 
     /// Something to call: the program after `steps` (what the user asked for) and `chain` (what a framework asks for).
-    fn function(&self, py: Python<'_>, steps: Vec<(String, Vec<usize>)>, chain: Vec<(String, Vec<usize>, Vec<usize>)>) -> PyResult<PyFunction> {
+    fn function(
+        &self,
+        py: Python<'_>,
+        steps: Vec<(String, Vec<usize>)>,
+        chain: Vec<(String, Vec<usize>, Vec<usize>)>,
+    ) -> PyResult<PyFunction> {
         let steps = steps
             .into_iter()
             .map(|(what, wrt)| match what.as_str() {
@@ -172,7 +179,10 @@ impl PyFunction {
         let shapes: Vec<Shape> = match shapes {
             Some(list) => list
                 .iter()
-                .map(|s| crate::views::shape_of(s).ok_or_else(|| PyValueError::new_err(format!("{s:?} is not the shape of a scalar, vector or matrix"))))
+                .map(|s| {
+                    crate::views::shape_of(s)
+                        .ok_or_else(|| PyValueError::new_err(format!("{s:?} is not the shape of a scalar, vector or matrix")))
+                })
                 .collect::<PyResult<_>>()?,
             None => {
                 let graph = core.program.graph().map_err(|e| compile_error(py, core.program.source(), &e))?;
@@ -225,9 +235,15 @@ impl PyFunction {
         found.map(|results| packed(py, results)).transpose()
     }
 
-    /// As `torch`, but inputs in `follow` may be of another type than the others; remembered by autograd where gradients are asked for. None
-    /// when a tracer, a mode or a transform looks on, too.
-    fn plain<'py>(&self, py: Python<'py>, compiled: &Bound<'py, PyAny>, inputs: &Bound<'py, PyTuple>, follow: &PyPlaces) -> PyResult<Option<Py<PyAny>>> {
+    /// As `torch`, but inputs in `follow` may be of another type than the others; remembered by autograd where gradients are asked for.
+    /// None when a tracer, a mode or a transform looks on, too.
+    fn plain<'py>(
+        &self,
+        py: Python<'py>,
+        compiled: &Bound<'py, PyAny>,
+        inputs: &Bound<'py, PyTuple>,
+        follow: &PyPlaces,
+    ) -> PyResult<Option<Py<PyAny>>> {
         match Surroundings::get() {
             Some(now) if !now.watched(py)? => remembered(py, now, &self.0, compiled, inputs, &follow.0),
             _ => Ok(None),
@@ -273,7 +289,13 @@ impl PyFunction {
 
     /// What may leave the safe domain for inputs in these ranges.
     #[pyo3(signature = (ranges, double, shapes=None))]
-    fn domain<'py>(&self, py: Python<'py>, ranges: Vec<Option<(f64, f64)>>, double: bool, shapes: Option<Vec<Vec<i64>>>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    fn domain<'py>(
+        &self,
+        py: Python<'py>,
+        ranges: Vec<Option<(f64, f64)>>,
+        double: bool,
+        shapes: Option<Vec<Vec<i64>>>,
+    ) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let variant = self.at(py, shapes)?;
         let dtype = if double { Dtype::F64 } else { Dtype::F32 };
         let found = py.detach(|| domain::check(&variant.derived.graph, &ranges, dtype));

@@ -1,5 +1,5 @@
-//! Ctrl-C during a call. In: the question of a run whether it is still wanted; out: the answer of Python's signal handlers, and the exception they
-//! raised.
+//! Ctrl-C during a call. In: the question of a run whether it is still wanted; out: the answer of Python's signal handlers, and the
+//! exception they raised.
 
 use neural_compiler::exec::end_runs_when;
 use pyo3::prelude::*;

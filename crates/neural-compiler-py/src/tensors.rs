@@ -31,7 +31,13 @@ const MOST_CONVERTED: usize = 4096;
 ///
 /// # Safety
 /// The inputs must be live Python objects, held by the caller.
-pub(crate) unsafe fn call(py: Python<'_>, function: &Function, inputs: &[*mut PyObject], reading: Reading<'_>, how: How) -> PyResult<Option<Vec<Py<PyAny>>>> {
+pub(crate) unsafe fn call(
+    py: Python<'_>,
+    function: &Function,
+    inputs: &[*mut PyObject],
+    reading: Reading<'_>,
+    how: How,
+) -> PyResult<Option<Vec<Py<PyAny>>>> {
     let Some(torch) = Torch::get() else { return Ok(None) };
     // SAFETY: as promised by the caller.
     if inputs.is_empty() || !inputs.iter().all(|&object| unsafe { stands_for_itself(torch, object) }) {
@@ -103,7 +109,8 @@ fn following<S: Number, T: Number>(
         (1..strides.len()).rev().for_each(|d| strides[d - 1] = strides[d] * from.shape[d]);
         PyResult::Ok(Converted { numbers, strides })
     };
-    let made: Vec<Option<Converted<T>>> = tensors.iter().map(|t| (t.dtype != dtype).then(|| convert(t)).transpose()).collect::<PyResult<_>>()?;
+    let made: Vec<Option<Converted<T>>> =
+        tensors.iter().map(|t| (t.dtype != dtype).then(|| convert(t)).transpose()).collect::<PyResult<_>>()?;
     let now = views.iter().zip(&made).map(|(old, new)| match new {
         Some(c) => View { data: c.numbers.as_ptr().cast(), shape: old.shape, strides: &c.strides },
         None => *old,
@@ -116,7 +123,8 @@ fn following<S: Number, T: Number>(
         let room = if other.is_some() { numbers(&sizes)? } else { 0 };
         results.push((Fresh::new(&sizes, other.unwrap_or(dtype))?, vec![T::ZERO; room]));
     }
-    let pointers: Vec<*mut T> = results.iter_mut().map(|(r, own)| if own.is_empty() { r.data().cast() } else { own.as_mut_ptr() }).collect();
+    let pointers: Vec<*mut T> =
+        results.iter_mut().map(|(r, own)| if own.is_empty() { r.data().cast() } else { own.as_mut_ptr() }).collect();
     // SAFETY: the tensors are held by the caller's tuple, converted ones here; results are fresh memory of the right size.
     unsafe { function.run(py, plan, (views, Inputs::Tensors), &pointers, how)? };
     for (r, own) in results.iter().filter(|(_, own)| !own.is_empty()) {
@@ -127,7 +135,15 @@ fn following<S: Number, T: Number>(
     results.into_iter().map(|(r, _)| r.into_object(py, torch)).collect()
 }
 
-fn run<T: Number>(py: Python<'_>, torch: &Torch, function: &Function, views: &[View<'_>], plan: &Plan, dtype: DataType, how: How) -> PyResult<Vec<Py<PyAny>>> {
+fn run<T: Number>(
+    py: Python<'_>,
+    torch: &Torch,
+    function: &Function,
+    views: &[View<'_>],
+    plan: &Plan,
+    dtype: DataType,
+    how: How,
+) -> PyResult<Vec<Py<PyAny>>> {
     let results: Vec<Fresh> = (0..plan.variant.results.len()).map(|k| Fresh::new(&plan.sizes(k, views), dtype)).collect::<PyResult<_>>()?;
     let pointers: Vec<*mut T> = results.iter().map(|r| r.data().cast()).collect();
     // SAFETY: the tensors are held by the caller's tuple; results are fresh memory of the right size.

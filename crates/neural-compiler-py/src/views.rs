@@ -139,7 +139,8 @@ pub(crate) fn room<T>(count: usize) -> PyResult<Vec<T>> {
 /// As for `column`.
 pub(crate) unsafe fn gather<T: Real>(view: &View<'_>, rank: usize, batch: &[i64]) -> PyResult<Vec<T>> {
     let own = view.batch(rank).len();
-    let axes: Vec<(i64, i64)> = batch_axes(view, rank, batch).chain(view.core(rank).iter().copied().zip(view.strides[own..].iter().copied())).collect();
+    let axes: Vec<(i64, i64)> =
+        batch_axes(view, rank, batch).chain(view.core(rank).iter().copied().zip(view.strides[own..].iter().copied())).collect();
     let total = numbers(&axes.iter().map(|a| a.0).collect::<Vec<_>>())?;
     let mut out = room(total)?;
     let mut index = vec![0i64; axes.len()];

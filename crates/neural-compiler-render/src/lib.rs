@@ -85,7 +85,8 @@ fn window(text: &str, spans: impl Iterator<Item = Span>) -> Option<Range<usize>>
     let from = text[..start].rfind('\n').map_or(0, |n| n + 1);
     let to = text[end..].find('\n').map_or(text.len(), |n| end + n);
     let lines = text[from..to].split('\n');
-    (to - from <= LONGEST_LINE * MOST_LINES && lines.clone().count() <= MOST_LINES && lines.clone().all(|l| l.len() <= LONGEST_LINE)).then_some(from..to)
+    (to - from <= LONGEST_LINE * MOST_LINES && lines.clone().count() <= MOST_LINES && lines.clone().all(|l| l.len() <= LONGEST_LINE))
+        .then_some(from..to)
 }
 
 /// The diagnostic with an excerpt of the source.
@@ -97,8 +98,8 @@ pub fn to_text(source: &Source, d: &Diagnostic, colour: bool) -> String {
     };
     let text = source.text.as_str();
     let mut group = Group::with_title(level.primary_title(plain(&d.message)).id(d.code));
-    let marks =
-        std::iter::once((d.span, AnnotationKind::Primary, None)).chain(d.labels.iter().map(|l| (l.span, AnnotationKind::Context, Some(plain(&l.text)))));
+    let marks = std::iter::once((d.span, AnnotationKind::Primary, None))
+        .chain(d.labels.iter().map(|l| (l.span, AnnotationKind::Context, Some(plain(&l.text)))));
     if d.span == Span::default() {
         // It has no place.
     } else if let Some(lines) = window(text, marks.clone().map(|m| m.0)) {
@@ -173,7 +174,9 @@ mod tests {
     fn long_lines_are_cut() {
         let text = format!("(+ {})", "θθθ ".repeat(200_000));
         let begun = std::time::Instant::now();
-        for (start, end) in [(0, text.len()), (700_001, 700_002), (700_001, 900_000), (text.len() - 1, text.len()), (text.len(), text.len())] {
+        for (start, end) in
+            [(0, text.len()), (700_001, 700_002), (700_001, 900_000), (text.len() - 1, text.len()), (text.len(), text.len())]
+        {
             let out = render(&text, start, end);
             assert!(out.len() < 3000, "{}", out.len());
         }

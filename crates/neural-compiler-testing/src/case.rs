@@ -42,7 +42,9 @@ impl Case {
     /// When the program has an input the case gives no value for: a bug of the generator.
     pub fn compile(&self) -> Result<Compiled, Diagnostics> {
         let program = compile(&self.source, &Options::default())?;
-        let of = |name: &str| self.inputs.iter().find(|i| i.name == name).unwrap_or_else(|| panic!("no value for `{name}` in\n{}", self.source)).clone();
+        let of = |name: &str| {
+            self.inputs.iter().find(|i| i.name == name).unwrap_or_else(|| panic!("no value for `{name}` in\n{}", self.source)).clone()
+        };
         let inputs: Vec<CaseInput> = program.inputs().iter().map(|i| of(&i.name)).collect();
         let shapes: Vec<Shape> = inputs.iter().map(|i| i.shape).collect();
         let graph = program.specialise(&shapes)?;

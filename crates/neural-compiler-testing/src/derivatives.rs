@@ -44,7 +44,11 @@ pub fn row(id: &str, case: &Case) -> Result<Value, String> {
     let lengths: Vec<usize> = compiled.inputs.iter().map(|i| i.data.len()).collect();
     let hessian: Vec<Vec<Value>> = (0..wrt.len())
         .flat_map(|i| (0..lengths[i]).map(move |k| (i, k)))
-        .map(|(i, k)| (0..wrt.len()).flat_map(|j| blocks[i * wrt.len() + j].data()[k * lengths[j]..(k + 1) * lengths[j]].iter().map(|&x| number(x))).collect())
+        .map(|(i, k)| {
+            (0..wrt.len())
+                .flat_map(|j| blocks[i * wrt.len() + j].data()[k * lengths[j]..(k + 1) * lengths[j]].iter().map(|&x| number(x)))
+                .collect()
+        })
         .collect();
     let described: Vec<Value> = compiled.inputs.iter().map(|i| json!({"name": i.name, "shape": i.shape.dims(), "data": i.data})).collect();
     Ok(json!({
@@ -78,7 +82,8 @@ pub fn judge(name: &str, rows: &[Value]) -> Verdict {
     let mut python = oracle::python();
     python.arg(oracle::root().join("oracles/derivatives/oracle.py")).arg(&lines).arg(&summary);
     oracle::run(&mut python, "Python 3 with mpmath is needed: run `make deps`").unwrap_or_else(|e| panic!("{e}"));
-    let found: Value = serde_json::from_str(&std::fs::read_to_string(&summary).expect("the oracle's summary")).expect("the summary is JSON");
+    let found: Value =
+        serde_json::from_str(&std::fs::read_to_string(&summary).expect("the oracle's summary")).expect("the summary is JSON");
     std::fs::remove_dir_all(folder).expect("removing the scratch folder");
     let count = |key: &str| found[key].as_u64().expect("a number");
     let mut failures: Vec<String> = Vec::new();
@@ -94,5 +99,11 @@ pub fn judge(name: &str, rows: &[Value]) -> Verdict {
         }
         last = &f["id"];
     }
-    Verdict { checked: count("checked"), well_first: count("well_first"), well_second: count("well_second"), worst: found["worst"].clone(), failures }
+    Verdict {
+        checked: count("checked"),
+        well_first: count("well_first"),
+        well_second: count("well_second"),
+        worst: found["worst"].clone(),
+        failures,
+    }
 }

@@ -108,7 +108,8 @@ fn check_format(program: &Program, formatted: &str, limits: &Limits) -> Result<(
     if format(formatted, limits).as_deref() != Ok(formatted) {
         return Err(format!("formatting twice is not formatting once:\n{formatted}"));
     }
-    let again = compile(formatted, &Options { inputs: None, limits: *limits }).map_err(|e| format!("the formatted text does not compile: {e}\n{formatted}"))?;
+    let again = compile(formatted, &Options { inputs: None, limits: *limits })
+        .map_err(|e| format!("the formatted text does not compile: {e}\n{formatted}"))?;
     if again.ast().to_text() != program.ast().to_text() {
         return Err(format!("formatting changes the program:\n{formatted}"));
     }
@@ -158,7 +159,8 @@ fn run_thrice(graph: &Graph, numbers: &[Vec<f64>], limits: &Limits) -> Result<bo
 }
 
 fn same<T: Real>(a: &Result<Vec<Tensor<T>>, neural_compiler::EvalError>, b: &Result<Vec<Tensor<T>>, neural_compiler::EvalError>) -> bool {
-    let bits = |t: &Tensor<T>| t.data().iter().map(|x| if x.is_nan() { f64::NAN.to_bits() } else { x.to_f64().to_bits() }).collect::<Vec<_>>();
+    let bits =
+        |t: &Tensor<T>| t.data().iter().map(|x| if x.is_nan() { f64::NAN.to_bits() } else { x.to_f64().to_bits() }).collect::<Vec<_>>();
     match (a, b) {
         (Ok(a), Ok(b)) => a.len() == b.len() && a.iter().zip(b).all(|(x, y)| bits(x) == bits(y)),
         (Err(a), Err(b)) => a == b,

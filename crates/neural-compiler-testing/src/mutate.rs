@@ -253,7 +253,8 @@ pub fn minimise(text: &str, fails: impl Fn(&str) -> bool) -> String {
             let mut without = best.clone();
             without.drain(at..whole);
             let hoisted = (whole > at + 2).then(|| [&best[..at], &best[at + 1..whole - 1], &best[whole..]].concat());
-            let better = [Some(without), Some(shorter), hoisted].into_iter().flatten().filter(|t| t.len() < best.len()).find(|t| fails(&t.concat()));
+            let better =
+                [Some(without), Some(shorter), hoisted].into_iter().flatten().filter(|t| t.len() < best.len()).find(|t| fails(&t.concat()));
             match better {
                 Some(t) => best = t,
                 None => at += size.max(1),

@@ -111,7 +111,9 @@ pub fn cases(seed: u64, points: usize) -> Vec<OperationCase> {
             elementwise(op, row, points, &mut rng, &mut out);
         }
     }
-    let op_of = |name: &str, arguments: usize| ops::surface(name).and_then(|s| s.op(arguments)).unwrap_or_else(|| panic!("no operation {name} of {arguments}"));
+    let op_of = |name: &str, arguments: usize| {
+        ops::surface(name).and_then(|s| s.op(arguments)).unwrap_or_else(|| panic!("no operation {name} of {arguments}"))
+    };
     for &(name, arguments, body, inputs) in TEMPLATES {
         for _ in 0..points / 3 {
             let values: Vec<Vec<f64>> = inputs.iter().map(|(_, s)| (0..s.len()).map(|_| near(&mut rng)).collect()).collect();
@@ -135,7 +137,8 @@ fn with_inputs(body: &str, inputs: &[(&str, Shape)], values: &[Vec<f64>]) -> Cas
             Shape::Matrix(r, c) => source += &format!("(input {name} :size [{r} {c}])\n"),
         }
     }
-    let inputs = inputs.iter().zip(values).map(|(&(name, shape), data)| CaseInput { name: name.into(), shape, data: data.clone() }).collect();
+    let inputs =
+        inputs.iter().zip(values).map(|(&(name, shape), data)| CaseInput { name: name.into(), shape, data: data.clone() }).collect();
     Case { source: source + body, inputs }
 }
 

@@ -20,7 +20,12 @@ pub fn run(command: &mut Command, missing: &str) -> Result<String, String> {
     let output = command.output().map_err(|e| format!("{:?} cannot be started ({e}): {missing}", command.get_program()))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     if !output.status.success() {
-        return Err(format!("{:?} failed ({}):\n{text}\n{}\n{missing}", command.get_program(), output.status, String::from_utf8_lossy(&output.stderr)));
+        return Err(format!(
+            "{:?} failed ({}):\n{text}\n{}\n{missing}",
+            command.get_program(),
+            output.status,
+            String::from_utf8_lossy(&output.stderr)
+        ));
     }
     Ok(text)
 }

@@ -103,7 +103,8 @@ fn ranges(compiled: &Compiled, rng: &mut Rng) -> Ranges {
 
 /// A number of a range, corners first.
 fn number(trial: usize, (low, high): (f64, f64), rng: &mut Rng) -> f64 {
-    const INSIDE: &[f64] = &[0.0, -0.0, 5e-324, -5e-324, 1e-45, -1e-45, 1e-320, 1e-300, 1e-38, 0.5, 1.0, -1.0, 2.0, 3.0, -2.0, 1e154, 1e300, 1e38];
+    const INSIDE: &[f64] =
+        &[0.0, -0.0, 5e-324, -5e-324, 1e-45, -1e-45, 1e-320, 1e-300, 1e-38, 0.5, 1.0, -1.0, 2.0, 3.0, -2.0, 1e154, 1e300, 1e38];
     let special = INSIDE[rng.usize(..INSIDE.len())];
     let x = match trial {
         0 => low,

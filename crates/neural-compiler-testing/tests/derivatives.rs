@@ -51,7 +51,11 @@ fn every_operation_agrees() {
     let covered: HashSet<Op> = cases.iter().map(|c| c.op).collect();
     let missing: Vec<_> = Op::ALL.iter().filter(|op| op.row().has_surface() && !covered.contains(op)).collect();
     assert!(missing.is_empty(), "operations without a derivative test: {missing:?}; give them a template in operations.rs");
-    let rows = cases.iter().enumerate().map(|(i, c)| row(&format!("{:?} {i}", c.op), &c.case).map_err(|e| format!("{e}\n{}", c.case.source))).collect();
+    let rows = cases
+        .iter()
+        .enumerate()
+        .map(|(i, c)| row(&format!("{:?} {i}", c.op), &c.case).map_err(|e| format!("{e}\n{}", c.case.source)))
+        .collect();
     let verdict = judged("operations", rows);
     report(&verdict);
     assert!(verdict.well_first * 10 >= verdict.checked * 9, "too few points are well conditioned: {verdict:?}");

@@ -31,7 +31,8 @@ fn dangers_once_overlooked_are_seen() {
         ("(vsum (log2 (normalize [s x s])))", &[(1e300, 1e300), (-1.5, -1.4)]),
         ("(input v :size 2) (det (mat v v))", &[(-3.0, 1e300)]),
         ("(vsum (scale y [1 +nan.0 (if (> y -5) -inf.0 1)]))", &[(0.0, 2.0)]),
-        // An element that is always NaN hid the elements it has nothing to do with: the minor of a 1x1 matrix is 1, columns are solved alone.
+        // An element that is always NaN hid the elements it has nothing to do with: the minor of a 1x1 matrix is 1, columns are solved
+        // alone.
         ("(log y (total (cofactor (* +nan.0 (eye 1)))))", &[(1.5, 2.0)]),
         ("(total (normal-quantile (solve (mat [-3 z] [z z]) (mat [x +nan.0] [z x]))))", &[(-1.2, -1.1), (-0.9, -0.8)]),
         // Inside a branch, what is made of no arguments or of one number was taken for the same in another size outside it.

@@ -27,7 +27,11 @@ fn dot(a: &[Tensor<f64>], b: &[Tensor<f64>]) -> (f64, f64) {
 }
 
 fn directions(compiled: &Compiled, rng: &mut Rng) -> Vec<Tensor<f64>> {
-    compiled.inputs.iter().map(|i| Tensor::new(i.shape, i.data.iter().map(|_| rng.f64() - 0.5).collect()).expect("the input's shape")).collect()
+    compiled
+        .inputs
+        .iter()
+        .map(|i| Tensor::new(i.shape, i.data.iter().map(|_| rng.f64() - 0.5).collect()).expect("the input's shape"))
+        .collect()
 }
 
 /// `Err` unless two numbers agree to rounding.

@@ -163,9 +163,13 @@ fn derivatives_of_beta_keep_their_digits() {
 #[test]
 fn angles_have_their_second_derivatives_near_the_origin() {
     let inf = f64::INFINITY;
-    for (y, x, yy, yx) in
-        [(1e-200, 1e-200, -inf, 0.0), (1e-200, -1e-200, inf, 0.0), (2e-200, 1e-200, -inf, inf), (1e200, 1e200, 0.0, 0.0), (1.0, 1.0, -0.5, 0.0)]
-    {
+    for (y, x, yy, yx) in [
+        (1e-200, 1e-200, -inf, 0.0),
+        (1e-200, -1e-200, inf, 0.0),
+        (2e-200, 1e-200, -inf, inf),
+        (1e200, 1e200, 0.0, 0.0),
+        (1.0, 1.0, -0.5, 0.0),
+    ] {
         let h = second("(atan y x)", &[y, x]);
         for (found, expected) in h[3..].iter().zip([yy, yx, yx, -yy]) {
             assert!(*found == expected || (found - expected).abs() <= 1e-15, "(atan {y} {x}): {h:?}");

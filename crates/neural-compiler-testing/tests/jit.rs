@@ -128,7 +128,8 @@ fn compare<T: Bits>(graph: &Graph, columns: &[Vec<T>], lanes: usize, uniform: &[
                     let y = outputs[k][lane * sizes[k] + e];
                     assert!(
                         x.bits() == y.bits(),
-                        "{what}\nlane {lane} of {lanes}, result {k}[{e}]: {y:?} ({:x}) instead of {x:?} ({:x}), {level:?}, {batches:?}, {}, inputs {values:?}",
+                        "{what}\nlane {lane} of {lanes}, result {k}[{e}]: {y:?} ({:x}) instead of {x:?} ({:x}), \
+                         {level:?}, {batches:?}, {}, inputs {values:?}",
                         y.bits(),
                         x.bits(),
                         T::DTYPE.name()
@@ -187,7 +188,10 @@ fn every_lane_equals_the_interpreter() {
         check(&everything(seed), seed, &mut tally);
         check(&differentiable(seed), seed, &mut tally);
     }
-    println!("{} of {} programs and gradients compared, {} lanes; declined: {:?}", tally.compared, tally.graphs, tally.lanes, tally.declined);
+    println!(
+        "{} of {} programs and gradients compared, {} lanes; declined: {:?}",
+        tally.compared, tally.graphs, tally.lanes, tally.declined
+    );
     assert!(3 * tally.compared > tally.graphs, "too few programs were compiled: {} of {}", tally.compared, tally.graphs);
 }
 
@@ -208,12 +212,13 @@ fn every_operation_equals_the_interpreter() {
     }
 }
 
-/// Functions that are written out into the loop, and divisions by the same number, at arguments of every size: any bits, moderate numbers, whole ones, exact powers.
+/// Functions that are written out into the loop, and divisions by the same number, at arguments of every size: any bits, moderate numbers,
+/// whole ones, exact powers.
 #[test]
 fn functions_equal_the_interpreter_everywhere() {
     const UNARY: &[&str] = &[
-        "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt", "sigmoid",
-        "softplus", "erf",
+        "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p",
+        "cbrt", "sigmoid", "softplus", "erf",
     ];
     const BINARY: &[&str] = &["pow", "atan", "log"];
     let lanes = 3_000;
@@ -260,7 +265,10 @@ fn shared_divisions_are_divisions() {
         for (lane, row) in out.chunks(3).enumerate() {
             let (x, y) = (columns[0][lane], columns[1][lane]);
             let expected = [x / y, T::from_f64(1.0) / y, x / y / y];
-            assert!(row.iter().zip(expected).all(|(a, b)| a.bits() == b.bits()), "{x:?} / {y:?}: {row:?} instead of {expected:?}, {level:?}");
+            assert!(
+                row.iter().zip(expected).all(|(a, b)| a.bits() == b.bits()),
+                "{x:?} / {y:?}: {row:?} instead of {expected:?}, {level:?}"
+            );
         }
     }
     for level in levels() {
@@ -294,7 +302,8 @@ fn hard_cases_equal_the_interpreter() {
     let sources = [
         "(loop ((i 0) (y 1)) (if (= i 20) y (recur (+ i 1) (* 0.5 (+ y (/ x y))))))".to_string(),
         "(loop ((i 0) (a x) (b y)) (if (not (< i (min 9 (abs (* 9 x))))) (- a b) (recur (+ i 1) b (+ a (* 0.5 b)))))".to_string(),
-        "(loop ((i 0) (s 0)) (if (>= i 5) s (recur (+ i 1) (+ s (loop ((j 0) (t x)) (if (> j i) t (recur (+ j 1) (* t y))))))))".to_string(),
+        "(loop ((i 0) (s 0)) (if (>= i 5) s (recur (+ i 1) (+ s (loop ((j 0) (t x)) (if (> j i) t (recur (+ j 1) (* t y))))))))"
+            .to_string(),
         "(if (> x 0) (loop ((i 0) (s x)) (if (not (<= i (min 9 y))) s (recur (+ i 1) (/ s 2)))) (* x y))".to_string(),
         "(loop ((i 0) (s x)) (if (> i 3) s (recur (+ i 1) (if (> s y) y s))))".to_string(),
         "(if (or (< x 0) (and (> y 1) (not (= x y)))) (min x y) (max x y))".to_string(),
@@ -341,7 +350,8 @@ fn hard_cases_equal_the_interpreter() {
         let mut graphs = vec![graph.clone()];
         graphs.extend(diff::gradient(&graph, &(0..graph.inputs.len()).collect::<Vec<_>>()));
         for (which, graph) in graphs.iter().enumerate() {
-            let values: Vec<(Shape, Vec<f64>)> = graph.inputs.iter().enumerate().map(|(k, i)| (i.shape, vec![0.7 + 0.3 * k as f64; i.shape.len()])).collect();
+            let values: Vec<(Shape, Vec<f64>)> =
+                graph.inputs.iter().enumerate().map(|(k, i)| (i.shape, vec![0.7 + 0.3 * k as f64; i.shape.len()])).collect();
             for level in levels() {
                 for (seed, lanes) in [1usize, 15, 129, 1100].into_iter().enumerate() {
                     let uniform: Vec<bool> = (0..values.len()).map(|i| i == 0 && seed == 2).collect();
@@ -363,7 +373,9 @@ fn outcome(source: &str, jit: bool) -> (usize, Vec<u64>) {
     let x: Vec<f64> = (0..20_000).map(|i| f64::from(i % 100) / 50.0).collect();
     let mut out = vec![0.0; x.len()];
     let options = BatchOptions { jit, ..BatchOptions::default() };
-    let errors = engine.run(&mut Workspace::new(), &[Column::rows(&x, 1)], x.len(), &mut [&mut out[..]], &options).unwrap_or_else(|e| panic!("{source}: {e}"));
+    let errors = engine
+        .run(&mut Workspace::new(), &[Column::rows(&x, 1)], x.len(), &mut [&mut out[..]], &options)
+        .unwrap_or_else(|e| panic!("{source}: {e}"));
     (errors.len(), out.into_iter().map(f64::to_bits).collect())
 }
 
@@ -401,21 +413,27 @@ fn what_is_left_to_the_lane_engine_is_said() {
         assert!(outcome(&source, true) == outcome(&source, false), "{source}");
     }
     assert_eq!(Jit::new(&graph_of("(* x 2)"), &[false], f64::DTYPE, Level::Baseline).err(), Some(Declined::Machine));
-    let endless = Jit::new(&graph_of("(loop ((i x)) (if (< i 0) i (recur (+ i 1))))"), &[false], f64::DTYPE, level).unwrap_or_else(|e| panic!("{e}"));
+    let endless =
+        Jit::new(&graph_of("(loop ((i x)) (if (< i 0) i (recur (+ i 1))))"), &[false], f64::DTYPE, level).unwrap_or_else(|e| panic!("{e}"));
     let (data, mut out) = ([1.0; 5], [0.0; 5]);
     assert!(!endless.run(&mut Memory::new(), &[Column::rows(&data, 1)], 5, &mut [&mut out[..]], &limits()));
     assert!(!endless.run(&mut Memory::new(), &[Column::rows(&data, 1)], 6, &mut [&mut out[..]], &limits()), "too few numbers");
 }
 
-/// Loops that ask between their rounds whether to go on keep every value over it, and the lanes get the rounds of the limit, no fewer and no more.
+/// Loops that ask between their rounds whether to go on keep every value over it, and the lanes get the rounds of the limit, no fewer and
+/// no more.
 #[test]
 fn long_loops_go_on_behind_looks() {
     // Code so long that every few hundred rounds are a look's; lanes leave in different rounds, and there is a loop in a loop.
     let long = |x: &str| (0..200).fold(x.to_string(), |s, k| format!("(sqrt (+ {k} (/ x (+ 2 (abs (- {s} 1))))))"));
     let sources = [
-        format!("(loop ((i 0) (a x) (b 1) (c 0.5)) (let ((n {})) (if (> i (* 60 y)) (+ a (* 2 b) c) (recur (+ i 1) b n (- 1 (* c c))))))", long("a")),
         format!(
-            "(+ {} (loop ((i 0) (s y)) (if (> i y) s (recur (+ i 1) (loop ((k 0) (t s)) (if (> k (* 2 y)) t (recur (+ k 1) (+ (* 0.5 t) x))))))))",
+            "(loop ((i 0) (a x) (b 1) (c 0.5)) (let ((n {})) (if (> i (* 60 y)) (+ a (* 2 b) c) (recur (+ i 1) b n (- 1 (* c c))))))",
+            long("a")
+        ),
+        format!(
+            "(+ {} (loop ((i 0) (s y)) (if (> i y) s (recur (+ i 1) \
+             (loop ((k 0) (t s)) (if (> k (* 2 y)) t (recur (+ k 1) (+ (* 0.5 t) x))))))))",
             long("x")
         ),
     ];

@@ -130,11 +130,13 @@ fn check(case: &Case, seed: u64, workspaces: &mut Workspaces) -> usize {
     for graph in &graphs {
         let level = levels[seed as usize % levels.len()];
         let record_bytes = RECORD_BYTES[seed as usize / 3 % 3];
-        let options = BatchOptions { run: RunOptions { limits: limits(), trap: seed % 7 == 6 }, level, threads: 1, record_bytes, jit: false };
+        let options =
+            BatchOptions { run: RunOptions { limits: limits(), trap: seed % 7 == 6 }, level, threads: 1, record_bytes, jit: false };
         // Every other program shares its first input among all lanes.
         let uniform: Vec<bool> = (0..values.len()).map(|i| i == 0 && seed % 2 == 1).collect();
         good += compare::<f64>(graph, &columns(graph, &values, lanes, seed), lanes, &uniform, &options, &mut workspaces.wide, &case.source);
-        good += compare::<f32>(graph, &columns(graph, &values, lanes, seed), lanes, &uniform, &options, &mut workspaces.narrow, &case.source);
+        good +=
+            compare::<f32>(graph, &columns(graph, &values, lanes, seed), lanes, &uniform, &options, &mut workspaces.narrow, &case.source);
     }
     good
 }
@@ -220,7 +222,12 @@ fn fixed_order(lanes: &[f32]) -> f32 {
 fn reduced_gradients_are_sums_in_a_fixed_order() {
     // The second program has many slots, so narrow tiles; the third fails in a lane; the fourth does not depend on the lane.
     let many: String = (0..300).map(|k| format!("(sin (* a (+ x {k})))")).collect();
-    let programs = ["(* a (exp (* b (sin x))))".to_string(), format!("(* b (max {many}))"), "(* a b (ref [1 2] x))".to_string(), "(* a a b)".to_string()];
+    let programs = [
+        "(* a (exp (* b (sin x))))".to_string(),
+        format!("(* b (max {many}))"),
+        "(* a b (ref [1 2] x))".to_string(),
+        "(* a a b)".to_string(),
+    ];
     for (number, source) in programs.iter().enumerate() {
         let names = ["a", "b", "x"].map(|n| (n.to_string(), Some(Shape::Scalar)));
         let options = Options { inputs: Some(names.to_vec()), ..Options::default() };
@@ -256,15 +263,18 @@ fn reduced_gradients_are_sums_in_a_fixed_order() {
 /// A long loop walks back within a bound of memory, with the same bits; without the bound it does not fit.
 #[test]
 fn long_loops_walk_back_within_bounded_memory() {
-    let source =
-        "(loop ((i 0) (v x)) (if (>= i n) v (recur (+ i 1) (+ v (* 1e-3 (- (sin (* a v)) (loop ((j 0) (w v)) (if (>= j 3) w (recur (+ j 1) (* 0.5 w))))))))))";
+    let source = "(loop ((i 0) (v x)) (if (>= i n) v (recur (+ i 1) (+ v (* 1e-3 (- (sin (* a v)) \
+                  (loop ((j 0) (w v)) (if (>= j 3) w (recur (+ j 1) (* 0.5 w))))))))))";
     let graph = compile(source, &Options::default()).and_then(|p| p.graph()).expect("it compiles");
     let wrt: Vec<usize> = graph.inputs.iter().enumerate().filter(|(_, i)| i.name != "n").map(|(k, _)| k).collect();
     let gradient = diff::gradient(&graph, &wrt).expect("a scalar");
     let lanes = 70;
     let run = |rounds: f64, record_bytes: usize, memory_bytes: usize| {
-        let columns: Vec<Vec<f64>> =
-            gradient.inputs.iter().map(|i| (0..lanes).map(|l| if i.name == "n" { rounds + (l % 5) as f64 } else { 0.5 + l as f64 / 50.0 }).collect()).collect();
+        let columns: Vec<Vec<f64>> = gradient
+            .inputs
+            .iter()
+            .map(|i| (0..lanes).map(|l| if i.name == "n" { rounds + (l % 5) as f64 } else { 0.5 + l as f64 / 50.0 }).collect())
+            .collect();
         let inputs: Vec<Column<'_, f64>> = columns.iter().map(|c| Column::rows(c, 1)).collect();
         let mut outputs = vec![vec![0.0; lanes]; gradient.outputs().len()];
         let mut buffers: Vec<&mut [f64]> = outputs.iter_mut().map(|o| &mut o[..]).collect();
@@ -281,7 +291,13 @@ fn long_loops_walk_back_within_bounded_memory() {
     assert!(long.iter().flatten().all(|x| x.is_finite() && *x != 0.0));
 }
 
-fn engine_run(graph: &Graph, inputs: &[Column<'_, f64>], lanes: usize, buffers: &mut [&mut [f64]], options: &BatchOptions) -> Result<(), &'static str> {
+fn engine_run(
+    graph: &Graph,
+    inputs: &[Column<'_, f64>],
+    lanes: usize,
+    buffers: &mut [&mut [f64]],
+    options: &BatchOptions,
+) -> Result<(), &'static str> {
     let errors = Engine::new(graph, &vec![false; graph.inputs.len()]).run(&mut Workspace::new(), inputs, lanes, buffers, options);
     match errors {
         Ok(errors) => errors.first().map_or(Ok(()), |e| Err(e.error.code)),
@@ -293,7 +309,11 @@ fn engine_run(graph: &Graph, inputs: &[Column<'_, f64>], lanes: usize, buffers: 
 #[test]
 fn shared_matrices_sum_in_the_interpreters_order() {
     let options = Options {
-        inputs: Some(vec![("m".into(), Some(Shape::Matrix(7, 5))), ("v".into(), Some(Shape::Vector(5))), ("w".into(), Some(Shape::Matrix(5, 3)))]),
+        inputs: Some(vec![
+            ("m".into(), Some(Shape::Matrix(7, 5))),
+            ("v".into(), Some(Shape::Vector(5))),
+            ("w".into(), Some(Shape::Matrix(5, 3))),
+        ]),
         ..Options::default()
     };
     let graph = compile("(+ (vsum (matvec m v)) (trace (matmul (transpose w) (matmul (transpose m) (matmul m w)))))", &options)
@@ -370,7 +390,10 @@ fn large_values_equal_the_interpreter() {
 /// Large values over a batch: neither threads, nor how columns lie in memory, nor sums over the batch change a bit.
 #[test]
 fn large_values_mind_no_threads_strides_or_tiles() {
-    let options = Options { inputs: Some(vec![("a".into(), Some(Shape::Matrix(9, 40))), ("v".into(), Some(Shape::Vector(40)))]), ..Options::default() };
+    let options = Options {
+        inputs: Some(vec![("a".into(), Some(Shape::Matrix(9, 40))), ("v".into(), Some(Shape::Vector(40)))]),
+        ..Options::default()
+    };
     let graph = compile("(vsum (square (matvec a v)))", &options).and_then(|p| p.graph()).expect("it compiles");
     let gradient = diff::gradient(&graph, &[0, 1]).expect("a scalar");
     let lanes = 5_003;

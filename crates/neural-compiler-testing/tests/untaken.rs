@@ -13,8 +13,8 @@ fn derivatives(source: &str, x: f64) -> Vec<f64> {
     assert_eq!(graph.inputs.len(), 1, "{source}");
     let second = diff::hessian(&graph, &[0]).unwrap_or_else(|e| panic!("{e}\n{source}"));
     let reverse = interp::run(&second, &[Tensor::scalar(x)], &Default::default()).unwrap_or_else(|e| panic!("{e}\n{source}"));
-    let along =
-        interp::run(&diff::jvp(&graph, &[0]), &[Tensor::scalar(x), Tensor::scalar(1.0)], &Default::default()).unwrap_or_else(|e| panic!("{e}\n{source}"));
+    let along = interp::run(&diff::jvp(&graph, &[0]), &[Tensor::scalar(x), Tensor::scalar(1.0)], &Default::default())
+        .unwrap_or_else(|e| panic!("{e}\n{source}"));
     let numbers: Vec<f64> = reverse.iter().flat_map(|t| t.data().to_vec()).collect();
     assert_eq!(numbers[1], along[1].data()[0], "forward and reverse differ for {source} at {x}");
     numbers
@@ -52,7 +52,11 @@ fn a_branch_in_a_branch() {
 #[test]
 fn a_branch_in_a_loop() {
     expect("(loop ((i 0) (s 0)) (if (= i 3) s (recur (+ i 1) (+ s (if (> x 0) (log x) x)))))", -1.0, [-3.0, 3.0, 0.0]);
-    expect("(loop ((i 0) (s x)) (if (= i 3) s (recur (+ i 1) (if (= i 0) (* 2 s) (if (> s 0) (sqrt s) (* 2 s))))))", -1.0, [-8.0, 8.0, 0.0]);
+    expect(
+        "(loop ((i 0) (s x)) (if (= i 3) s (recur (+ i 1) (if (= i 0) (* 2 s) (if (> s 0) (sqrt s) (* 2 s))))))",
+        -1.0,
+        [-8.0, 8.0, 0.0],
+    );
     // Behind the last round the step would divide by 0.
     expect("(loop ((i 2) (s x)) (if (= i 0) s (recur (- i 1) (* s (/ 2 i)))))", 3.0, [6.0, 2.0, 0.0]);
 }

@@ -6,6 +6,7 @@ use crate::graph::{Graph, GraphInput, verify};
 use crate::infer::{InputShape, Solver};
 use crate::limits::Limits;
 use crate::lower::lower;
+use crate::ops::Op;
 use crate::ops::row::ShapeRule;
 use crate::shape::Shape;
 use crate::source::Span;
@@ -63,7 +64,11 @@ pub fn compile(source: &str, options: &Options) -> Result<Program, Diagnostics> 
 
 /// What the program pins of its inputs' shapes, and whether any is a guess.
 fn input_shapes(ast: &Ast, anf: &Anf) -> Result<(Vec<InputShape>, bool), Diagnostics> {
-    let scalar_op = |e: &(Expr, Span)| !matches!(e.0, Expr::Op(s, args) if s.op((args.1 - args.0) as usize).is_none_or(|op| !matches!(op.row().shape, ShapeRule::Elementwise)));
+    let elementwise = |op: Op| matches!(op.row().shape, ShapeRule::Elementwise);
+    let scalar_op = |e: &(Expr, Span)| match e.0 {
+        Expr::Op(s, args) => s.op((args.1 - args.0) as usize).is_some_and(elementwise),
+        _ => true,
+    };
     let scalars = ast.inputs.iter().all(|i| matches!(i.shape, None | Some(Shape::Scalar))) && ast.exprs.iter().all(scalar_op);
     if scalars {
         // Nothing in the program makes or needs anything but scalars.
@@ -145,7 +150,11 @@ impl Program {
                 let what = if *shape == InputShape::Matrix { "matrix" } else { "vector" };
                 let message = format!("the program does not say how large the {what} `{}` is", input.name);
                 return Err(Diagnostic::error("shape-unknown", input.span, message)
-                    .help(format!("declare it, as in (input {} :size {}), or give it a value", input.name, if what == "matrix" { "[2 2]" } else { "3" }))
+                    .help(format!(
+                        "declare it, as in (input {} :size {}), or give it a value",
+                        input.name,
+                        if what == "matrix" { "[2 2]" } else { "3" }
+                    ))
                     .into());
             }
         }

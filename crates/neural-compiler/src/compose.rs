@@ -68,10 +68,13 @@ fn target(program: &Program, named: Option<&str>) -> Result<String, Diagnostics>
             return Ok(name.to_string());
         }
         let help = did_you_mean(name, names.iter().copied());
-        return Err(Diagnostic::error("unknown-input", Span::default(), format!("the program has no input `{name}`")).maybe_help(help).into());
+        return Err(Diagnostic::error("unknown-input", Span::default(), format!("the program has no input `{name}`"))
+            .maybe_help(help)
+            .into());
     }
     use crate::syntax::ast::InputKind;
-    let open: Vec<&str> = program.inputs().iter().filter(|i| matches!(i.kind, InputKind::Free | InputKind::Declared)).map(|i| i.name.as_str()).collect();
+    let open: Vec<&str> =
+        program.inputs().iter().filter(|i| matches!(i.kind, InputKind::Free | InputKind::Declared)).map(|i| i.name.as_str()).collect();
     match open[..] {
         [one] => Ok(one.to_string()),
         _ => {
@@ -120,7 +123,11 @@ fn defined_constants(data: &Data, d: crate::syntax::reader::DatumId) -> Vec<Stri
 /// Whether a declaration's text declares this name.
 fn declares(declaration: &str, name: &str) -> bool {
     let (data, _) = read(declaration, &Limits::default());
-    data.top.first().and_then(|&d| data.children(d).get(1).copied()).and_then(|n| data.symbol(n)).is_some_and(|s| data.names.text(s) == name)
+    data.top
+        .first()
+        .and_then(|&d| data.children(d).get(1).copied())
+        .and_then(|n| data.symbol(n))
+        .is_some_and(|s| data.names.text(s) == name)
 }
 
 fn block(body: &[String]) -> String {

@@ -91,7 +91,16 @@ pub(crate) struct Solver<'a> {
 
 impl<'a> Solver<'a> {
     pub(crate) fn new(anf: &'a Anf) -> Solver<'a> {
-        Solver { anf, shapes: vec![], dims: vec![], pending: vec![], active: vec![], memo: FxHashMap::default(), statements: 0, errors: vec![] }
+        Solver {
+            anf,
+            shapes: vec![],
+            dims: vec![],
+            pending: vec![],
+            active: vec![],
+            memo: FxHashMap::default(),
+            statements: 0,
+            errors: vec![],
+        }
     }
 
     pub(crate) fn fresh(&mut self) -> Term {
@@ -204,7 +213,9 @@ impl<'a> Solver<'a> {
             return self.active[i].result;
         }
         let key: Vec<Term> = args.iter().map(|&a| self.resolve(a)).collect();
-        let concrete = key.iter().all(|t| !matches!(t, Term::Var(_) | Term::Vector(Dim::Var(_)) | Term::Matrix(Dim::Var(_), _) | Term::Matrix(_, Dim::Var(_))));
+        let concrete = key
+            .iter()
+            .all(|t| !matches!(t, Term::Var(_) | Term::Vector(Dim::Var(_)) | Term::Matrix(Dim::Var(_), _) | Term::Matrix(_, Dim::Var(_))));
         if concrete && let Some(&result) = self.memo.get(&(f, key.clone())) {
             return result;
         }
@@ -551,7 +562,8 @@ pub(crate) fn misfit_diagnostic(op: Op, args: &[(String, Span)], span: Span) -> 
 }
 
 pub(crate) fn test_diagnostic(found: &str, span: Span) -> Diagnostic {
-    Diagnostic::error("shape-mismatch", span, format!("a test must be a scalar, this is a {found}")).help("use select to choose element by element")
+    Diagnostic::error("shape-mismatch", span, format!("a test must be a scalar, this is a {found}"))
+        .help("use select to choose element by element")
 }
 
 pub(crate) fn branch_diagnostic(a: &str, b: &str, span: Span) -> Diagnostic {

@@ -13,7 +13,8 @@ pub struct Limits {
     pub iterations: u64,
     /// Calls within calls (`limit-depth`).
     pub depth: usize,
-    /// Loop rounds and calls of a whole run together, and the work of large operations: 1024 numbers looked at count as one (`limit-steps`).
+    /// Loop rounds and calls of a whole run together, and the work of large operations: 1024 numbers looked at count as one
+    /// (`limit-steps`).
     pub steps: u64,
     /// Bytes a run may hold for frames and stored values; no value of a program is larger (`limit-memory`).
     pub memory_bytes: usize,
@@ -21,7 +22,15 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { source_bytes: 8 << 20, nesting: 10_000, nodes: 4_000_000, iterations: 50_000_000, depth: 10_000, steps: 50_000_000, memory_bytes: 2 << 30 }
+        Limits {
+            source_bytes: 8 << 20,
+            nesting: 10_000,
+            nodes: 4_000_000,
+            iterations: 50_000_000,
+            depth: 10_000,
+            steps: 50_000_000,
+            memory_bytes: 2 << 30,
+        }
     }
 }
 

@@ -141,8 +141,17 @@ pub(crate) fn lower(anf: &Anf, tails: &Tails, inputs: Vec<GraphInput>, limits: &
             }
         }
     }
-    let mut l =
-        Lowering { anf, tails, limits, regions: vec![None], instances: FxHashMap::default(), weights: vec![None; anf.funs.len()], calls, made: 0, loops: 0 };
+    let mut l = Lowering {
+        anf,
+        tails,
+        limits,
+        regions: vec![None],
+        instances: FxHashMap::default(),
+        weights: vec![None; anf.funs.len()],
+        calls,
+        made: 0,
+        loops: 0,
+    };
     let shapes: Vec<Shape> = inputs.iter().map(|i| i.shape).collect();
     l.weigh(shapes.iter().copied(), Span::default()).map_err(|e| Diagnostics(vec![*e]))?;
     let main = l.function(FunId(0), &shapes, "main").map_err(|e| Diagnostics(vec![*e]))?;
@@ -163,7 +172,8 @@ impl Lowering<'_> {
         if self.made > self.limits.nodes {
             let message = format!("the program grows beyond {} nodes", self.limits.nodes);
             return Err(Box::new(
-                Diagnostic::error("limit-nodes", span, message).help("write repeated work as a loop or a function, or raise the limit `nodes`"),
+                Diagnostic::error("limit-nodes", span, message)
+                    .help("write repeated work as a loop or a function, or raise the limit `nodes`"),
             ));
         }
         Ok(())
@@ -175,8 +185,11 @@ impl Lowering<'_> {
         match { shapes }.find(|s| s.len() > most) {
             None => Ok(()),
             Some(shape) => {
-                let message = format!("a {shape} has {} numbers, more than the {} bytes a run may hold", shape.len(), self.limits.memory_bytes);
-                Err(Box::new(Diagnostic::error("limit-memory", span, message).help("make the value smaller, or raise the limit `memory_bytes`")))
+                let message =
+                    format!("a {shape} has {} numbers, more than the {} bytes a run may hold", shape.len(), self.limits.memory_bytes);
+                Err(Box::new(
+                    Diagnostic::error("limit-memory", span, message).help("make the value smaller, or raise the limit `memory_bytes`"),
+                ))
             }
         }
     }
@@ -254,7 +267,11 @@ impl Lowering<'_> {
                     return Err(Box::new(e.clone()));
                 }
                 let Some(result) = solver.settled(result) else {
-                    return Err(Box::new(Diagnostic::error("shape-unknown", span, format!("the shape of `{}`'s result cannot be told", self.anf.fun(f).name))));
+                    return Err(Box::new(Diagnostic::error(
+                        "shape-unknown",
+                        span,
+                        format!("the shape of `{}`'s result cannot be told", self.anf.fun(f).name),
+                    )));
                 };
                 self.regions.push(None);
                 let id = RegionId(self.regions.len() as u32 - 1);
@@ -279,7 +296,9 @@ impl Lowering<'_> {
         self.loops += 1;
         if self.loops > MOST_LOOPS {
             let message = format!("loops are nested more than {MOST_LOOPS} deep");
-            return Err(Box::new(Diagnostic::error("limit-nesting", span, message).help("make one loop of several, or a function of the inner ones")));
+            return Err(Box::new(
+                Diagnostic::error("limit-nesting", span, message).help("make one loop of several, or a function of the inner ones"),
+            ));
         }
         let shapes: Vec<Shape> = args.iter().map(|&a| nest.top().shape(a)).collect();
         let machine = self.machine(f, &shapes)?;
@@ -295,7 +314,8 @@ impl Lowering<'_> {
                 initial[*i] = Some(a);
             }
         }
-        let mut operands: Vec<NodeId> = initial.into_iter().zip(&machine.carried).map(|(a, &s)| a.unwrap_or_else(|| nest.top().zeros(s))).collect();
+        let mut operands: Vec<NodeId> =
+            initial.into_iter().zip(&machine.carried).map(|(a, &s)| a.unwrap_or_else(|| nest.top().zeros(s))).collect();
         let carried: Vec<NodeId> = machine.carried.iter().map(|&s| body.top().param(Type::Value(s))).collect();
         let mut frames: Vec<Frame> = machine.members.iter().map(|&m| vec![None; self.anf.fun(m).locals.len()]).collect();
         for (frame, slots) in frames.iter_mut().zip(&machine.slots) {
@@ -463,8 +483,12 @@ impl Lowering<'_> {
                 let (found, wanted) = (nest.top().shape(a), machine.carried[i]);
                 if found != wanted {
                     return Err(Box::new(
-                        Diagnostic::error("shape-mismatch", span, format!("a loop variable changes its shape from a {wanted} to a {found}"))
-                            .help("a loop variable keeps one shape; start it with the shape it will have, for instance (zeros n)"),
+                        Diagnostic::error(
+                            "shape-mismatch",
+                            span,
+                            format!("a loop variable changes its shape from a {wanted} to a {found}"),
+                        )
+                        .help("a loop variable keeps one shape; start it with the shape it will have, for instance (zeros n)"),
                     ));
                 }
                 next[i] = Some(a);
@@ -508,7 +532,16 @@ impl Lowering<'_> {
     }
 
     #[allow(clippy::too_many_arguments)]
-    fn choose(&mut self, nest: &mut Nest, frame: &mut Frame, test: NodeId, t: Branch<'_>, e: Branch<'_>, mode: Mode<'_>, span: Span) -> Lowered<Vec<NodeId>> {
+    fn choose(
+        &mut self,
+        nest: &mut Nest,
+        frame: &mut Frame,
+        test: NodeId,
+        t: Branch<'_>,
+        e: Branch<'_>,
+        mode: Mode<'_>,
+        span: Span,
+    ) -> Lowered<Vec<NodeId>> {
         if let Some(c) = nest.top().constant_value(test) {
             return self.branch(nest, frame, if c != 0.0 { t } else { e }, mode);
         }

@@ -115,7 +115,12 @@ impl Tape {
     /// The tape of a graph some of whose inputs are the same for every lane.
     pub fn with_uniform(graph: &Graph, uniform: &[bool]) -> Tape {
         let rates = Rates::new(graph, uniform);
-        let regions = graph.regions.iter().enumerate().map(|(r, region)| allocate(graph, RegionId(r as u32), region, &rates.nodes[r])).collect::<Vec<_>>();
+        let regions = graph
+            .regions
+            .iter()
+            .enumerate()
+            .map(|(r, region)| allocate(graph, RegionId(r as u32), region, &rates.nodes[r]))
+            .collect::<Vec<_>>();
         let title = |region: &Region, i: &Instruction| crate::graph::print::title(graph, region, i.node);
         let titles = regions.iter().zip(&graph.regions).map(|(t, region)| t.code.iter().map(|i| title(region, i)).collect()).collect();
         Tape { regions, titles }
@@ -131,7 +136,13 @@ impl Tape {
         let slots = |s: &[Place]| s.iter().map(|s| s.text()).collect::<String>();
         let mut out = String::new();
         for (r, (region, titles)) in self.regions.iter().zip(&self.titles).enumerate() {
-            out.push_str(&format!("tape {}#{r}, {} slots, {} uniforms, parameters in{}\n", region.name, region.slots, region.uniforms, slots(&region.params)));
+            out.push_str(&format!(
+                "tape {}#{r}, {} slots, {} uniforms, parameters in{}\n",
+                region.name,
+                region.slots,
+                region.uniforms,
+                slots(&region.params)
+            ));
             for (i, title) in region.code.iter().zip(titles) {
                 let frees = if i.frees.is_empty() { String::new() } else { format!("  frees{}", slots(&i.frees)) };
                 out.push_str(&format!(" {} <- {title}{}  {}{frees}\n", slots(&i.out), slots(&i.args), i.rate.name()));
@@ -220,7 +231,8 @@ impl Rates {
                     let skip = usize::from(matches!(kind, Kind::If(..) | Kind::Back { .. }));
                     let stored = if let Kind::Back { stored, .. } = kind { vec![args[0]; stored as usize] } else { vec![] };
                     for child in Graph::children(kind) {
-                        changed |= Rates::raise(&mut self.params[child.0 as usize], stored.iter().copied().chain(args[skip..].iter().copied()));
+                        changed |=
+                            Rates::raise(&mut self.params[child.0 as usize], stored.iter().copied().chain(args[skip..].iter().copied()));
                     }
                     changed |= self.carry(kind);
                     most
@@ -344,7 +356,14 @@ fn allocate(graph: &Graph, id: RegionId, region: &Region, rates: &[Rate]) -> Reg
                 last[n] = usize::MAX;
             }
             Kind::Proj(i) => projections.entry(region.args(id)[0]).or_default().push((i, id)),
-            Kind::Const(_) | Kind::Op(..) | Kind::If(..) | Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_) | Kind::Pack | Kind::Unpack(_) => {}
+            Kind::Const(_)
+            | Kind::Op(..)
+            | Kind::If(..)
+            | Kind::Loop { .. }
+            | Kind::Back { .. }
+            | Kind::Call(_)
+            | Kind::Pack
+            | Kind::Unpack(_) => {}
         }
     }
     let mut dying: BTreeMap<usize, Vec<NodeId>> = BTreeMap::new();
@@ -392,7 +411,8 @@ fn allocate(graph: &Graph, id: RegionId, region: &Region, rates: &[Rate]) -> Reg
             (vec![place[id.0 as usize]], vec![node.ty.shape()])
         };
         release(&mut files, &place, id.0 as usize);
-        let arg_shapes = if matches!(node.kind, Kind::Op(..)) { region.args(id).iter().map(|&a| region.shape(a)).collect() } else { Vec::new() };
+        let arg_shapes =
+            if matches!(node.kind, Kind::Op(..)) { region.args(id).iter().map(|&a| region.shape(a)).collect() } else { Vec::new() };
         code.push(Instruction { node: id, kind: node.kind, out, args, shapes, arg_shapes, rate, frees });
     }
     let results = region.results.iter().map(|r| place[r.0 as usize]).collect();

@@ -38,7 +38,8 @@ fn allocations(source: &str, gradient: bool, lanes: usize) -> usize {
     let wrt: Vec<usize> = (0..graph.inputs.len()).collect();
     let graph = if gradient { diff::gradient(&graph, &wrt).expect("a scalar") } else { (*graph).clone() };
     let engine = Engine::new(&graph, &vec![false; graph.inputs.len()]);
-    let columns: Vec<Vec<f64>> = graph.inputs.iter().map(|i| (0..lanes * i.shape.len()).map(|k| 0.1 + (k % 17) as f64 / 20.0).collect()).collect();
+    let columns: Vec<Vec<f64>> =
+        graph.inputs.iter().map(|i| (0..lanes * i.shape.len()).map(|k| 0.1 + (k % 17) as f64 / 20.0).collect()).collect();
     let inputs: Vec<Column<'_, f64>> = columns.iter().zip(&graph.inputs).map(|(c, i)| Column::rows(c, i.shape.len())).collect();
     let mut outputs: Vec<Vec<f64>> = graph.outputs().iter().map(|s| vec![0.0; lanes * s.len()]).collect();
     let mut buffers: Vec<&mut [f64]> = outputs.iter_mut().map(|o| &mut o[..]).collect();

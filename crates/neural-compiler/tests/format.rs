@@ -37,21 +37,26 @@ fn short_things_go_on_a_line() {
 #[test]
 fn bodies_stay_broken() {
     let source = "(define (power x n)\n(loop ((i 0) (acc 1))\n(if (= i n) acc\n(recur (+ i 1) (* acc x)))))\n(power x 3)";
-    let expected = "(define (power x n)\n  (loop ((i 0) (acc 1))\n    (if (= i n)\n        acc\n        (recur (+ i 1) (* acc x)))))\n(power x 3)\n";
+    let expected =
+        "(define (power x n)\n  (loop ((i 0) (acc 1))\n    (if (= i n)\n        acc\n        (recur (+ i 1) (* acc x)))))\n(power x 3)\n";
     assert_eq!(check(source), expected);
 }
 
 #[test]
 fn long_calls_break_under_the_first_argument() {
     let source = "(+ (* aaaaaaaaaaaaaaaaaaa bbbbbbbbbbbbbbbbbbbbbbbb) (* cccccccccccccccccccccccc dddddddddddddddddddd) (sin x))";
-    let expected = "(+ (* aaaaaaaaaaaaaaaaaaa bbbbbbbbbbbbbbbbbbbbbbbb)\n   (* cccccccccccccccccccccccc dddddddddddddddddddd)\n   (sin x))\n";
+    let expected =
+        "(+ (* aaaaaaaaaaaaaaaaaaa bbbbbbbbbbbbbbbbbbbbbbbb)\n   (* cccccccccccccccccccccccc dddddddddddddddddddd)\n   (sin x))\n";
     assert_eq!(check(source), expected);
 }
 
 #[test]
 fn arguments_of_long_names_stand_below_them() {
     let source = "(a-function-with-a-long-name (* aaaaaaaaaaaaaaaaaaa bbbbbbbbbbbbbbbbb) (* cccccccccccccc ddddddddddd))";
-    assert_eq!(check(source), "(a-function-with-a-long-name\n  (* aaaaaaaaaaaaaaaaaaa bbbbbbbbbbbbbbbbb)\n  (* cccccccccccccc ddddddddddd))\n");
+    assert_eq!(
+        check(source),
+        "(a-function-with-a-long-name\n  (* aaaaaaaaaaaaaaaaaaa bbbbbbbbbbbbbbbbb)\n  (* cccccccccccccc ddddddddddd))\n"
+    );
 }
 
 #[test]

@@ -25,7 +25,8 @@ fn second_difference() -> Vec<f64> {
 #[test]
 fn a_grid_of_a_thousand_points_steps_and_has_a_gradient() {
     let source = format!(
-        "(input a :size [{POINTS} {POINTS}]) (input u :size {POINTS}) (loop ((i 0) (v u)) (if (= i 3) (dot v v) (recur (+ i 1) (+ v (* 0.25 (matvec a v))))))"
+        "(input a :size [{POINTS} {POINTS}]) (input u :size {POINTS}) \
+         (loop ((i 0) (v u)) (if (= i 3) (dot v v) (recur (+ i 1) (+ v (* 0.25 (matvec a v))))))"
     );
     let graph = compile(&source, &Options::default()).and_then(|p| p.graph()).expect("it compiles");
     let gradient = diff::gradient(&graph, &[1]).expect("a scalar");

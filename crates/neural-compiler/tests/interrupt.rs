@@ -32,7 +32,9 @@ fn no_executor_goes_on_when_nobody_waits() {
                 let numbers = vec![0.5; lanes];
                 let mut out = vec![0.0; lanes];
                 let options = BatchOptions { run: RunOptions { trap, ..endless() }, threads, ..BatchOptions::default() };
-                let error = engine.run(&mut Workspace::new(), &[Column::rows(&numbers, 1)], lanes, &mut [&mut out], &options).expect_err("it is endless");
+                let error = engine
+                    .run(&mut Workspace::new(), &[Column::rows(&numbers, 1)], lanes, &mut [&mut out], &options)
+                    .expect_err("it is endless");
                 assert_eq!(error.code, "run-interrupted", "{lanes} lanes, {threads} threads: {source}");
             }
         }
@@ -44,8 +46,8 @@ fn no_executor_goes_on_when_nobody_waits() {
 fn generated_code_looks_while_a_long_round_repeats() {
     end_runs_when(|| true);
     let body = (0..1000).fold("s".to_string(), |s, k| format!("(sqrt (+ {k} (/ 1 (+ 2 {s}))))"));
-    let program =
-        compile(&format!("(loop ((i 0) (s x)) (let ((next {body})) (if (< i 0) s (recur (+ i 1) next))))"), &Options::default()).expect("it compiles");
+    let program = compile(&format!("(loop ((i 0) (s x)) (let ((next {body})) (if (< i 0) s (recur (+ i 1) next))))"), &Options::default())
+        .expect("it compiles");
     let graph = program.graph().expect("a graph");
     let level = Level::best();
     assert!(level == Level::Baseline || Jit::new(&graph, &[false], Dtype::F64, level).is_ok());
@@ -53,7 +55,8 @@ fn generated_code_looks_while_a_long_round_repeats() {
     let (numbers, mut out) = (vec![0.5; lanes], vec![0.0; lanes]);
     let options = BatchOptions { run: endless(), threads: 2, ..BatchOptions::default() };
     let engine = Engine::new(&graph, &[false]);
-    let error = engine.run(&mut Workspace::new(), &[Column::rows(&numbers, 1)], lanes, &mut [&mut out], &options).expect_err("it is endless");
+    let error =
+        engine.run(&mut Workspace::new(), &[Column::rows(&numbers, 1)], lanes, &mut [&mut out], &options).expect_err("it is endless");
     assert_eq!(error.code, "run-interrupted");
 }
 
@@ -68,7 +71,9 @@ fn inverses_end_between_the_lanes() {
         for trap in [false, true] {
             let options = BatchOptions { run: RunOptions { trap, ..endless() }, threads: 2, ..BatchOptions::default() };
             let engine = Engine::new(&graph, &[false]);
-            let error = engine.run(&mut Workspace::new(), &[Column::rows(&numbers, 1)], lanes, &mut [&mut out], &options).expect_err("it takes minutes");
+            let error = engine
+                .run(&mut Workspace::new(), &[Column::rows(&numbers, 1)], lanes, &mut [&mut out], &options)
+                .expect_err("it takes minutes");
             assert_eq!(error.code, "run-interrupted", "{source}");
         }
     }
@@ -77,7 +82,9 @@ fn inverses_end_between_the_lanes() {
 /// The work of factors grows with the cube of the side, and is counted before it is done.
 #[test]
 fn factors_of_large_matrices_are_refused_by_the_limit_on_steps() {
-    for source in ["(total (inv (* x (ones 1200 1200))))", "(det (* x (ones 1200 1200)))", "(total (solve (* x (ones 1200 1200)) (ones 1200)))"] {
+    for source in
+        ["(total (inv (* x (ones 1200 1200))))", "(det (* x (ones 1200 1200)))", "(total (solve (* x (ones 1200 1200)) (ones 1200)))"]
+    {
         let program = compile(source, &Options::default()).expect("it compiles");
         let graph = program.graph().expect("a graph");
         // 1200³ / 1024 is 1,687,500.

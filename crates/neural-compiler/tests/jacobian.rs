@@ -71,8 +71,8 @@ fn the_work_of_a_gradient_is_proportional_to_the_depth_of_loops() {
         assert_eq!(found.1.last().map(|t| t.data().to_vec()), Some(vec![-0.5f64.sin()]));
         Ok::<(), neural_compiler::exec::EvalError>(())
     };
-    // Two rounds per loop; a gradient takes some four, a second derivative some nine, and the innermost levels, which are computed again, some
-    // hundred more; at 300 levels it was 95,000 and 190,000.
+    // Two rounds per loop; a gradient takes some four, a second derivative some nine, and the innermost levels, which are computed again,
+    // some hundred more; at 300 levels it was 95,000 and 190,000.
     for depth in [20, 300] {
         fits(depth, 400 + 12 * depth as u64).unwrap_or_else(|e| panic!("{depth} levels: {e}"));
     }

@@ -1,4 +1,5 @@
-//! Memory and work are charged before they are spent: by every executor, whatever the sizes. The allocator of this test knows the most that was held.
+//! Memory and work are charged before they are spent: by every executor, whatever the sizes. The allocator of this test knows the most that
+//! was held.
 
 use neural_compiler::exec::interp::{self, RunOptions};
 use neural_compiler::exec::lanes::{BatchOptions, Column, Engine, Workspace};
@@ -89,7 +90,8 @@ fn a_value_no_run_could_hold_is_an_error_before_anything_runs() {
 #[test]
 fn shapes_of_inputs_are_weighed_too() {
     let _alone = alone();
-    let program = compile("(total (* m m))", &Options { inputs: Some(vec![("m".into(), None)]), ..Options::default() }).expect("it compiles");
+    let program =
+        compile("(total (* m m))", &Options { inputs: Some(vec![("m".into(), None)]), ..Options::default() }).expect("it compiles");
     let error = program.specialise(&[Shape::Matrix(4_000_000_000, 4_000_000_000)]).expect_err("far too large");
     assert_eq!(error.0[0].code, "limit-memory");
 }
@@ -116,7 +118,8 @@ fn every_executor_charges_before_it_takes() {
 #[test]
 fn the_tape_of_reverse_mode_is_charged_before_it_grows() {
     let _alone = alone();
-    let program = compile("(total (loop ((i 0) (v (fill x 100000))) (if (= i 50) v (recur (+ i 1) (sin v)))))", &Options::default()).expect("it compiles");
+    let program = compile("(total (loop ((i 0) (v (fill x 100000))) (if (= i 50) v (recur (+ i 1) (sin v)))))", &Options::default())
+        .expect("it compiles");
     let graph = diff::gradient(&program.graph().expect("a graph"), &[0]).expect("a scalar");
     let limit = 16 << 20;
     let run = RunOptions { limits: limits(limit), ..RunOptions::default() };
@@ -126,7 +129,8 @@ fn the_tape_of_reverse_mode_is_charged_before_it_grows() {
     let engine = Engine::new(&graph, &[false]);
     let options = BatchOptions { run, ..BatchOptions::default() };
     let (mut value, mut slope) = ([0.0], [0.0]);
-    let (_, held) = most_held(|| engine.run(&mut Workspace::new(), &[Column::rows(&[0.5], 1)], 1, &mut [&mut value, &mut slope], &options).map(drop));
+    let (_, held) =
+        most_held(|| engine.run(&mut Workspace::new(), &[Column::rows(&[0.5], 1)], 1, &mut [&mut value, &mut slope], &options).map(drop));
     assert!(held < 2 * limit, "{held} bytes");
 }
 
@@ -143,7 +147,8 @@ fn a_tile_of_large_values_has_few_lanes() {
     let mut out = vec![0.0; lanes as usize];
     let engine = Engine::new(&graph, &[false]);
     let options = BatchOptions { run, jit: false, ..BatchOptions::default() };
-    let go = || engine.run(&mut Workspace::new(), &[Column::rows(&numbers, 1)], lanes as usize, &mut [&mut out], &options).expect("it runs");
+    let go =
+        || engine.run(&mut Workspace::new(), &[Column::rows(&numbers, 1)], lanes as usize, &mut [&mut out], &options).expect("it runs");
     let (failed, held) = most_held(go);
     assert!(failed.is_empty());
     assert!(held < limit, "{held} bytes under a limit of {limit}");
@@ -166,7 +171,8 @@ fn sums_over_the_batch_do_not_depend_on_the_lanes_of_a_tile() {
         let weights = vec![0.3; n as usize];
         let (mut value, mut slope) = (vec![0.0; lanes as usize], vec![0.0; n as usize]);
         let engine = Engine::reduced(&graph, &[true, false], &[false, true]);
-        let options = BatchOptions { run: RunOptions { limits: limits(limit), ..RunOptions::default() }, jit: false, ..BatchOptions::default() };
+        let options =
+            BatchOptions { run: RunOptions { limits: limits(limit), ..RunOptions::default() }, jit: false, ..BatchOptions::default() };
         let columns = [Column::shared(&weights), Column::rows(&numbers, 1)];
         engine.run(&mut Workspace::new(), &columns, lanes as usize, &mut [&mut value, &mut slope], &options).expect("it runs");
         slope[0].to_bits()

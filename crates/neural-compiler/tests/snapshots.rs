@@ -1,5 +1,5 @@
-//! What every stage makes of a folder of small programs: AST, A-normal form, graph, tape and gradient, and machine code of a few, as text. A change of any of
-//! them shows as a difference in `tests/snapshots/`; `cargo insta review`, or `INSTA_UPDATE=always`, accepts it.
+//! What every stage makes of a folder of small programs: AST, A-normal form, graph, tape and gradient, and machine code of a few, as text.
+//! A change of any of them shows as a difference in `tests/snapshots/`; `cargo insta review`, or `INSTA_UPDATE=always`, accepts it.
 
 use neural_compiler::diff::{gradient, vjp};
 use neural_compiler::exec::jit::Jit;

@@ -433,7 +433,8 @@ fn parse_range(text: &str) -> Result<(String, (f64, f64)), String> {
 /// `NAME=N`, `NAME=ROWSxCOLUMNS` or `NAME=scalar`.
 fn parse_shape(text: &str) -> Result<(String, Shape), String> {
     let (name, size) = named(text)?;
-    let length = |s: &str| s.trim().parse::<u32>().ok().filter(|&n| (1..=1_000_000).contains(&n)).ok_or("a size is N, ROWSxCOLUMNS or `scalar`");
+    let length =
+        |s: &str| s.trim().parse::<u32>().ok().filter(|&n| (1..=1_000_000).contains(&n)).ok_or("a size is N, ROWSxCOLUMNS or `scalar`");
     let shape = match size.split_once('x') {
         _ if size == "scalar" => Shape::Scalar,
         Some((r, c)) => Shape::Matrix(length(r)?, length(c)?),
@@ -456,7 +457,9 @@ mod tests {
     fn ranges_and_shapes() {
         assert_eq!(parse_range("x=-1:1/2"), Ok(("x".into(), (-1.0, 0.5))));
         assert_eq!(parse_range("x=3"), Ok(("x".into(), (3.0, 3.0))));
-        assert!(parse_range("x=2:1").is_err() && parse_range("x").is_err() && parse_range("x=a:b").is_err() && parse_range("x=nan:1").is_err());
+        assert!(
+            parse_range("x=2:1").is_err() && parse_range("x").is_err() && parse_range("x=a:b").is_err() && parse_range("x=nan:1").is_err()
+        );
         assert_eq!(parse_shape("m=2x3"), Ok(("m".into(), Shape::Matrix(2, 3))));
         assert_eq!(parse_shape("v=3"), Ok(("v".into(), Shape::Vector(3))));
         assert!(parse_shape("v=0").is_err() && parse_shape("v=x").is_err() && parse_shape("v=99999999999").is_err());

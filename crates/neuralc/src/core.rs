@@ -50,7 +50,13 @@ impl Compiled {
     }
 
     /// Runs a graph of this program.
-    pub(crate) fn run<T: Real>(&self, context: &Context, graph: &Graph, inputs: &[Tensor<T>], trap: bool) -> Result<Vec<Tensor<T>>, Failure> {
+    pub(crate) fn run<T: Real>(
+        &self,
+        context: &Context,
+        graph: &Graph,
+        inputs: &[Tensor<T>],
+        trap: bool,
+    ) -> Result<Vec<Tensor<T>>, Failure> {
         interp::run(graph, inputs, &RunOptions { limits: context.limits, trap }).map_err(|e| Failure::run(&self.source, e))
     }
 

@@ -37,7 +37,11 @@ pub(crate) fn sets(program: &Compiled, words: &[String]) -> Result<HashMap<Strin
             return Err(Failure::Usage(format!("`{word}` is not NAME=VALUE")));
         };
         let value = value::parse(text).map_err(|message| {
-            Failure::plain("bad-value", format!("the value of `{}`: {message}", name.trim()), Some("a value is a number, [1,2,3] or [[1,2],[3,4]]".into()))
+            Failure::plain(
+                "bad-value",
+                format!("the value of `{}`: {message}", name.trim()),
+                Some("a value is a number, [1,2,3] or [[1,2],[3,4]]".into()),
+            )
         })?;
         named.push((name.trim().to_string(), value));
     }
@@ -132,7 +136,9 @@ impl<'a> Names<'a> {
     fn find(&self, name: &str, pinned: InputShape) -> Result<Option<(Shape, Vec<usize>)>, String> {
         let scalar = matches!(pinned, InputShape::Known(Shape::Scalar));
         match (self.whole.get(name), self.elements.get(name)) {
-            (Some(&i), elements) if scalar || elements.is_none() && pinned.known().is_none_or(|s| s == Shape::Scalar) => Ok(Some((Shape::Scalar, vec![i]))),
+            (Some(&i), elements) if scalar || elements.is_none() && pinned.known().is_none_or(|s| s == Shape::Scalar) => {
+                Ok(Some((Shape::Scalar, vec![i])))
+            }
             (_, None) => Ok(None),
             (_, Some(elements)) => {
                 let largest = |f: fn(&(u32, Option<u32>)) -> Option<u32>| elements.keys().filter_map(f).max();

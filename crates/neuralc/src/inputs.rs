@@ -138,7 +138,9 @@ pub(crate) fn ranges(program: &Compiled, options: &[(String, (f64, f64))]) -> Re
             let fold = |f: fn(f64, f64) -> f64| p.initial.iter().copied().reduce(f);
             fold(f64::min).zip(fold(f64::max))
         }
-        InputKind::Param(p) if p.min.is_some() || p.max.is_some() => Some((p.min.unwrap_or(f64::NEG_INFINITY), p.max.unwrap_or(f64::INFINITY))),
+        InputKind::Param(p) if p.min.is_some() || p.max.is_some() => {
+            Some((p.min.unwrap_or(f64::NEG_INFINITY), p.max.unwrap_or(f64::INFINITY)))
+        }
         InputKind::Param(_) | InputKind::Free | InputKind::Declared | InputKind::State(_) | InputKind::Weight { .. } => None,
     };
     Ok(placed.into_iter().zip(program.program.inputs()).map(|(given, input)| given.or_else(|| bounds(input))).collect())

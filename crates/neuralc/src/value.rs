@@ -60,7 +60,11 @@ fn list(words: &mut Words<'_>, inner: bool) -> Result<(Shape, Vec<f64>), String>
                 }
                 let (_, row) = list(words, true)?;
                 if rows > 0 && row.len() != columns {
-                    return Err(format!("the rows of a matrix have the same length; row 1 has {columns}, row {} has {}", rows + 1, row.len()));
+                    return Err(format!(
+                        "the rows of a matrix have the same length; row 1 has {columns}, row {} has {}",
+                        rows + 1,
+                        row.len()
+                    ));
                 }
                 columns = row.len();
                 rows += 1;
@@ -162,9 +166,25 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        for text in
-            ["", "abc", "[", "]", "[]", "[1,,2]", "[1,2,]", "[[1],[2,3]]", "[[[1]]]", "[1,[2]]", "[[1],2]", "1 2", "(+ 1 2)", "1e999", "[1]]", "é", "0x10"]
-        {
+        for text in [
+            "",
+            "abc",
+            "[",
+            "]",
+            "[]",
+            "[1,,2]",
+            "[1,2,]",
+            "[[1],[2,3]]",
+            "[[[1]]]",
+            "[1,[2]]",
+            "[[1],2]",
+            "1 2",
+            "(+ 1 2)",
+            "1e999",
+            "[1]]",
+            "é",
+            "0x10",
+        ] {
             assert!(parse(text).is_err(), "{text}");
         }
         assert!(parse(&"[".repeat(1_000_000)).is_err());

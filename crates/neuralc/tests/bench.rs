@@ -6,12 +6,25 @@ use serde_json::json;
 
 #[test]
 fn it_reports_every_batch() {
-    let done = neuralc(&["bench", "-e", "(param k 2) (* k (sin (* x y)))", "--grad", "--dtype", "f32", "--batch", "1,300", "--threads", "2", "--json"]);
+    let done = neuralc(&[
+        "bench",
+        "-e",
+        "(param k 2) (* k (sin (* x y)))",
+        "--grad",
+        "--dtype",
+        "f32",
+        "--batch",
+        "1,300",
+        "--threads",
+        "2",
+        "--json",
+    ]);
     assert_eq!(done.code, 0, "{done:?}");
     let report = done.json();
     assert_eq!(report["inputs"], json!({"varying": 2, "shared": 1}));
     assert_eq!((&report["gradient"], &report["dtype"], &report["threads"]), (&json!(true), &json!("f32"), &json!(2)));
-    let lanes: Vec<_> = report["batches"].as_array().expect("batches").iter().map(|b| (b["lanes"].as_u64(), b["failed"].as_u64())).collect();
+    let lanes: Vec<_> =
+        report["batches"].as_array().expect("batches").iter().map(|b| (b["lanes"].as_u64(), b["failed"].as_u64())).collect();
     assert_eq!(lanes, [(Some(1), Some(0)), (Some(300), Some(0))]);
     for b in report["batches"].as_array().expect("batches") {
         let (call, lane) = (b["call_seconds"].as_f64().expect("a number"), b["lane_seconds"].as_f64().expect("a number"));

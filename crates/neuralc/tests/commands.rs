@@ -158,7 +158,8 @@ fn completions_for_every_shell() {
 
 #[test]
 fn repl_goes_on_after_mistakes() {
-    let entries = "(define x 2)\n(define (f a)\n  (* a x))\n(f 3)\n(oops\n  1)\n)\n:grad (f (square x))\n(define x (+ x 1))\nx\n:nonsense\n(f 1)\n:quit\n99\n";
+    let entries = "(define x 2)\n(define (f a)\n  (* a x))\n(f 3)\n(oops\n  1)\n)\n\
+                   :grad (f (square x))\n(define x (+ x 1))\nx\n:nonsense\n(f 1)\n:quit\n99\n";
     let done = neuralc_with(entries, &["repl"]);
     assert_eq!((done.code, done.out.as_str()), (0, "x\nf\n6\nvalue  8\nd/dx   12\nx\n3\n3\n"), "{done:?}");
     for code in ["unknown-function", "unbalanced-parenthesis", "bad-command"] {
@@ -176,13 +177,17 @@ fn repl_knows_physical_constants() {
     assert_eq!(done.err.matches("unknown-constant").count(), 2, "{}", done.err);
     assert!(done.err.contains("bad-declaration"), "{}", done.err);
     let all = neuralc_with("(constants si)\n(/ (* N_A k_B) R)\n", &["repl"]).out;
-    assert!(all.ends_with("mu_B\n1\n") || all.ends_with("mu_B\n0.9999999999999999\n") || all.ends_with("mu_B\n1.0000000000000002\n"), "{all}");
+    assert!(
+        all.ends_with("mu_B\n1\n") || all.ends_with("mu_B\n0.9999999999999999\n") || all.ends_with("mu_B\n1.0000000000000002\n"),
+        "{all}"
+    );
 }
 
 #[test]
 fn repl_speaks_json() {
     let done = neuralc_with(
-        "(define (even n) (if (= n 0) 1 (odd (- n 1)))) (define (odd n) (if (= n 0) 0 (even (- n 1))))\n(even 10)\n(foo)\n(param k 2)\n:grad (* k k)\n:list",
+        "(define (even n) (if (= n 0) 1 (odd (- n 1)))) (define (odd n) (if (= n 0) 0 (even (- n 1))))\n\
+         (even 10)\n(foo)\n(param k 2)\n:grad (* k k)\n:list",
         &["repl", "--json"],
     );
     let lines: Vec<serde_json::Value> = done.out.lines().map(|l| serde_json::from_str(l).expect("JSON lines")).collect();
@@ -247,8 +252,11 @@ fn a_closed_pipe_is_no_error() {
 fn the_level_of_the_loops_is_chosen_by_the_environment_and_changes_no_bit() {
     let at = |level: &str| {
         let command = ["run", "-e", "(tanh (sinh (exp (/ x 3))))", "x=1.7", "--grad", "--hessian"];
-        let done =
-            std::process::Command::new(env!("CARGO_BIN_EXE_neuralc")).args(command).env("NEURAL_COMPILER_LEVEL", level).output().expect("neuralc starts");
+        let done = std::process::Command::new(env!("CARGO_BIN_EXE_neuralc"))
+            .args(command)
+            .env("NEURAL_COMPILER_LEVEL", level)
+            .output()
+            .expect("neuralc starts");
         (done.status.code(), String::from_utf8_lossy(&done.stdout).into_owned(), String::from_utf8_lossy(&done.stderr).into_owned())
     };
     let (code, lowest, _) = at("baseline");

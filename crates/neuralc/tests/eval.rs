@@ -28,8 +28,10 @@ impl Folder {
     }
 
     fn files(&self) -> Vec<String> {
-        let mut names: Vec<String> =
-            std::fs::read_dir(self.0.path()).expect("a folder").map(|f| f.expect("a file").file_name().into_string().expect("UTF-8")).collect();
+        let mut names: Vec<String> = std::fs::read_dir(self.0.path())
+            .expect("a folder")
+            .map(|f| f.expect("a file").file_name().into_string().expect("UTF-8"))
+            .collect();
         names.sort();
         names
     }
@@ -88,7 +90,8 @@ fn bits_of(text: &str, single: bool) -> u64 {
 
 #[test]
 fn every_row_is_what_run_gives() {
-    let program = "(param k 1/3) (if (> x y) (* k (sin (* x y))) (loop ((i 0) (s y)) (if (< i 3) (recur (+ i 1) (+ s (tanh (* x s)))) (exp s))))";
+    let program =
+        "(param k 1/3) (if (> x y) (* k (sin (* x y))) (loop ((i 0) (s y)) (if (< i 3) (recur (+ i 1) (+ s (tanh (* x s)))) (exp s))))";
     let points = points(25);
     for dtype in ["f64", "f32"] {
         let single = dtype == "f32";
@@ -128,7 +131,11 @@ fn vectors_and_matrices_bind_element_by_element() {
     let header = "v[1],\"m[0,1]\",v[0],\"m[0,0]\",\"m[1, 0]\",\"m[1,1]\"";
     assert_eq!(done.out, format!("{header},value[0],value[1]\n2,20,1,10,30,40,50.0,110.0\n-1,0,1,0.5,1,0,0.5,1.0\n"));
     let done = stream("v[0],v[1],k\n1,2,3\n", &["-e", "(* k (dot v v))", "--grad"]);
-    assert_eq!(done.out, "v[0],v[1],k,value,d/dk,d/dv[0],d/dv[1]\n1,2,3,15.0,5.0,6.0,12.0\n".replace("d/dk,d/dv[0],d/dv[1]", &order(&done.out)), "{done:?}");
+    assert_eq!(
+        done.out,
+        "v[0],v[1],k,value,d/dk,d/dv[0],d/dv[1]\n1,2,3,15.0,5.0,6.0,12.0\n".replace("d/dk,d/dv[0],d/dv[1]", &order(&done.out)),
+        "{done:?}"
+    );
     assert_eq!(
         stream("a\n2\n", &["-e", "(transpose [[a 1] [0 3]])"]).out,
         "a,\"value[0,0]\",\"value[0,1]\",\"value[1,0]\",\"value[1,1]\"\n2,2.0,0.0,1.0,3.0\n"
@@ -212,7 +219,10 @@ fn parquet_there_and_back() {
     let done = neuralc(&["eval", "--data", &folder.path("out.parquet"), "--out", &folder.path("again.csv"), "-e", "[[0]]", "--json"]);
     assert_eq!(
         done.json(),
-        json!({"rows": points.len(), "columns": ["value[0,0]"], "failed": {"count": 0, "first": []}, "table": {"separator": ",", "notes": []}})
+        json!({
+            "rows": points.len(), "columns": ["value[0,0]"], "failed": {"count": 0, "first": []},
+            "table": {"separator": ",", "notes": []}
+        })
     );
     for (a, b) in folder.read("out.csv").lines().zip(folder.read("again.csv").lines()).skip(1) {
         assert_eq!(format!("{a},0.0"), b);
@@ -246,7 +256,10 @@ fn the_threads_do_not_show() {
 #[test]
 fn missing_columns() {
     let (code, message, help) = error("sped,t\n1,2\n", &["-e", "(* speed t)"]);
-    assert_eq!((code.as_str(), message.as_str(), help), ("missing-column", "the table has no column `speed`", json!("did you mean `sped`?")));
+    assert_eq!(
+        (code.as_str(), message.as_str(), help),
+        ("missing-column", "the table has no column `speed`", json!("did you mean `sped`?"))
+    );
     let (_, message, help) = error("v[0],v[2]\n1,2\n", &["-e", "(vsum v)"]);
     assert_eq!((message.as_str(), help), ("the table has no column `v[1]`", json!("did you mean `v[0]`?")));
     let (_, message, _) = error("v[0],v[1]\n1,2\n", &["-e", "(input v :size 3) (vsum v)"]);
@@ -254,7 +267,10 @@ fn missing_columns() {
     let (_, message, _) = error("x\n1\n", &["-e", "(* x (det m))"]);
     assert_eq!(message, "the table has no column `m[0,0]`");
     let (code, _, help) = error("1.5,2\n1,2\n", &["-e", "(sin x)"]);
-    assert_eq!((code.as_str(), help), ("no-header", json!("the first row of the table must hold the names of its columns; if it has none: --header c1,c2")));
+    assert_eq!(
+        (code.as_str(), help),
+        ("no-header", json!("the first row of the table must hold the names of its columns; if it has none: --header c1,c2"))
+    );
     let (_, _, help) = error("a,b\n1,2\n", &["-e", "(sin theta)"]);
     assert_eq!(help, json!("its columns are `a`, `b`; for a value that is no column: --set theta=VALUE"));
     let (code, ..) = error("v[0],v[1],v[2]\n1,2,3\n", &["-e", "(input v :size 2) (vsum v)"]);
@@ -314,8 +330,9 @@ fn a_quote_that_is_never_closed_does_not_swallow_the_file() {
 fn more_columns_than_memory_are_refused_as_parquet() {
     let folder = Folder::new();
     let data = folder.write("in.csv", "x\n1\n");
-    let eval =
-        |out: &str, memory: &str| neuralc(&["--json", "--max-memory", memory, "eval", "-e", "(* x (ones 300))", "--data", &data, "--out", &folder.path(out)]);
+    let eval = |out: &str, memory: &str| {
+        neuralc(&["--json", "--max-memory", memory, "eval", "-e", "(* x (ones 300))", "--data", &data, "--out", &folder.path(out)])
+    };
     let done = eval("out.parquet", "2000000");
     assert_eq!((done.code, done.codes()), (1, vec!["limit-memory".to_string()]), "{done:?}");
     assert_eq!(folder.files().len(), 1);

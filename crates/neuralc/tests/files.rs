@@ -39,7 +39,8 @@ const RESULT: &str = "x,value\n1,2.0\n2,4.0\n";
 
 /// Runs a line of the shell with `neuralc` as `$0`.
 fn shell(line: &str, words: &[&str]) -> Done {
-    let output = Command::new("bash").args(["-c", line, env!("CARGO_BIN_EXE_neuralc")]).args(words).stdin(Stdio::null()).output().expect("a shell");
+    let output =
+        Command::new("bash").args(["-c", line, env!("CARGO_BIN_EXE_neuralc")]).args(words).stdin(Stdio::null()).output().expect("a shell");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
     Done { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
 }
@@ -203,9 +204,17 @@ fn without_other_threads_the_one_there_is_does_it_all() {
         vec!["predict", "-e", "(* 2 x)", "--data", &data, "--out", &out],
     ] {
         // No thread can have a stack of this size: the system refuses every one.
-        let output = Command::new(env!("CARGO_BIN_EXE_neuralc")).args(&args).env("RUST_MIN_STACK", "1000000000000000").output().expect("neuralc starts");
+        let output = Command::new(env!("CARGO_BIN_EXE_neuralc"))
+            .args(&args)
+            .env("RUST_MIN_STACK", "1000000000000000")
+            .output()
+            .expect("neuralc starts");
         let with = neuralc(&args);
-        assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned()), (Some(0), with.out), "{args:?} {output:?}");
+        assert_eq!(
+            (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned()),
+            (Some(0), with.out),
+            "{args:?} {output:?}"
+        );
     }
 }
 
@@ -216,7 +225,8 @@ fn damaged_parquet_files_are_errors() {
     for entry in std::fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("a file").path().to_str().expect("UTF-8").to_string();
         // In an address space of 2 GB: what the file says must not be allocated unseen.
-        let line = "ulimit -v 2000000; \"$0\" eval -e '[1]' --data \"$1\" --out /dev/null && exit 9; \"$0\" fit -e '(param a 1) a' --data \"$1\"";
+        let line =
+            "ulimit -v 2000000; \"$0\" eval -e '[1]' --data \"$1\" --out /dev/null && exit 9; \"$0\" fit -e '(param a 1) a' --data \"$1\"";
         let done = shell(line, &[&path]);
         assert_eq!(done.code, 1, "{path}: {done:?}");
         let text = format!("{}{}", done.out, done.err);

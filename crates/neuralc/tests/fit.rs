@@ -81,7 +81,11 @@ fn bad_data_is_named_by_row_and_column() {
         let done = neuralc(&args);
         assert_eq!(done.code, 1, "{done:?}");
         let first = done.json()["diagnostics"][0].clone();
-        (first["code"].as_str().unwrap().to_string(), first["message"].as_str().unwrap().to_string(), first["help"].as_str().unwrap_or("").to_string())
+        (
+            first["code"].as_str().unwrap().to_string(),
+            first["message"].as_str().unwrap().to_string(),
+            first["help"].as_str().unwrap_or("").to_string(),
+        )
     };
     assert_eq!(fit("x,y\n1,2\n,2\n3,4\n", &[]).1, "row 2 (line 3), column `x`: the value is missing or not a number");
     assert_eq!(fit("# a\nx,y\n1,2\n\n2,inf\n3,4\n", &[]).1, "row 2 (line 5), column `y`: the value is infinite");
@@ -226,7 +230,12 @@ fn a_saved_model_keeps_when_its_start_holds() {
     assert!(done.code == 0 && done.out.contains("starts hold at t = 0\n"), "{done:?}");
     let asked = folder.path().join("new.csv").to_str().unwrap().to_string();
     std::fs::write(&asked, "t\n3\n4\n").unwrap();
-    let found: Vec<f64> = neuralc(&["predict", &saved, "--data", &asked]).out.lines().skip(1).map(|l| l.split(',').nth(1).unwrap().parse().unwrap()).collect();
+    let found: Vec<f64> = neuralc(&["predict", &saved, "--data", &asked])
+        .out
+        .lines()
+        .skip(1)
+        .map(|l| l.split(',').nth(1).unwrap().parse().unwrap())
+        .collect();
     assert!((found[0] - 2.231301601).abs() < 1e-6 && (found[1] - 1.353352832).abs() < 1e-6, "{found:?}");
     // Unless something is said the first row is the start, and that is told.
     let json = neuralc(&["fit", "-e", model, "--data", &data, "--json"]).json();

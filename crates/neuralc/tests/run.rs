@@ -19,7 +19,10 @@ fn derivatives() {
     let done = neuralc(&["run", "-e", "(* m (square v))", "m=2", "v=3", "--grad", "--json"]);
     assert_eq!(done.json(), json!({"value": 18.0, "grad": {"m": 9.0, "v": 12.0}}));
     let done = neuralc(&["run", "-e", "(* x x y)", "x=3", "y=2", "--hessian", "--json"]);
-    assert_eq!(done.json(), json!({"value": 18.0, "grad": {"x": 12.0, "y": 9.0}, "hessian": {"x": {"x": 4.0, "y": 6.0}, "y": {"x": 6.0, "y": 0.0}}}));
+    assert_eq!(
+        done.json(),
+        json!({"value": 18.0, "grad": {"x": 12.0, "y": 9.0}, "hessian": {"x": {"x": 4.0, "y": 6.0}, "y": {"x": 6.0, "y": 0.0}}})
+    );
     let done = neuralc(&["run", "-e", "(* k (dot v v))", "k=2", "v=[1,2]", "--hessian", "--json"]);
     assert_eq!(done.json()["hessian"], json!({"k": {"k": 0.0, "v": [2.0, 4.0]}, "v": {"k": [2.0, 4.0], "v": [[4.0, 0.0], [0.0, 4.0]]}}));
     let done = neuralc(&["run", "-e", "(sin x)", "x=0", "--grad"]);
@@ -34,7 +37,10 @@ fn a_branch_not_taken_does_not_exist() {
 
 #[test]
 fn numbers_json_cannot_hold() {
-    assert_eq!(neuralc(&["run", "-e", "[(/ 1 x) (/ -1 x) (/ 0 x)]", "x=0", "--json"]).out, "{\"value\":[\"Infinity\",\"-Infinity\",\"NaN\"]}\n");
+    assert_eq!(
+        neuralc(&["run", "-e", "[(/ 1 x) (/ -1 x) (/ 0 x)]", "x=0", "--json"]).out,
+        "{\"value\":[\"Infinity\",\"-Infinity\",\"NaN\"]}\n"
+    );
     assert_eq!(neuralc(&["run", "-e", "x", "x=NaN"]).out, "+nan.0\n");
 }
 
@@ -83,7 +89,10 @@ fn wrong_inputs() {
         assert!(done.err.is_empty());
     }
     let done = neuralc(&["run", "-e", "(+ speed 1)", "sped=1"]);
-    assert!(done.code == 1 && done.out.is_empty() && done.err.contains("did you mean `speed`?") && done.err.contains("missing-input"), "{done:?}");
+    assert!(
+        done.code == 1 && done.out.is_empty() && done.err.contains("did you mean `speed`?") && done.err.contains("missing-input"),
+        "{done:?}"
+    );
 }
 
 #[test]

@@ -191,7 +191,9 @@ fn bad_cells_can_be_left_out() {
     let table = "x,y\n1,2\noops,3\n5,\n7,8\n";
     let done = eval(table, &["-e", "(+ x y)", "--keep-going"]);
     assert_eq!((done.code, done.out.as_str()), (0, "x,y,value\n1,2,3.0\noops,3,\n5,,\n7,8,15.0\n"), "{done:?}");
-    for part in ["row 2 (line 3), column `x`: `oops` is not a number", "row 3 (line 4), column `y`: the cell is empty", "2 of 4 rows failed"] {
+    for part in
+        ["row 2 (line 3), column `x`: `oops` is not a number", "row 3 (line 4), column `y`: the cell is empty", "2 of 4 rows failed"]
+    {
         assert!(done.err.contains(part), "{part}: {done:?}");
     }
     assert_eq!(eval("x\na\nb\n", &["-e", "x", "--keep-going"]).out, "x,value\na,\nb,\n");
@@ -208,7 +210,9 @@ fn bad_cells_can_be_left_out() {
 #[test]
 fn dates_are_times() {
     // x = 5 exp(-0.1 t) with t in days since the first row.
-    let rows = |from: i32, to: i32| (from..to).map(|d| format!("2024-02-{:02}T12:00:00Z,{}\n", 20 + d, 5.0 * (-0.1 * f64::from(d)).exp())).collect::<String>();
+    let rows = |from: i32, to: i32| {
+        (from..to).map(|d| format!("2024-02-{:02}T12:00:00Z,{}\n", 20 + d, 5.0 * (-0.1 * f64::from(d)).exp())).collect::<String>()
+    };
     let (folder, path) = file("dated.csv", &format!("when,x\n{}", rows(0, 9)));
     let model = "(param k 1 :min 0) (param x0 1) (state x x0) (derive x (- (* k x)))";
     let saved = folder.path().join("saved.scm").to_str().unwrap().to_string();
@@ -229,7 +233,10 @@ fn dates_are_times() {
     let done = neuralc(&["fit", "-e", model, "--data", &numbers, "--time", "when", "--json", "--start-time", "2024-02-24"]);
     assert_eq!(done.codes(), ["bad-start-time"]);
     // A formula, in zones of all kinds.
-    let (_folder, zones) = file("zones.csv", "t,y\n2024-01-01T00:00:00Z,1\n2024-01-01T02:00:00+01:00,2\n2024-01-01T01:00:00-01:00,3\n2024-01-01T03:00:00Z,4\n");
+    let (_folder, zones) = file(
+        "zones.csv",
+        "t,y\n2024-01-01T00:00:00Z,1\n2024-01-01T02:00:00+01:00,2\n2024-01-01T01:00:00-01:00,3\n2024-01-01T03:00:00Z,4\n",
+    );
     let line = neuralc(&["fit", "-e", "(param a 0) (param b 0) (+ a (* b t))", "--data", &zones, "--json"]);
     assert!((value(&line, "b") - 1.0).abs() < 1e-9 && notes(&line).contains("hours since"), "{line:?}");
     // A saved model knows its time 0; another one has to be told.
@@ -239,8 +246,14 @@ fn dates_are_times() {
     let done = neuralc(&["predict", "-e", "(* 2 t)", "--data", &later, "--json", "--out", &format!("{later}.out.csv")]);
     assert_eq!(done.codes(), ["no-origin"]);
     let asked = ["--time-origin", "2024-01-01", "--time-unit", "minutes"];
-    assert_eq!(neuralc(&[&["predict", "-e", "(* 2 t)", "--data", &later], &asked[..]].concat()).out, "t,prediction\n2024-01-01T05:00,600.0\n");
-    assert_eq!(neuralc(&[&["eval", "-e", "(* 2 t)", "--data", &later, "--out", "-"], &asked[..]].concat()).out, "t,value\n2024-01-01T05:00,600.0\n");
+    assert_eq!(
+        neuralc(&[&["predict", "-e", "(* 2 t)", "--data", &later], &asked[..]].concat()).out,
+        "t,prediction\n2024-01-01T05:00,600.0\n"
+    );
+    assert_eq!(
+        neuralc(&[&["eval", "-e", "(* 2 t)", "--data", &later, "--out", "-"], &asked[..]].concat()).out,
+        "t,value\n2024-01-01T05:00,600.0\n"
+    );
     assert!(error("t\n2024-01-01\n", &["-e", "t"]).2.contains("--time-unit"));
     let (_folder, mixed) = file("mixed.csv", "t,y\n2024-01-01T00:00:00Z,1\n2024-01-01T02:00:00,2\n");
     assert_eq!(neuralc(&["fit", "-e", "(param a 0) (* a t)", "--data", &mixed, "--json"]).codes(), ["mixed-zones"]);
@@ -281,7 +294,10 @@ fn timestamps_of_parquet_files() {
     let instants = hours.map(|h| Some(at(h) * 1_000_000 + 250_000));
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("t", Arc::new(instants.into_iter().collect::<TimestampMicrosecondArray>().with_timezone("UTC"))),
-        ("local", Arc::new([Some(at(1.0)), None, Some(at(2.0))].into_iter().collect::<TimestampSecondArray>().with_timezone("Europe/Berlin"))),
+        (
+            "local",
+            Arc::new([Some(at(1.0)), None, Some(at(2.0))].into_iter().collect::<TimestampSecondArray>().with_timezone("Europe/Berlin")),
+        ),
         ("day", Arc::new([Some(19783), Some(19784), None].into_iter().collect::<Date32Array>())),
         ("y", Arc::new(Float64Array::from(hours.map(|h| 1.0 + 2.0 * h).to_vec()))),
     ];
@@ -306,7 +322,10 @@ fn instants_and_dates_without_a_zone_do_not_mix() {
     let mixed = "t\n2024-03-31T02:30:00+02:00\n2024-03-31T00:30:00\n";
     for (said, row) in [("2024-03-31T00:00:00Z", 2), ("2024-03-31", 1)] {
         let (code, message, help) = error(mixed, &origin(said));
-        assert!(code == "mixed-zones" && message.starts_with(&format!("row {row} (line {})", row + 1)) && help.contains("zone"), "{message} {help}");
+        assert!(
+            code == "mixed-zones" && message.starts_with(&format!("row {row} (line {})", row + 1)) && help.contains("zone"),
+            "{message} {help}"
+        );
     }
     assert_eq!(eval("t\n2024-03-31T02:30:00+02:00\n", &origin("2024-03-31T00:00:00Z")).out, "t,value\n2024-03-31T02:30:00+02:00,0.5\n");
     // A model fitted to dates without a zone.
@@ -355,7 +374,10 @@ fn a_table_without_rows_is_an_empty_table() {
 #[test]
 fn a_number_too_large_is_no_matter_of_its_decimal_sign() {
     let (code, message, help) = error("x\n1e400\n", &["-e", "x"]);
-    assert!(code == "not-a-number" && message.contains("too large") && !message.contains("--decimal") && !help.contains("--decimal"), "{message} {help}");
+    assert!(
+        code == "not-a-number" && message.contains("too large") && !message.contains("--decimal") && !help.contains("--decimal"),
+        "{message} {help}"
+    );
 }
 
 /// What is handed on and what is new are written alike: a decimal comma beside a decimal point would be read as a group.

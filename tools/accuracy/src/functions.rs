@@ -62,9 +62,16 @@ const LOG: &[Spread] = &[
     LogPositive(TINY, 2.3e-308),
     Near(&[1.0, std::f64::consts::SQRT_2, std::f64::consts::FRAC_1_SQRT_2, 2.0, std::f64::consts::E, 2.2250738585072014e-308]),
 ];
-const UNIT: &[Spread] =
-    &[Uniform(-1.0, 1.0), Log(TINY, 1.0), Uniform(0.45, 0.55), Uniform(0.99, 1.0), Uniform(-1.0, -0.99), Near(&[0.5, -0.5, std::f64::consts::FRAC_1_SQRT_2])];
-const ATAN: &[Spread] = &[Uniform(-3.0, 3.0), Log(TINY, MAX), Log(1e-3, 1e3), Near(&[0.41421356237309503, 2.414213562373095, 1.0, 1152921504606846976.0])];
+const UNIT: &[Spread] = &[
+    Uniform(-1.0, 1.0),
+    Log(TINY, 1.0),
+    Uniform(0.45, 0.55),
+    Uniform(0.99, 1.0),
+    Uniform(-1.0, -0.99),
+    Near(&[0.5, -0.5, std::f64::consts::FRAC_1_SQRT_2]),
+];
+const ATAN: &[Spread] =
+    &[Uniform(-3.0, 3.0), Log(TINY, MAX), Log(1e-3, 1e3), Near(&[0.41421356237309503, 2.414213562373095, 1.0, 1152921504606846976.0])];
 const HYPERBOLIC: &[Spread] = &[
     Uniform(-2.0, 2.0),
     Uniform(-25.0, 25.0),

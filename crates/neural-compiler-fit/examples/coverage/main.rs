@@ -8,7 +8,8 @@ use neural_compiler_fit::Loss;
 use simulate::{Coverage, Noise};
 
 fn print(name: &str, found: &Coverage) {
-    let each: Vec<String> = found.constants.iter().map(|c| format!("{} {:.1} %", c.name, 100.0 * c.cover as f64 / c.given as f64)).collect();
+    let each: Vec<String> =
+        found.constants.iter().map(|c| format!("{} {:.1} %", c.name, 100.0 * c.cover as f64 / c.given as f64)).collect();
     println!("| {name} | {} | {:.1} % | {:.1} % |", each.join(", "), 100.0 * found.pooled(), 100.0 * found.without());
 }
 

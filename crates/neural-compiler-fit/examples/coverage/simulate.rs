@@ -123,7 +123,8 @@ impl Model {
             let mut off = |x: &f64| x * (OFF * (2.0 * stream.uniform() - 1.0)).exp();
             let values = layout.names.iter().zip(&layout.start).map(|(name, x)| (name.clone(), Shape::Scalar, vec![off(x)])).collect();
             let found = fit(&program, &table, &Options { values, ..options.clone() }).unwrap_or_else(|e| panic!("{}: {e}", self.name));
-            let covers = |(p, true_value): (&neural_compiler_fit::Parameter, &f64)| p.ci95.map(|(lo, hi)| lo <= *true_value && *true_value <= hi);
+            let covers =
+                |(p, true_value): (&neural_compiler_fit::Parameter, &f64)| p.ci95.map(|(lo, hi)| lo <= *true_value && *true_value <= hi);
             found.parameters.iter().zip(&layout.start).map(covers).collect()
         };
         let all: Vec<Vec<Option<bool>>> = (0..sets).into_par_iter().map(one).collect();

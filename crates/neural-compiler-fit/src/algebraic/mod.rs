@@ -78,9 +78,23 @@ pub struct Algebraic {
 
 impl Algebraic {
     /// A model with data. `columns[i]` are the numbers of input `i`: all rows of its first number, then of its second.
-    pub fn new(engines: Arc<Engines>, layout: Arc<Layout>, columns: Vec<Vec<f64>>, target: Vec<f64>, weights: Vec<f64>, threads: usize) -> Algebraic {
+    pub fn new(
+        engines: Arc<Engines>,
+        layout: Arc<Layout>,
+        columns: Vec<Vec<f64>>,
+        target: Vec<f64>,
+        weights: Vec<f64>,
+        threads: usize,
+    ) -> Algebraic {
         let rows = target.len() / engines.outputs();
-        Algebraic { engines, layout, data: Arc::new(Data { columns, target, weights, rows }), threads, generate: true, pool: Arc::default() }
+        Algebraic {
+            engines,
+            layout,
+            data: Arc::new(Data { columns, target, weights, rows }),
+            threads,
+            generate: true,
+            pool: Arc::default(),
+        }
     }
 
     /// The same model on some of the rows, on one thread.
@@ -104,7 +118,14 @@ impl Algebraic {
     /// The same model on the same rows.
     fn view(&self) -> Algebraic {
         let Algebraic { engines, layout, data, threads, generate, pool } = self;
-        Algebraic { engines: engines.clone(), layout: layout.clone(), data: data.clone(), threads: *threads, generate: *generate, pool: pool.clone() }
+        Algebraic {
+            engines: engines.clone(),
+            layout: layout.clone(),
+            data: data.clone(),
+            threads: *threads,
+            generate: *generate,
+            pool: pool.clone(),
+        }
     }
 
     /// The same data with the free numbers of another layout.
@@ -170,7 +191,8 @@ impl Algebraic {
     }
 
     fn inputs<'a>(&'a self, theta: &'a [f64]) -> Vec<Column<'a, f64>> {
-        let mut inputs: Vec<Column<'a, f64>> = self.data.columns.iter().map(|data| Column { data, lane_stride: 1, element_stride: self.data.rows }).collect();
+        let mut inputs: Vec<Column<'a, f64>> =
+            self.data.columns.iter().map(|data| Column { data, lane_stride: 1, element_stride: self.data.rows }).collect();
         for shared in &self.layout.shared {
             inputs[shared.input] = Column::shared(self.layout.values(shared, theta));
         }
@@ -183,9 +205,17 @@ impl Algebraic {
     }
 
     /// Runs an engine on all rows.
-    pub(super) fn run(&self, engine: &Engine, workspace: &mut Workspace<f64>, inputs: &[Column<'_, f64>], outputs: &mut [&mut [f64]]) -> Result<(), Unusable> {
+    pub(super) fn run(
+        &self,
+        engine: &Engine,
+        workspace: &mut Workspace<f64>,
+        inputs: &[Column<'_, f64>],
+        outputs: &mut [&mut [f64]],
+    ) -> Result<(), Unusable> {
         let options = BatchOptions { threads: self.threads, jit: self.generate, ..BatchOptions::default() };
-        let once = |limits| engine.run(workspace, inputs, self.data.rows, outputs, &BatchOptions { run: RunOptions { limits, ..options.run }, ..options });
+        let once = |limits| {
+            engine.run(workspace, inputs, self.data.rows, outputs, &BatchOptions { run: RunOptions { limits, ..options.run }, ..options })
+        };
         check(self.effort().run(once))
     }
 

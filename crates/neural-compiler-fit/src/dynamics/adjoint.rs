@@ -34,13 +34,21 @@ impl Solver {
         outcome
     }
 
-    fn pull_in(&self, workspace: &mut Workspace<f64>, lanes: &[Lane<'_>], shared: &[&[f64]], slope: &Slope<'_>) -> Result<Pulled, Unusable> {
+    fn pull_in(
+        &self,
+        workspace: &mut Workspace<f64>,
+        lanes: &[Lane<'_>],
+        shared: &[&[f64]],
+        slope: &Slope<'_>,
+    ) -> Result<Pulled, Unusable> {
         let n = self.size;
         let courses = self.courses(lanes, shared)?;
         let plan = self.plan(workspace, lanes, shared, &courses)?;
         let order = longest_first(&plan);
         let rounds = order.first().map_or(0, |&i| plan[i].len());
-        let batch = |k: usize| -> Vec<(&Lane<'_>, Step)> { order.iter().take_while(|&&i| plan[i].len() > k).map(|&i| (&lanes[i], plan[i][k])).collect() };
+        let batch = |k: usize| -> Vec<(&Lane<'_>, Step)> {
+            order.iter().take_while(|&&i| plan[i].len() > k).map(|&i| (&lanes[i], plan[i][k])).collect()
+        };
         // Forward, keeping the states before every step.
         let mut before: Vec<Vec<f64>> = Vec::with_capacity(rounds);
         let mut paths: Vec<Path> = lanes.iter().map(|l| Path::starting(l, None)).collect();
@@ -144,9 +152,12 @@ mod tests {
         ])
         .unwrap();
         let field = Field::new(&program, &layout, "t").unwrap();
-        let pace = Pace::new(&program, &table, &Options { step: Some(if scheme == Scheme::Map { 0.2 } else { 0.1 }), ..Options::default() }).unwrap();
+        let pace =
+            Pace::new(&program, &table, &Options { step: Some(if scheme == Scheme::Map { 0.2 } else { 0.1 }), ..Options::default() })
+                .unwrap();
         let data = Arc::new(trajectories::read(&program, &field, &layout, &table, &pace, Some("who"), true).unwrap());
-        let solver = Arc::new(Solver::new(&field, &layout, scheme, pace.step.or(Some(0.1)), Tolerance { relative: 1e-6, absolute: None }).unwrap());
+        let solver =
+            Arc::new(Solver::new(&field, &layout, scheme, pace.step.or(Some(0.1)), Tolerance { relative: 1e-6, absolute: None }).unwrap());
         let theta = (0..layout.len()).map(|j| if j < 3 { layout.start[j] } else { 0.4 * (1.3 * j as f64).sin() }).collect();
         (Dynamics::new(solver, layout, data, |c, r| 1.0 + 0.1 * (c + r) as f64), theta)
     }

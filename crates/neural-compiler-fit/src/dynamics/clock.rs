@@ -91,7 +91,11 @@ impl Pace {
             for &row in rows {
                 let steps = (times[row] - origin) / step;
                 if (steps - steps.round()).abs() > 1e-6 + 4.0 * rounding / step {
-                    let message = format!("row {}, column `{name}`: the time {} is not a whole number of steps of {step} after {origin}", row + 1, times[row]);
+                    let message = format!(
+                        "row {}, column `{name}`: the time {} is not a whole number of steps of {step} after {origin}",
+                        row + 1,
+                        times[row]
+                    );
                     return Err(error("bad-times", message).help("declare the step, as in (time t :step 0.5), or give it with --step"));
                 }
                 if steps < -0.5 {
@@ -105,7 +109,8 @@ impl Pace {
         let exact = largest <= WHOLE && rows.iter().all(|&r| times[r].fract() == 0.0);
         match gaps.get(gaps.len() / 2) {
             Some(&gap) if !exact && gap < ROUNDINGS * rounding => {
-                let message = format!("column `{name}`: times near {largest:e} are exact to {rounding:.1e}, and rows are only {gap:.1e} apart");
+                let message =
+                    format!("column `{name}`: times near {largest:e} are exact to {rounding:.1e}, and rows are only {gap:.1e} apart");
                 Err(error("bad-times", message).help("subtract the first time, so that the times begin at 0"))
             }
             _ => Ok(()),
@@ -166,7 +171,9 @@ impl Clock {
 
     /// In words: `starts hold at t = 1, the first row`.
     pub fn words(&self) -> String {
-        let Some(name) = &self.name else { return format!("starts hold at the first row{}", if self.several { " of each group" } else { "" }) };
+        let Some(name) = &self.name else {
+            return format!("starts hold at the first row{}", if self.several { " of each group" } else { "" });
+        };
         let (earliest, latest) = (number_text(self.start.0), number_text(self.start.1));
         match (self.given, self.several, self.start.0 == self.start.1) {
             (true, ..) => format!("starts hold at {name} = {earliest}"),

@@ -28,7 +28,8 @@ pub(crate) fn disagree(problem: &Dynamics, theta: &[f64], linear: &Linear) -> bo
         let mut columns = vec![0.0; m * theta.len()];
         jacobian(problem, theta, wide, &mut columns).ok().map(|()| columns)
     };
-    let apart = |a: &[f64], b: &[f64]| norm(&a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<_>>()) / norm(a).max(norm(b)).max(f64::MIN_POSITIVE);
+    let apart =
+        |a: &[f64], b: &[f64]| norm(&a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<_>>()) / norm(a).max(norm(b)).max(f64::MIN_POSITIVE);
     let Some(wide) = differences(1.0) else { return false };
     let doubtful: Vec<usize> = (0..theta.len()).filter(|&j| apart(linear.column(j), &wide[j * m..][..m]) > SAME).collect();
     if doubtful.is_empty() {

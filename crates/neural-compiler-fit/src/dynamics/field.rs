@@ -70,7 +70,9 @@ impl Field {
                     states.push(State { name: declared.name.clone(), input, shape, at: size });
                     size += shape.len();
                 }
-                InputKind::Free | InputKind::Declared if declared.name != time => forcing.push(Forcing { name: declared.name.clone(), input, shape }),
+                InputKind::Free | InputKind::Declared if declared.name != time => {
+                    forcing.push(Forcing { name: declared.name.clone(), input, shape })
+                }
                 InputKind::Free | InputKind::Declared | InputKind::Param(_) | InputKind::Weight { .. } => {}
             }
         }

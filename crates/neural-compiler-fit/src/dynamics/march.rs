@@ -135,7 +135,14 @@ impl Solver {
                                 // Behind a jump nothing is known of how long steps may be.
                                 wanted[i] = wanted[i].min(begin(segment));
                                 if let Some(t) = tangents.as_mut().filter(|_| !stop.moves.is_empty()) {
-                                    let jump = self.jump(workspace, &lanes[i], Step { interval: segment.interval, ..step }, stop, &now[i].1, shared)?;
+                                    let jump = self.jump(
+                                        workspace,
+                                        &lanes[i],
+                                        Step { interval: segment.interval, ..step },
+                                        stop,
+                                        &now[i].1,
+                                        shared,
+                                    )?;
                                     t.jump(i, &jump, &stop.moves);
                                 }
                             }

@@ -79,22 +79,41 @@ impl Dynamics {
             Start::Free(j) => theta[*j],
         };
         let all = self.data.all.iter();
-        all.map(|t| Lane { start: t.start.iter().map(value).collect(), origin: t.origin, direction: t.direction, times: &t.times, forcing: &t.forcing })
-            .collect()
+        all.map(|t| Lane {
+            start: t.start.iter().map(value).collect(),
+            origin: t.origin,
+            direction: t.direction,
+            times: &t.times,
+            forcing: &t.forcing,
+        })
+        .collect()
     }
 
     /// The same of some of the trajectories.
     pub fn part(&self, trajectories: &[usize]) -> Dynamics {
-        let data = Trajectories { all: trajectories.iter().map(|&k| self.data.all[k].clone()).collect(), ..Trajectories::clone(&self.data) };
+        let data =
+            Trajectories { all: trajectories.iter().map(|&k| self.data.all[k].clone()).collect(), ..Trajectories::clone(&self.data) };
         let mut place = vec![None; self.data.all.len()];
         trajectories.iter().enumerate().for_each(|(k, &t)| place[t] = Some(k));
         let points = self.points.iter().filter_map(|p| place[p.trajectory].map(|trajectory| Point { trajectory, ..*p })).collect();
-        Dynamics { solver: self.solver.clone(), layout: self.layout.clone(), data: Arc::new(data), points, by_differences: self.by_differences }
+        Dynamics {
+            solver: self.solver.clone(),
+            layout: self.layout.clone(),
+            data: Arc::new(data),
+            points,
+            by_differences: self.by_differences,
+        }
     }
 
     /// The same, solved in another way.
     pub fn with(&self, solver: Arc<Solver>) -> Dynamics {
-        Dynamics { solver, layout: self.layout.clone(), data: self.data.clone(), points: self.points.clone(), by_differences: self.by_differences }
+        Dynamics {
+            solver,
+            layout: self.layout.clone(),
+            data: self.data.clone(),
+            points: self.points.clone(),
+            by_differences: self.by_differences,
+        }
     }
 
     /// The same, solved roughly and where there are many trajectories on some of them, for the way down; `None` where that saves nothing.
@@ -154,7 +173,13 @@ impl Dynamics {
             return None;
         }
         let data = Trajectories { all, ..Trajectories::clone(&self.data) };
-        Some(Dynamics { solver: self.solver.clone(), layout: self.layout.clone(), data: Arc::new(data), points, by_differences: self.by_differences })
+        Some(Dynamics {
+            solver: self.solver.clone(),
+            layout: self.layout.clone(),
+            data: Arc::new(data),
+            points,
+            by_differences: self.by_differences,
+        })
     }
 
     /// The solution of every trajectory.
@@ -248,7 +273,8 @@ impl Gradient for Dynamics {
             }
         };
         let pulled = self.solver.pull(&self.lanes(theta), &self.shared(theta), &slope)?;
-        let cost: f64 = self.points.iter().map(|p| (p.weight * (pulled.paths[p.trajectory].states[p.at][p.component] - p.value)).powi(2)).sum();
+        let cost: f64 =
+            self.points.iter().map(|p| (p.weight * (pulled.paths[p.trajectory].states[p.at][p.component] - p.value)).powi(2)).sum();
         gradient.iter_mut().zip(&pulled.shared).for_each(|(g, x)| *g += x);
         for (t, bar) in self.data.all.iter().zip(&pulled.starts) {
             for (s, x) in t.start.iter().zip(bar) {

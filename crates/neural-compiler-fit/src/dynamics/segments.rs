@@ -64,7 +64,14 @@ impl Course {
                 next += 1;
             }
             if from < pair[1] || segments.len() == first {
-                segments.push(Segment { from: from.min(pair[0].max(pair[1].next_down())), to: pair[1], interval, last: false, hard: false, stop });
+                segments.push(Segment {
+                    from: from.min(pair[0].max(pair[1].next_down())),
+                    to: pair[1],
+                    interval,
+                    last: false,
+                    hard: false,
+                    stop,
+                });
             } else {
                 pending = stop;
             }
@@ -96,7 +103,14 @@ impl Solver {
     }
 
     /// The operation of the right-hand side that leaves its domain where a step from these states leads, if one does.
-    pub(super) fn left_domain(&self, workspace: &mut Workspace<f64>, lane: &Lane<'_>, step: Step, states: &[f64], shared: &[&[f64]]) -> Option<String> {
+    pub(super) fn left_domain(
+        &self,
+        workspace: &mut Workspace<f64>,
+        lane: &Lane<'_>,
+        step: Step,
+        states: &[f64],
+        shared: &[&[f64]],
+    ) -> Option<String> {
         let trap = BatchOptions { run: RunOptions { trap: true, ..RunOptions::default() }, ..BatchOptions::default() };
         let mut law = |at: f64, states: &[f64]| -> Result<Vec<f64>, String> {
             let (time, forces) = ([lane.time(at)], self.forcing_at_times(lane, step.interval, &[at]));
@@ -142,7 +156,8 @@ impl Solver {
         inputs.push(Column::rows(&times, 1));
         inputs.extend(forces.iter().map(|f| Column::rows(f, f.len() / 2)));
         let mut slopes = vec![0.0; both.len()];
-        let errors = self.law().run(workspace, &inputs, 2, &mut [&mut slopes], &BatchOptions::default()).map_err(|e| Unusable(e.message))?;
+        let errors =
+            self.law().run(workspace, &inputs, 2, &mut [&mut slopes], &BatchOptions::default()).map_err(|e| Unusable(e.message))?;
         if let Some(e) = errors.first() {
             return Err(Unusable(format!("at time {}: {}", times[e.lane], e.error.message)));
         }
@@ -164,7 +179,9 @@ mod tests {
         let lane = Lane { start: vec![], origin: 0.0, direction: 1.0, times: &[0.0, 1.0, 2.0], forcing: &[vec![], vec![], vec![]] };
         let (half, one) = (0.5f64, 1.0f64);
         // In the middle of an interval, and at a row as seen from either side.
-        for stop in [stop(half.next_down(), half), stop(one.next_down(), one), stop(one, one.next_up()), stop(one.next_down(), one.next_up())] {
+        for stop in
+            [stop(half.next_down(), half), stop(one.next_down(), one), stop(one, one.next_up()), stop(one.next_down(), one.next_up())]
+        {
             let course = Course::new(&lane, Arc::new(vec![stop]));
             let s = &course.segments;
             assert_eq!((s[0].from, s[s.len() - 1].to), (0.0, 2.0));
@@ -182,7 +199,10 @@ mod tests {
                 let lane = Lane { start: vec![], origin, direction, times: &[0.0, 30.0], forcing: &[vec![], vec![]] };
                 let step = Segment { from, to, interval: 0, last: false, hard: true, stop: None }.end_from(&lane, from, None);
                 let (reached, end) = (lane.time(step.time) + direction * step.length, lane.time(to));
-                assert!(direction * reached <= direction * end && (reached - end).abs() <= 1e-14 * end.abs().max(1.0), "{reached} and {end}");
+                assert!(
+                    direction * reached <= direction * end && (reached - end).abs() <= 1e-14 * end.abs().max(1.0),
+                    "{reached} and {end}"
+                );
             }
         }
     }

@@ -323,7 +323,13 @@ impl Solver {
     }
 
     /// The steps of all lanes.
-    pub(super) fn plan(&self, workspace: &mut Workspace<f64>, lanes: &[Lane<'_>], shared: &[&[f64]], courses: &[Course]) -> Result<Vec<Vec<Step>>, Unusable> {
+    pub(super) fn plan(
+        &self,
+        workspace: &mut Workspace<f64>,
+        lanes: &[Lane<'_>],
+        shared: &[&[f64]],
+        courses: &[Course],
+    ) -> Result<Vec<Vec<Step>>, Unusable> {
         match self.scheme.error_order() {
             None => lanes.iter().zip(courses).map(|(l, c)| self.fixed_steps(l, c)).collect(),
             Some(order) => Ok(self.march(workspace, lanes, shared, courses, order, (true, None))?.0),
@@ -335,7 +341,8 @@ impl Solver {
         for segment in &course.segments {
             let span = segment.to - segment.from;
             // The times of a map are whole numbers of steps.
-            let count = if self.scheme == Scheme::Map { (span / self.longest).round() } else { (span / self.longest * (1.0 - 1e-9)).ceil() };
+            let count =
+                if self.scheme == Scheme::Map { (span / self.longest).round() } else { (span / self.longest * (1.0 - 1e-9)).ceil() };
             let count = count.max(1.0) as usize * self.cut;
             if steps.len() + count > self.most {
                 return Err(Unusable(format!("a trajectory needs more than {} steps of {}", self.most, self.longest)));
@@ -370,7 +377,13 @@ impl Solver {
         outcome
     }
 
-    fn solve_in(&self, workspace: &mut Workspace<f64>, lanes: &[Lane<'_>], shared: &[&[f64]], tangents: Option<Directions<'_>>) -> Result<Vec<Path>, Unusable> {
+    fn solve_in(
+        &self,
+        workspace: &mut Workspace<f64>,
+        lanes: &[Lane<'_>],
+        shared: &[&[f64]],
+        tangents: Option<Directions<'_>>,
+    ) -> Result<Vec<Path>, Unusable> {
         let courses = self.courses(lanes, shared)?;
         let Some(order) = self.scheme.error_order() else {
             let plan = self.plan(workspace, lanes, shared, &courses)?;
@@ -449,7 +462,8 @@ impl Solver {
                     let from = all.len();
                     // A map reads the forcing of the row it leaves.
                     let map = self.scheme == Scheme::Map;
-                    let value = |k: usize| if map { lane.forcing[step.interval][k] } else { Self::forcing_at(lane, step.interval, time, k) };
+                    let value =
+                        |k: usize| if map { lane.forcing[step.interval][k] } else { Self::forcing_at(lane, step.interval, time, k) };
                     if *shape == Shape::Scalar {
                         all.resize(from + repeat, value(at));
                         continue;

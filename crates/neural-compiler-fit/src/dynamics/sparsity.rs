@@ -80,7 +80,9 @@ impl Walk<'_> {
                 }
                 _ => self.dense(args, len),
             },
-            _ if op.row().is_elementwise() => (0..len).map(|i| union((0..args.len()).map(|k| at(k, i))).or_else(|| self.constant())).collect(),
+            _ if op.row().is_elementwise() => {
+                (0..len).map(|i| union((0..args.len()).map(|k| at(k, i))).or_else(|| self.constant())).collect()
+            }
             _ => self.dense(args, len),
         }
     }
@@ -105,8 +107,11 @@ pub(super) fn pattern(law: &Graph, size: usize) -> Vec<Vec<usize>> {
 pub(super) fn colours(pattern: &[Vec<usize>], size: usize) -> Vec<usize> {
     let mut colours: Vec<usize> = Vec::with_capacity(size);
     for column in 0..size {
-        let taken: Vec<usize> =
-            pattern.iter().filter(|row| row.contains(&column)).flat_map(|row| row.iter().filter(|&&c| c < column).map(|&c| colours[c])).collect();
+        let taken: Vec<usize> = pattern
+            .iter()
+            .filter(|row| row.contains(&column))
+            .flat_map(|row| row.iter().filter(|&&c| c < column).map(|&c| colours[c]))
+            .collect();
         colours.push((0..).find(|c| !taken.contains(c)).unwrap_or(column));
     }
     colours

@@ -102,7 +102,11 @@ pub fn step(field: &Field, scheme: Scheme, with_error: bool) -> Result<Graph, Di
     let shared = (0..field.shared).map(|i| add(&mut b, field.graph.inputs[1 + i].name.clone(), field.graph.inputs[1 + i].shape)).collect();
     let time = add(&mut b, "time".into(), Shape::Scalar);
     let step = add(&mut b, "step".into(), Shape::Scalar);
-    let forcing = field.forcing.iter().map(|f| (add(&mut b, format!("{}.from", f.name), f.shape), add(&mut b, format!("{}.to", f.name), f.shape))).collect();
+    let forcing = field
+        .forcing
+        .iter()
+        .map(|f| (add(&mut b, format!("{}.from", f.name), f.shape), add(&mut b, format!("{}.to", f.name), f.shape)))
+        .collect();
     let mut stage = Stage { b, regions: field.graph.regions.clone(), field, shared, time, step, forcing };
     let mut results = match scheme {
         Scheme::Map => vec![stage.law(states, 0.0)],

@@ -17,8 +17,8 @@ use neural_compiler::{Shape, diff};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-/// A time, since the origin of the lane, at which the law changes its form: the last time of the old form, the first of the new one (the next number, or nearly), and
-/// the derivative of that time by the free shared numbers; empty where it depends on none.
+/// A time, since the origin of the lane, at which the law changes its form: the last time of the old form, the first of the new one (the
+/// next number, or nearly), and the derivative of that time by the free shared numbers; empty where it depends on none.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Stop {
     pub(super) before: f64,
@@ -216,7 +216,13 @@ impl Search<'_> {
         let mut forces: Vec<Vec<f64>> = Vec::new();
         let mut at = 0;
         for shape in &self.all.forcing {
-            forces.push(times.iter().flat_map(|&t| (at..at + shape.len()).map(move |k| (t, k))).map(|(t, k)| forcing_at(self.lane, t, k).0).collect());
+            forces.push(
+                times
+                    .iter()
+                    .flat_map(|&t| (at..at + shape.len()).map(move |k| (t, k)))
+                    .map(|(t, k)| forcing_at(self.lane, t, k).0)
+                    .collect(),
+            );
             at += shape.len();
         }
         let mut inputs: Vec<Column<'_, f64>> = self.shared[..self.all.shared].iter().map(|v| Column::shared(v)).collect();
@@ -226,7 +232,10 @@ impl Search<'_> {
         let mut results = vec![vec![0.0; times.len()]; 2 * self.all.conditions.len()];
         let mut outputs: Vec<&mut [f64]> = results.iter_mut().map(|r| &mut r[..]).collect();
         // What cannot be computed here says so when the law itself is.
-        self.all.classes.run(&mut self.workspace, &inputs, times.len(), &mut outputs, &BatchOptions::default()).map_err(|e| Unusable(e.message))?;
+        self.all
+            .classes
+            .run(&mut self.workspace, &inputs, times.len(), &mut outputs, &BatchOptions::default())
+            .map_err(|e| Unusable(e.message))?;
         Ok(results.swap_remove(2 * condition))
     }
 
@@ -241,7 +250,10 @@ impl Search<'_> {
             }
             if hi <= lo.next_up() || hi - lo <= 1e-16 * span {
                 if self.stops.len() >= MOST_STOPS {
-                    return Err(Unusable(format!("the right-hand side changes its form more than {MOST_STOPS} times before time {}", self.lane.time(hi))));
+                    return Err(Unusable(format!(
+                        "the right-hand side changes its form more than {MOST_STOPS} times before time {}",
+                        self.lane.time(hi)
+                    )));
                 }
                 self.stops.push((Stop { before: lo, after: hi, moves: vec![] }, condition));
             } else {
@@ -270,7 +282,10 @@ impl Search<'_> {
         for shape in &self.all.forcing {
             let values: Vec<(f64, f64)> = (at..at + shape.len()).map(|k| forcing_at(self.lane, time, k)).collect();
             columns.push(((0..rows).flat_map(|_| values.iter().map(|v| v.0)).collect(), shape.len()));
-            tangents.push(((0..rows).flat_map(|r| values.iter().map(move |v| if r == own { direction * v.1 } else { 0.0 })).collect(), shape.len()));
+            tangents.push((
+                (0..rows).flat_map(|r| values.iter().map(move |v| if r == own { direction * v.1 } else { 0.0 })).collect(),
+                shape.len(),
+            ));
             at += shape.len();
         }
         let mut inputs: Vec<Column<'_, f64>> = self.shared[..self.all.shared].iter().map(|v| Column::shared(v)).collect();
@@ -284,7 +299,10 @@ impl Search<'_> {
         if moves.iter().all(|m| m.is_finite()) {
             return Ok(moves);
         }
-        Err(Unusable(format!("a condition on time changes at time {}, and that time has no derivative by the parameters", self.lane.time(time))))
+        Err(Unusable(format!(
+            "a condition on time changes at time {}, and that time has no derivative by the parameters",
+            self.lane.time(time)
+        )))
     }
 }
 
@@ -309,7 +327,9 @@ impl Finder<'_> {
             let copy = match node.kind {
                 Kind::Param(p) => args[p as usize],
                 Kind::Const(bits) => Some(self.b.constant(f64::from_bits(bits))),
-                Kind::Op(op, attr) => own.iter().copied().collect::<Option<Vec<NodeId>>>().map(|own| self.operation(op, attr, node.ty.shape(), &own)),
+                Kind::Op(op, attr) => {
+                    own.iter().copied().collect::<Option<Vec<NodeId>>>().map(|own| self.operation(op, attr, node.ty.shape(), &own))
+                }
                 Kind::Proj(i) => many.get(&region.args(id)[0]).and_then(|m| m.get(i as usize).copied().flatten()),
                 Kind::If(..) | Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_) => {
                     let results = self.control(node.kind, &own, depth);

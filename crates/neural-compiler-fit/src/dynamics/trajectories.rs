@@ -107,14 +107,22 @@ pub fn read(
     let (starts, mut observed) = states(program, field, layout, table, fitting, &mut errors);
     if fitting && observed.is_empty() && errors.is_empty() {
         let list = field.states.iter().map(|s| format!("`{}`", s.name)).collect::<Vec<_>>().join(", ");
-        errors.push(error("no-target", format!("no column of the data observes a state ({list})")).help("name the columns like the states they observe"));
+        errors.push(
+            error("no-target", format!("no column of the data observes a state ({list})"))
+                .help("name the columns like the states they observe"),
+        );
     }
     let mut notes = Vec::new();
     let is_empty = |o: &Observed| o.values.iter().all(|x| x.is_nan());
     if fitting && observed.iter().all(is_empty) {
         errors.extend(observed.iter().map(|o| error("no-target", format!("the column `{}` has no value at all", o.name))));
     } else if fitting {
-        notes.extend(observed.iter().filter(|o| is_empty(o)).map(|o| format!("the column `{}` has no value at all: it counts as not observed", o.name)));
+        notes.extend(
+            observed
+                .iter()
+                .filter(|o| is_empty(o))
+                .map(|o| format!("the column `{}` has no value at all: it counts as not observed", o.name)),
+        );
         observed.retain(|o| !is_empty(o));
     }
     if !errors.is_empty() {
@@ -151,7 +159,14 @@ pub fn read(
 }
 
 /// Where the numbers of all states start, and which columns observe them. `fitting`: a column named like a state must be one of numbers.
-fn states(program: &Program, field: &Field, layout: &Layout, table: &Table, fitting: bool, errors: &mut Vec<Diagnostic>) -> (Vec<Source>, Vec<Observed>) {
+fn states(
+    program: &Program,
+    field: &Field,
+    layout: &Layout,
+    table: &Table,
+    fitting: bool,
+    errors: &mut Vec<Diagnostic>,
+) -> (Vec<Source>, Vec<Observed>) {
     let mut starts: Vec<Source> = Vec::new();
     let mut observed: Vec<Observed> = Vec::new();
     for (number, state) in field.states.iter().enumerate() {
@@ -166,7 +181,10 @@ fn states(program: &Program, field: &Field, layout: &Layout, table: &Table, fitt
                     starts.extend((0..state.shape.len()).map(one));
                 }
                 Some(shared) => {
-                    errors.push(error("shape-mismatch", format!("the state `{}` is a {}, its start `{name}` a {}", state.name, state.shape, shared.shape)));
+                    errors.push(error(
+                        "shape-mismatch",
+                        format!("the state `{}` is a {}, its start `{name}` a {}", state.name, state.shape, shared.shape),
+                    ));
                     starts.extend((0..state.shape.len()).map(|_| Source::Value(f64::NAN)));
                 }
                 None => {
@@ -270,12 +288,25 @@ impl Part<'_> {
         let column = self.table.column(name).unwrap_or(&[]);
         let value = |row: usize| column.get(row).copied().unwrap_or(f64::NAN);
         let when = self.pace.at(self.times[one]);
-        let message = format!("rows {} and {} are both at {when}, column `{name}`: {what} at {} and at {}", one + 1, other + 1, value(one), value(other));
+        let message = format!(
+            "rows {} and {} are both at {when}, column `{name}`: {what} at {} and at {}",
+            one + 1,
+            other + 1,
+            value(one),
+            value(other)
+        );
         error("rows-disagree", message).help("are there several trajectories? name the column that tells them apart with --group")
     }
 
     /// Rows on one side of the start, the nearest first.
-    fn trajectory(&self, group: usize, side: &[usize], direction: f64, rows: &[usize], start: Vec<Start>) -> Result<Trajectory, Diagnostic> {
+    fn trajectory(
+        &self,
+        group: usize,
+        side: &[usize],
+        direction: f64,
+        rows: &[usize],
+        start: Vec<Start>,
+    ) -> Result<Trajectory, Diagnostic> {
         let mut t = Trajectory {
             group,
             rows: side.to_vec(),

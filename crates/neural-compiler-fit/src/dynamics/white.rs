@@ -32,9 +32,11 @@ pub(crate) fn only_noise(problem: &Dynamics, residuals: &[f64], parameters: usiz
     let mut sums = vec![(0.0f64, 0usize); columns];
     problem.points.iter().zip(residuals).for_each(|(p, r)| sums[p.column] = (sums[p.column].0 + r * r, sums[p.column].1 + 1));
     let scale: Vec<f64> = sums.iter().map(|(s, n)| (s / *n as f64).sqrt()).collect();
-    let scaled: Vec<f64> = problem.points.iter().zip(residuals).map(|(p, r)| if scale[p.column] > 0.0 { r / scale[p.column] } else { 0.0 }).collect();
+    let scaled: Vec<f64> =
+        problem.points.iter().zip(residuals).map(|(p, r)| if scale[p.column] > 0.0 { r / scale[p.column] } else { 0.0 }).collect();
     let series = along(problem, &scaled);
-    let mut by_time: Vec<(usize, f64, f64)> = problem.points.iter().zip(&scaled).map(|(p, r)| (p.column, problem.data.row_times[p.row], *r)).collect();
+    let mut by_time: Vec<(usize, f64, f64)> =
+        problem.points.iter().zip(&scaled).map(|(p, r)| (p.column, problem.data.row_times[p.row], *r)).collect();
     by_time.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let sorted: Vec<f64> = by_time.iter().map(|t| t.2).collect();
     let times = (n / PER_TIME).min(TIMES * columns);
@@ -123,7 +125,9 @@ mod tests {
 
     #[test]
     fn trajectories_that_are_off_as_a_whole_are_noticed() {
-        let shifted = |by: f64| (0..100).map(|k| waves(10, 0.0, 1.0, k).iter().map(|x| x + if k % 2 == 0 { by } else { -by }).collect::<Vec<f64>>()).collect();
+        let shifted = |by: f64| {
+            (0..100).map(|k| waves(10, 0.0, 1.0, k).iter().map(|x| x + if k % 2 == 0 { by } else { -by }).collect::<Vec<f64>>()).collect()
+        };
         let (right, wrong): (Vec<Vec<f64>>, Vec<Vec<f64>>) = (shifted(0.0), shifted(0.4));
         assert!(alike(right.iter().map(Vec::as_slice)));
         assert!(!alike(wrong.iter().map(Vec::as_slice)));

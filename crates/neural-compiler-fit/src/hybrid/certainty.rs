@@ -44,7 +44,8 @@ pub(super) fn certainty(trained: &Trained, parameters: usize, bounds: &Bounds, k
     // Residuals and penalties as rows; what is left of each parameter's influence in both.
     let mut rows = point.residuals.clone();
     rows.extend((0..held).map(|k| roots[k] * (point.theta[parameters + k] - penalty.centre[parameters + k])));
-    let jacobian: Vec<f64> = (0..parameters).flat_map(|j| (0..m).map(|i| left[(i, j)]).chain((0..held).map(|k| -over[(k, j)])).collect::<Vec<_>>()).collect();
+    let jacobian: Vec<f64> =
+        (0..parameters).flat_map(|j| (0..m).map(|i| left[(i, j)]).chain((0..held).map(|k| -over[(k, j)])).collect::<Vec<_>>()).collect();
     let own_bounds = bounds.of(&(0..parameters).collect::<Vec<_>>());
     let variance = if known { Variance::Known } else { Variance::Squares(dot(&rows, &rows)) };
     let linear = Linear::new(rows, jacobian);

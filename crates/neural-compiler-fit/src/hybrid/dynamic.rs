@@ -41,7 +41,8 @@ pub(crate) fn fit(program: &Program, ready: &Ready, options: &Options<'_>) -> Re
             Some(dot(&residuals, &residuals))
         };
         let options = &dynamic_fit::in_unit(ready, &scatter, options);
-        let setting = Setting { options, layout, nets: &nets, voices: &voices, known: ready.known, judge: rest.is_some().then_some(&judge) };
+        let setting =
+            Setting { options, layout, nets: &nets, voices: &voices, known: ready.known, judge: rest.is_some().then_some(&judge) };
         let first = setting.first();
         let followed = match &kept {
             None => {
@@ -55,8 +56,9 @@ pub(crate) fn fit(program: &Program, ready: &Ready, options: &Options<'_>) -> Re
             Some((followed, ..)) if followed.trained.point.jacobian.is_empty() => break,
             Some((followed, ..)) => {
                 let Followed { trained, tried, agreed } = followed;
-                let again = setting
-                    .follow(std::slice::from_ref(&trained.point.theta), |t, s| t.run(&problem, s.to_vec(), &first, trained.components, setting.judge))?;
+                let again = setting.follow(std::slice::from_ref(&trained.point.theta), |t, s| {
+                    t.run(&problem, s.to_vec(), &first, trained.components, setting.judge)
+                })?;
                 Followed { tried: *tried, agreed: *agreed, ..again }
             }
         };

@@ -1,4 +1,5 @@
-//! First-order training, for models whose Jacobian does not fit into memory. In: a cost with a gradient, a penalty, a start; out: a minimum.
+//! First-order training, for models whose Jacobian does not fit into memory. In: a cost with a gradient, a penalty, a start; out: a
+//! minimum.
 //!
 //! Adam (Kingma and Ba 2015) on minibatches with a falling rate goes most of the way, L-BFGS (Liu and Nocedal 1989) on all data the rest.
 //! Invariants: the batches are the seed's; one order of sums; numbers stay within their bounds.

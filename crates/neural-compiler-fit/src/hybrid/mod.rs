@@ -63,13 +63,15 @@ impl Setting<'_> {
         if self.options.profile {
             return Err(wrong(
                 "no-profile",
-                "intervals by profile likelihood would train the nets anew for every value of every parameter; they are for models without nets",
+                "intervals by profile likelihood would train the nets anew for every value of every parameter; \
+                 they are for models without nets",
             ));
         }
         match self.options.loss {
-            Some(loss) if loss != Loss::Squares && loss.scale() == 0.0 => {
-                Err(wrong("bad-loss", "with a net in the model a robust loss needs its scale: what most residuals are is for the net to say"))
-            }
+            Some(loss) if loss != Loss::Squares && loss.scale() == 0.0 => Err(wrong(
+                "bad-loss",
+                "with a net in the model a robust loss needs its scale: what most residuals are is for the net to say",
+            )),
             loss => Ok(loss.unwrap_or(Loss::Squares)),
         }
     }
@@ -104,7 +106,11 @@ impl Setting<'_> {
     }
 
     /// Follows every start and keeps the best.
-    fn follow(&self, starts: &[Vec<f64>], follow: impl Fn(&Training<'_>, &[f64]) -> Result<Trained, Unusable> + Sync) -> Result<Followed, Diagnostics> {
+    fn follow(
+        &self,
+        starts: &[Vec<f64>],
+        follow: impl Fn(&Training<'_>, &[f64]) -> Result<Trained, Unusable> + Sync,
+    ) -> Result<Followed, Diagnostics> {
         let done = AtomicUsize::new(0);
         let most = starts.len() * ROUNDS * EVALUATIONS;
         let tell = |cost: f64| {
@@ -115,7 +121,8 @@ impl Setting<'_> {
         let search = penalised::Options { evaluations: EVALUATIONS, tolerance: 1e-5, loss: self.loss()?, cancel: self.options.cancel };
         let bounds = &self.layout.bounds;
         let decay = self.options.weight_decay;
-        let training = Training { nets: self.nets, voices: self.voices, bounds, decay, known: self.known, rounds: ROUNDS, search, tell: &tell };
+        let training =
+            Training { nets: self.nets, voices: self.voices, bounds, decay, known: self.known, rounds: ROUNDS, search, tell: &tell };
         let outcomes: Vec<Result<Trained, Unusable>> = starts.par_iter().map(|s| follow(&training, s)).collect();
         let mut why = None;
         let mut trained: Vec<Trained> = Vec::new();
@@ -131,7 +138,9 @@ impl Setting<'_> {
             return Err(wrong("no-start", format!("no start leads anywhere: {}", why.map_or("there is none".into(), |e| e.0))));
         };
         let p = self.layout.parameters;
-        let near = |t: &&Trained| t.point.theta[..p].iter().zip(&trained[best].point.theta[..p]).all(|(a, b)| (a - b).abs() <= 0.01 * b.abs().max(1e-12));
+        let near = |t: &&Trained| {
+            t.point.theta[..p].iter().zip(&trained[best].point.theta[..p]).all(|(a, b)| (a - b).abs() <= 0.01 * b.abs().max(1e-12))
+        };
         let agreed = trained.iter().filter(near).count();
         Ok(Followed { tried: starts.len(), agreed, trained: trained.swap_remove(best) })
     }
@@ -225,8 +234,19 @@ impl Setting<'_> {
         let undetermined = identify::determined(&self.layout.names, &point.theta, &Linear::default(), &uncertainty, None);
         let squares = self.loss()? == Loss::Squares;
         let (theta, cost) = (point.theta.clone(), point.cost);
-        let ended =
-            Ended { theta, cost, squares, end, tried: *tried, agreed: *agreed, failed: 0, better_elsewhere: false, warnings: vec![], noise: false, twins: 0 };
+        let ended = Ended {
+            theta,
+            cost,
+            squares,
+            end,
+            tried: *tried,
+            agreed: *agreed,
+            failed: 0,
+            better_elsewhere: false,
+            warnings: vec![],
+            noise: false,
+            twins: 0,
+        };
         Ok((ended, Sure { uncertainty, undetermined }, p as f64 + effective))
     }
 }

@@ -65,12 +65,14 @@ impl Net {
         let is = |id: NodeId, kind: Kind| main.node(id).kind == kind;
         let product = |id: NodeId, with: Kind| matches!(main.node(id).kind, Kind::Op(Op::Product, _)) && is(main.args(id)[0], with);
         let reaching = main.ids().filter(|&id| product(id, first)).map(|id| main.args(id)[1]);
-        let said =
-            main.ids().filter(|&id| matches!(main.node(id).kind, Kind::Op(Op::Add, _)) && product(main.args(id)[0], weight) && is(main.args(id)[1], bias));
+        let said = main.ids().filter(|&id| {
+            matches!(main.node(id).kind, Kind::Op(Op::Add, _)) && product(main.args(id)[0], weight) && is(main.args(id)[1], bias)
+        });
         reaching.zip(said).collect()
     }
 
-    /// Notes the scale of what reaches the net: `values` are all lanes of its first number, then of its second. A number that never moves counts on its own size.
+    /// Notes the scale of what reaches the net: `values` are all lanes of its first number, then of its second. A number that never moves
+    /// counts on its own size.
     pub(crate) fn saw(&mut self, values: &[f64]) {
         let lanes = values.len() / self.seen.len();
         for (j, seen) in self.seen.iter_mut().enumerate() {

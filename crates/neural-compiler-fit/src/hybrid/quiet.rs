@@ -1,5 +1,5 @@
-//! A learned term is no larger than it has to be. In: residuals, and what the nets say at the data; out: the same residuals, followed by what
-//! the nets say, lightly weighted.
+//! A learned term is no larger than it has to be. In: residuals, and what the nets say at the data; out: the same residuals, followed by
+//! what the nets say, lightly weighted.
 //!
 //! Where a net could take over part of the known law, the data cannot tell the two apart, and the penalty on weights hardly does: a
 //! large slope of the net beside a large opposite slope of the law costs little. Of all ways to share what is explained, the one with

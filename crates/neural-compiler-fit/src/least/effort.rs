@@ -1,7 +1,7 @@
-//! How much an evaluation may cost, and when to stop. In: evaluations that succeed at the first start; out: limits for all others, so that a
-//! point at which a loop never ends, or a solution needs steps without number, is given up soon.
-//! Invariants: what is learnt depends on the first start alone, never on threads or clocks; outside of a search nothing is limited but by
-//! the limits of every program; a stop is asked for from outside, by a person or by a budget of time.
+//! How much an evaluation may cost, and when to stop. In: evaluations that succeed at the first start; out: limits for all others, so that
+//! a point at which a loop never ends, or a solution needs steps without number, is given up soon. Invariants: what is learnt depends on
+//! the first start alone, never on threads or clocks; outside of a search nothing is limited but by the limits of every program; a stop is
+//! asked for from outside, by a person or by a budget of time.
 
 use neural_compiler::exec::lanes::LaneError;
 use neural_compiler::{EvalError, Limits};

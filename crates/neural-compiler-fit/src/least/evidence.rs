@@ -27,7 +27,8 @@ const ROWS: usize = 400;
 /// The components at a point, from its first `data` residuals; `None` where too few are left. `known`: the variance is 1.
 pub fn components(point: &Point, data: usize, shape: &Penalty, known: bool) -> Option<Components> {
     let all = point.residuals.len();
-    let rows: Vec<usize> = if data <= ROWS { (0..data).collect() } else { (0..ROWS).map(|k| k * data / ROWS + (k * 7919) % (data / ROWS)).collect() };
+    let rows: Vec<usize> =
+        if data <= ROWS { (0..data).collect() } else { (0..ROWS).map(|k| k * data / ROWS + (k * 7919) % (data / ROWS)).collect() };
     let m = rows.len();
     let (free, held): (Vec<usize>, Vec<usize>) = (0..point.theta.len()).partition(|&j| shape.strength[j] == 0.0);
     // Columns of zeros explain nothing.

@@ -88,7 +88,8 @@ impl Decomposition {
 
     /// The length of the solution with a damping.
     fn length(&self, rank: usize, damping: f64) -> f64 {
-        let parts: Vec<f64> = (0..rank).map(|k| self.along[k] * (self.singular[k] / (self.singular[k] * self.singular[k] + damping))).collect();
+        let parts: Vec<f64> =
+            (0..rank).map(|k| self.along[k] * (self.singular[k] / (self.singular[k] * self.singular[k] + damping))).collect();
         norm(&parts)
     }
 

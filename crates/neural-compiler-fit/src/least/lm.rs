@@ -121,7 +121,8 @@ impl Search<'_> {
         let mut pinned: Vec<Option<f64>> = (0..n)
             .map(|j| {
                 let slope = point.linear.slope(j);
-                let stuck = (point.theta[j] <= self.bounds.min[j] && slope >= 0.0) || (point.theta[j] >= self.bounds.max[j] && slope <= 0.0);
+                let stuck =
+                    (point.theta[j] <= self.bounds.min[j] && slope >= 0.0) || (point.theta[j] >= self.bounds.max[j] && slope <= 0.0);
                 stuck.then_some(0.0)
             })
             .collect();

@@ -120,7 +120,8 @@ impl<'a> Linear<'a> {
             let slope = || dot(point.column(j), &point.residuals);
             (point.theta[j] <= bounds.min[j] && slope() >= 0.0) || (point.theta[j] >= bounds.max[j] && slope() <= 0.0)
         };
-        let (free, held): (Vec<usize>, Vec<usize>) = (0..point.theta.len()).filter(|&j| !stuck(j)).partition(|&j| penalty.strength[j] == 0.0);
+        let (free, held): (Vec<usize>, Vec<usize>) =
+            (0..point.theta.len()).filter(|&j| !stuck(j)).partition(|&j| penalty.strength[j] == 0.0);
         let m = point.residuals.len();
         let normal = (m > held.len()).then(|| {
             let all: Vec<usize> = free.iter().chain(&held).copied().collect();
@@ -144,8 +145,10 @@ impl<'a> Linear<'a> {
         let (strength, centre, theta) = (&self.penalty.strength, &self.penalty.centre, &self.point.theta);
         let diagonal: Vec<f64> = all.iter().enumerate().map(|(k, &j)| normal[(k, k)] + strength[j] + damping[j]).collect();
         let scale: Vec<f64> = diagonal.iter().map(|d| if *d > 0.0 { 1.0 / d.sqrt() } else { 1.0 }).collect();
-        let matrix = Mat::<f64>::from_fn(n, n, |r, c| if r == c { diagonal[r] * scale[r] * scale[r] } else { normal[(r, c)] * scale[r] * scale[c] });
-        let slope = |k: usize, j: usize| -scale[k] * (dot(self.point.column(j), &self.point.residuals) + strength[j] * (theta[j] - centre[j]));
+        let matrix =
+            Mat::<f64>::from_fn(n, n, |r, c| if r == c { diagonal[r] * scale[r] * scale[r] } else { normal[(r, c)] * scale[r] * scale[c] });
+        let slope =
+            |k: usize, j: usize| -scale[k] * (dot(self.point.column(j), &self.point.residuals) + strength[j] * (theta[j] - centre[j]));
         let rhs = Mat::<f64>::from_fn(n, 1, |k, _| slope(k, all[k]));
         let solved = matrix.llt(Side::Lower).ok()?.solve(&rhs);
         let mut by = vec![0.0; theta.len()];

@@ -144,14 +144,16 @@ struct Run {
 
 /// Finds the best minimum.
 pub fn search(task: &Task<'_>, options: &Options<'_>) -> Result<Found, Unusable> {
-    let free: Vec<usize> = if options.loss == Loss::Squares { task.linear.iter().copied().filter(|&j| !task.bounds.any(j)).collect() } else { vec![] };
+    let free: Vec<usize> =
+        if options.loss == Loss::Squares { task.linear.iter().copied().filter(|&j| !task.bounds.any(j)).collect() } else { vec![] };
     let cancelled = || options.cancel.is_some_and(|c| c.load(Ordering::Relaxed));
     let mut runs: Vec<Run> = Vec::new();
     let mut why = None;
     let (mut tried, mut failed) = (0, 0);
     let follow = |starts: &[(usize, Vec<f64>)]| -> Vec<Result<Run, Unusable>> {
         let one = |(number, start): &(usize, Vec<f64>)| {
-            let watch: &(dyn Fn(f64) + Sync) = &|cost| options.progress.iter().for_each(|progress| progress(Stage::Starts, 0, options.starts, cost));
+            let watch: &(dyn Fn(f64) + Sync) =
+                &|cost| options.progress.iter().for_each(|progress| progress(Stage::Starts, 0, options.starts, cost));
             // A rough way that is still winding after many evaluations rarely leads down; the best are followed on anyway.
             let few = *number > 0 && task.sample.blur() > 0.0;
             let options = &Options { evaluations: if few { options.evaluations.min(ROUGH) } else { options.evaluations }, ..*options };
@@ -205,7 +207,8 @@ pub fn search(task: &Task<'_>, options: &Options<'_>) -> Result<Found, Unusable>
     }
     options.effort.settle();
     let doubtful = runs.iter().all(|r| r.cost > task.doubtful);
-    let found = settle(task, &free, runs, tried, options).ok_or_else(|| why.unwrap_or_else(|| Unusable("no start has finite residuals".into())))?;
+    let found =
+        settle(task, &free, runs, tried, options).ok_or_else(|| why.unwrap_or_else(|| Unusable("no start has finite residuals".into())))?;
     found.map(|f| Found { failed, noise, doubtful, ..f })
 }
 
@@ -331,7 +334,9 @@ fn settle(task: &Task<'_>, free: &[usize], mut runs: Vec<Run>, tried: usize, opt
     }
     // A sample may have misled every start; the user's own then goes the whole way on all data.
     if fits.is_empty() || (!late && fits.iter().all(|f| f.1.end != End::Converged)) {
-        match local(task, task.whole, free, task.start, options, None).and_then(|l| lm::minimise(task.whole, &l.theta, task.bounds, options.loss, &fine)) {
+        match local(task, task.whole, free, task.start, options, None)
+            .and_then(|l| lm::minimise(task.whole, &l.theta, task.bounds, options.loss, &fine))
+        {
             Ok(fit) => fits.push((0, fit)),
             Err(e) => failed = Some(e),
         }
@@ -340,7 +345,10 @@ fn settle(task: &Task<'_>, free: &[usize], mut runs: Vec<Run>, tried: usize, opt
         return failed.map(Err);
     }
     let own_cost = runs.iter().find(|r| r.number == 0).map(|r| r.cost);
-    let own = fits.iter().find(|f| f.0 == 0 || runs.iter().any(|r| r.number == f.0 && own_cost.is_some_and(|c| task.alike(c, r.cost)))).map(|f| f.1.cost);
+    let own = fits
+        .iter()
+        .find(|f| f.0 == 0 || runs.iter().any(|r| r.number == f.0 && own_cost.is_some_and(|c| task.alike(c, r.cost))))
+        .map(|f| f.1.cost);
     let lowest = fits.iter().map(|f| f.1.cost).fold(f64::INFINITY, f64::min);
     let kept = own.filter(|own| *own * CLEARLY_LOWER <= lowest && !task.decided(*own, lowest, options.loss));
     let wanted = kept.unwrap_or(lowest);
@@ -351,7 +359,18 @@ fn settle(task: &Task<'_>, free: &[usize], mut runs: Vec<Run>, tried: usize, opt
     let agreed = here.len().max(1);
     let twin = apart.first().map(|r| (r.theta.clone(), apart.len()));
     let tie = kept.filter(|k| !task.same(*k, lowest)).map(|_| lowest);
-    Some(Ok(Found { own: own.filter(|own| *own != best.cost), tie, best, tried, agreed, twin, failed: 0, from, noise: false, doubtful: false }))
+    Some(Ok(Found {
+        own: own.filter(|own| *own != best.cost),
+        tie,
+        best,
+        tried,
+        agreed,
+        twin,
+        failed: 0,
+        from,
+        noise: false,
+        doubtful: false,
+    }))
 }
 
 /// Points worth following, the most promising first.
@@ -389,8 +408,14 @@ fn screen(task: &Task<'_>, free: &[usize], options: &Options<'_>) -> Vec<Vec<f64
             theta
         })
         .collect();
-    let mut costs: Vec<(f64, usize)> =
-        points.par_iter().enumerate().map(|(i, p)| (value(p), i)).collect::<Vec<_>>().into_iter().filter_map(|(cost, i)| cost.map(|c| (c, i))).collect();
+    let mut costs: Vec<(f64, usize)> = points
+        .par_iter()
+        .enumerate()
+        .map(|(i, p)| (value(p), i))
+        .collect::<Vec<_>>()
+        .into_iter()
+        .filter_map(|(cost, i)| cost.map(|c| (c, i)))
+        .collect();
     costs.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     // Half of the starts are the best points; between them, points further down the list, so that not all of them lie in one basin.
     let stride = (costs.len() / options.starts.max(1)).max(1);

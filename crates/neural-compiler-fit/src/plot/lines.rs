@@ -31,7 +31,15 @@ pub struct Line {
 }
 
 /// The lines of a model with the values in `options`, over the axis its rows lie along.
-pub fn lines(program: &Program, table: &Table, options: &Options<'_>, axis: &Axis, targets: &[String], predicted: &[f64], look: &Look) -> Vec<Line> {
+pub fn lines(
+    program: &Program,
+    table: &Table,
+    options: &Options<'_>,
+    axis: &Axis,
+    targets: &[String],
+    predicted: &[f64],
+    look: &Look,
+) -> Vec<Line> {
     let options = Options { cancel: None, progress: None, holdout: None, ..options.clone() };
     let between = can_be_asked_between(program, axis);
     let line = |rows: Vec<usize>| {
@@ -79,7 +87,15 @@ type Values = Vec<Vec<f64>>;
 
 /// The model asked at many points between the first and the last of these rows; inputs are linear between rows, everything else (where a
 /// trajectory begins, which group it is) is as in the first.
-fn finely(program: &Program, table: &Table, options: &Options<'_>, axis: &Axis, targets: &[String], rows: &[usize], look: &Look) -> Option<Line> {
+fn finely(
+    program: &Program,
+    table: &Table,
+    options: &Options<'_>,
+    axis: &Axis,
+    targets: &[String],
+    rows: &[usize],
+    look: &Look,
+) -> Option<Line> {
     let (&first, &last) = (rows.first()?, rows.last()?);
     let (begin, end) = (axis.values[first], axis.values[last]);
     // Numbers of vectors have columns of their own: `u[0]`.

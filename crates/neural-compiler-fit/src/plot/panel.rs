@@ -38,7 +38,13 @@ impl Panel {
         picture.text(left + width / 2.0, top + height + 29.0, 0.5, below);
     }
 
-    pub(super) fn dots<'a>(&self, picture: &mut Picture, x: impl IntoIterator<Item = &'a f64>, y: impl IntoIterator<Item = &'a f64>, colour: Colour) {
+    pub(super) fn dots<'a>(
+        &self,
+        picture: &mut Picture,
+        x: impl IntoIterator<Item = &'a f64>,
+        y: impl IntoIterator<Item = &'a f64>,
+        colour: Colour,
+    ) {
         let points = self.points(x, y);
         if !points.is_empty() {
             picture.dots(points, colour);

@@ -59,7 +59,9 @@ fn write(map: &mut Pixmap, x: f32, y: f32, anchor: f32, words: &str) {
     let (mut left, top) = ((x * SCALE - anchor * length as f32) as i64, (y * SCALE - 0.8 * HEIGHT.val() as f32) as i64);
     let (width, height) = (i64::from(map.width()), i64::from(map.height()));
     for letter in words.chars() {
-        let Some(raster) = get_raster(letter, FontWeight::Regular, HEIGHT).or_else(|| get_raster('?', FontWeight::Regular, HEIGHT)) else { continue };
+        let Some(raster) = get_raster(letter, FontWeight::Regular, HEIGHT).or_else(|| get_raster('?', FontWeight::Regular, HEIGHT)) else {
+            continue;
+        };
         for (row, line) in raster.rows().enumerate() {
             for (column, ink) in line.iter().enumerate().filter(|(_, ink)| **ink > 0) {
                 let (px, py) = (left + column as i64, top + row as i64);

@@ -116,9 +116,17 @@ mod tests {
     #[test]
     fn every_axis_has_two_round_numbers() {
         for wanted in [1.0, 2.4, 4.8, 7.5] {
-            for (low, high) in
-                [(0.0, 1.0), (0.97, 1.02), (-3.0, 7e5), (1e-9, 1.3e-9), (5.0, 5.0), (0.0, 0.0), (1e15, 1e15 + 8.0), (-1e300, 1e300), (1e-300, 2e-300)]
-            {
+            for (low, high) in [
+                (0.0, 1.0),
+                (0.97, 1.02),
+                (-3.0, 7e5),
+                (1e-9, 1.3e-9),
+                (5.0, 5.0),
+                (0.0, 0.0),
+                (1e15, 1e15 + 8.0),
+                (-1e300, 1e300),
+                (1e-300, 2e-300),
+            ] {
                 for log in [false, true] {
                     let scale = Scale::of(&[low, high], log);
                     let ticks = scale.ticks(wanted);

@@ -14,24 +14,35 @@ fn hex([r, g, b]: [u8; 3]) -> String {
 /// The text of the picture.
 pub(super) fn text(picture: &Picture) -> String {
     let Picture { width, height, shapes } = picture;
-    let mut out = format!(r##"<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" font-size="12">"##);
+    let mut out =
+        format!(r##"<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" font-size="12">"##);
     out.push_str(r##"<rect width="100%" height="100%" fill="white"/>"##);
     for shape in shapes {
         // Writing to a string cannot fail.
         let _ = match shape {
             Shape::Frame(p) => {
                 let grey = hex(FRAME);
-                write!(out, r##"<rect x="{:.1}" y="{:.1}" width="{:.1}" height="{:.1}" fill="none" stroke="{grey}"/>"##, p.left, p.top, p.width, p.height)
+                write!(
+                    out,
+                    r##"<rect x="{:.1}" y="{:.1}" width="{:.1}" height="{:.1}" fill="none" stroke="{grey}"/>"##,
+                    p.left, p.top, p.width, p.height
+                )
             }
             Shape::Line(points, colour) => {
                 let list: Vec<String> = points.iter().map(|(x, y)| format!("{x:.2},{y:.2}")).collect();
-                write!(out, r##"<polyline points="{}" fill="none" stroke="{}" stroke-width="{}"/>"##, list.join(" "), hex(colour.rgb()), colour.width())
+                write!(
+                    out,
+                    r##"<polyline points="{}" fill="none" stroke="{}" stroke-width="{}"/>"##,
+                    list.join(" "),
+                    hex(colour.rgb()),
+                    colour.width()
+                )
             }
             Shape::Dots(points, colour) => {
                 let fill = hex(colour.rgb());
-                points
-                    .iter()
-                    .try_for_each(|(x, y)| write!(out, r##"<circle cx="{x:.2}" cy="{y:.2}" r="{DOT_RADIUS}" fill="{fill}" fill-opacity="{DOT_OPACITY}"/>"##))
+                points.iter().try_for_each(|(x, y)| {
+                    write!(out, r##"<circle cx="{x:.2}" cy="{y:.2}" r="{DOT_RADIUS}" fill="{fill}" fill-opacity="{DOT_OPACITY}"/>"##)
+                })
             }
             Shape::Text { x, y, anchor, words } => {
                 let anchor = if *anchor == 0.0 {

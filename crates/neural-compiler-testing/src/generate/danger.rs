@@ -7,7 +7,8 @@ use fastrand::Rng;
 use neural_compiler::Shape;
 
 /// Numbers where something happens.
-const NUMBERS: &[&str] = &["0", "1", "-1", "2", "3", "0.5", "-2.5", "1e-320", "1e-300", "1e154", "1e300", "700", "+nan.0", "+inf.0", "-0.0", "1e-30", "1e30"];
+const NUMBERS: &[&str] =
+    &["0", "1", "-1", "2", "3", "0.5", "-2.5", "1e-320", "1e-300", "1e154", "1e300", "700", "+nan.0", "+inf.0", "-0.0", "1e-30", "1e30"];
 
 const UNARY: &[&str] = &[
     "-",
@@ -59,8 +60,28 @@ const UNARY: &[&str] = &[
     "bessel-k1",
 ];
 
-const BINARY: &[&str] =
-    &["+", "-", "*", "/", "+", "-", "*", "/", "pow", "modulo", "remainder", "quotient", "min", "max", "atan", "log", "beta", "lbeta", "gamma-p", "gamma-q"];
+const BINARY: &[&str] = &[
+    "+",
+    "-",
+    "*",
+    "/",
+    "+",
+    "-",
+    "*",
+    "/",
+    "pow",
+    "modulo",
+    "remainder",
+    "quotient",
+    "min",
+    "max",
+    "atan",
+    "log",
+    "beta",
+    "lbeta",
+    "gamma-p",
+    "gamma-q",
+];
 
 struct Writer {
     rng: Rng,
@@ -84,7 +105,14 @@ pub fn danger(seed: u64) -> Case {
         source += &w.expr(depth);
     }
     let input = |name: &str, shape: Shape, data: Vec<f64>| CaseInput { name: name.into(), shape, data };
-    Case { source, inputs: vec![input("x", Shape::Scalar, vec![1.0]), input("y", Shape::Scalar, vec![2.0]), input("v", Shape::Vector(2), vec![1.0, 2.0])] }
+    Case {
+        source,
+        inputs: vec![
+            input("x", Shape::Scalar, vec![1.0]),
+            input("y", Shape::Scalar, vec![2.0]),
+            input("v", Shape::Vector(2), vec![1.0, 2.0]),
+        ],
+    }
 }
 
 impl Writer {

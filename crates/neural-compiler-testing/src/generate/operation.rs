@@ -4,8 +4,10 @@ use super::typed::{SCALAR, Sort, Writer};
 use neural_compiler::Shape;
 
 /// Functions of one argument defined everywhere and of moderate growth.
-const ANYWHERE: &[&str] =
-    &["sin", "cos", "atan", "tanh", "sigmoid", "softplus", "erf", "abs", "relu", "-", "square", "floor", "ceiling", "round", "truncate", "sign"];
+const ANYWHERE: &[&str] = &[
+    "sin", "cos", "atan", "tanh", "sigmoid", "softplus", "erf", "abs", "relu", "-", "square", "floor", "ceiling", "round", "truncate",
+    "sign",
+];
 /// Functions of one argument that grow fast.
 const GROWING: &[&str] = &["exp", "sinh", "cosh", "exp2", "expm1"];
 /// Functions of a positive argument.
@@ -68,17 +70,27 @@ impl Writer {
             21 => format!("({} {} {})", self.op(&["modulo", "remainder", "quotient"]), self.expr(shape, d), self.positive(shape, d)),
             22 => {
                 let (low, high) = (self.moderate() - 1.5, self.moderate() + 1.5);
-                if self.safe { format!("(clamp {} {low} {high})", self.expr(shape, d)) } else { format!("(clamp {})", self.mixed(shape, 3, d).join(" ")) }
+                if self.safe {
+                    format!("(clamp {} {low} {high})", self.expr(shape, d))
+                } else {
+                    format!("(clamp {})", self.mixed(shape, 3, d).join(" "))
+                }
             }
             23 => format!("({} {})", self.op(SPECIAL_ANYWHERE), self.tame(shape, d)),
             24 => format!("({} {})", self.op(SPECIAL_POSITIVE), self.positive(shape, d)),
-            25 => format!("({} {} {})", self.op(&["beta", "lbeta", "gamma-p", "gamma-q"]), self.positive(shape, d), self.positive(shape, d)),
+            25 => {
+                format!("({} {} {})", self.op(&["beta", "lbeta", "gamma-p", "gamma-q"]), self.positive(shape, d), self.positive(shape, d))
+            }
             26 if self.safe => format!("(normal-quantile (+ 0.5 (* 0.4 {})))", self.tame(shape, d)),
             26 => format!("(normal-quantile {})", self.expr(shape, d)),
             27 => format!("(voigt {} {} {})", self.tame(shape, d), self.positive(shape, d), self.positive(SCALAR, d)),
             _ => {
                 let op = self.pick(&["<", ">", "<=", ">=", "="]);
-                let test = if self.chance(4) { format!("(not {})", self.expr(shape, d)) } else { format!("({op} {})", self.mixed(shape, 2, d).join(" ")) };
+                let test = if self.chance(4) {
+                    format!("(not {})", self.expr(shape, d))
+                } else {
+                    format!("({op} {})", self.mixed(shape, 2, d).join(" "))
+                };
                 format!("(select {test} {} {})", self.expr(shape, d), self.expr(shape, d))
             }
         }
@@ -137,7 +149,10 @@ impl Writer {
             }
             7 if n > 1 => {
                 let first = self.rng.u32(1..n);
-                let (a, b) = (self.expr(Shape::Vector(first), d), if n - first == 1 { self.expr(SCALAR, d) } else { self.expr(Shape::Vector(n - first), d) });
+                let (a, b) = (
+                    self.expr(Shape::Vector(first), d),
+                    if n - first == 1 { self.expr(SCALAR, d) } else { self.expr(Shape::Vector(n - first), d) },
+                );
                 format!("(concat {a} {b})")
             }
             8 => {

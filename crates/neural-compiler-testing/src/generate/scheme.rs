@@ -131,7 +131,8 @@ impl Writer {
                 let op = self.pick(&["<", ">", "<=", ">=", "="]);
                 let n = if self.chance(4) { 3 } else { 2 };
                 // Under `Transcendental`, values in scope may differ in the last bit: compare what both sides know exactly.
-                let args: Vec<String> = (0..n).map(|_| if family == Family::Exact { self.expr(depth.min(1)) } else { self.exact_leaf() }).collect();
+                let args: Vec<String> =
+                    (0..n).map(|_| if family == Family::Exact { self.expr(depth.min(1)) } else { self.exact_leaf() }).collect();
                 format!("({op} {})", args.join(" "))
             }
             6 => {

@@ -105,7 +105,9 @@ impl Writer {
         match self.rng.u32(..14) {
             0..=2 => f64::from(self.rng.i32(-4..5)),
             3..=5 => f64::from(self.rng.i32(-16..17)) / 8.0,
-            6 if !self.safe => [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e300, -1e-300, 5e-324, 1e16, 1e38][self.rng.usize(..10)],
+            6 if !self.safe => {
+                [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e300, -1e-300, 5e-324, 1e16, 1e38][self.rng.usize(..10)]
+            }
             7 if !self.safe => (self.rng.f64() - 0.5) * 10f64.powi(self.rng.i32(-40..41)),
             _ => self.moderate(),
         }

@@ -81,7 +81,14 @@ impl Activity {
 
     /// For a loop: which carried values, and which results, depend on active arguments. A taped loop stores a tangent with every
     /// carried value, so there all are active.
-    pub(super) fn round(&mut self, regions: &[Region], body: RegionId, carried: usize, taped: bool, args: &[bool]) -> (Vec<bool>, Vec<bool>) {
+    pub(super) fn round(
+        &mut self,
+        regions: &[Region],
+        body: RegionId,
+        carried: usize,
+        taped: bool,
+        args: &[bool],
+    ) -> (Vec<bool>, Vec<bool>) {
         let mut params = args.to_vec();
         if taped {
             params[..carried].fill(true);
@@ -94,7 +101,12 @@ impl Activity {
             }
             if params == before {
                 let types = regions[body.0 as usize].result_types();
-                let out = results[1 + carried..].iter().zip(&types[1 + carried..]).filter(|(_, t)| **t != Type::Record).map(|(r, _)| *r).collect();
+                let out = results[1 + carried..]
+                    .iter()
+                    .zip(&types[1 + carried..])
+                    .filter(|(_, t)| **t != Type::Record)
+                    .map(|(r, _)| *r)
+                    .collect();
                 return (params[..carried].to_vec(), out);
             }
         }
@@ -176,12 +188,13 @@ fn regions_back(regions: &[Region], kind: Kind) -> Vec<bool> {
     crate::graph::result_types(regions, kind).iter().map(|t| matches!(t, Type::Value(_))).collect()
 }
 
-/// Loops in loops, and regions of any kind in each other, up to which reverse mode computes again what it needs: as many times as they are deep.
+/// Loops in loops, and regions of any kind in each other, up to which reverse mode computes again what it needs: as many times as they are
+/// deep.
 const MOST_LOOPS: usize = 8;
 const MOST_REGIONS: usize = 256;
 
-/// Regions whose runs reverse mode records, because to compute again what it needs would take too long: those that can reach a cycle of calls,
-/// and those with others deep inside.
+/// Regions whose runs reverse mode records, because to compute again what it needs would take too long: those that can reach a cycle of
+/// calls, and those with others deep inside.
 pub(super) fn recorded(graph: &Graph) -> Vec<bool> {
     let n = graph.regions.len();
     // What a region runs, and whether in a loop.
@@ -189,7 +202,9 @@ pub(super) fn recorded(graph: &Graph) -> Vec<bool> {
         .regions
         .iter()
         .map(|r| {
-            let runs = |kind: Kind| Graph::children(kind).into_iter().map(move |c| (c.0 as usize, matches!(kind, Kind::Loop { .. } | Kind::Back { .. })));
+            let runs = |kind: Kind| {
+                Graph::children(kind).into_iter().map(move |c| (c.0 as usize, matches!(kind, Kind::Loop { .. } | Kind::Back { .. })))
+            };
             r.nodes.iter().flat_map(|node| runs(node.kind)).collect()
         })
         .collect();

@@ -132,7 +132,8 @@ impl Forward {
         let dot = |b: &mut Builder, i: usize| dots[i].unwrap_or_else(|| b.zeros(b.shape(args[i])));
         match kind {
             Kind::If(yes, no) => {
-                let (x, y) = (self.activity.results(&self.regions, yes, &active[1..]), self.activity.results(&self.regions, no, &active[1..]));
+                let (x, y) =
+                    (self.activity.results(&self.regions, yes, &active[1..]), self.activity.results(&self.regions, no, &active[1..]));
                 let wanted: Vec<bool> = x.iter().zip(&y).map(|(x, y)| x | y).collect();
                 let groups = Groups::whole(&self.regions[yes.0 as usize]);
                 let (yes, no) = (self.region(yes, &active[1..], &wanted, &groups), self.region(no, &active[1..], &wanted, &groups));

@@ -145,8 +145,8 @@ pub fn jacobian(graph: &Graph, wrt: &[usize]) -> Result<Graph, Diagnostics> {
     Ok(finish(copies.regions, b.finish(results), graph.inputs.clone()))
 }
 
-/// Whether each block of derivatives, a number for each of a result and each of an input, is a value some run could hold. Where it is not, not
-/// even the graph that would make it is worth making.
+/// Whether each block of derivatives, a number for each of a result and each of an input, is a value some run could hold. Where it is not,
+/// not even the graph that would make it is worth making.
 pub fn blocks_fit(results: &[Shape], inputs: &[Shape]) -> Result<(), Diagnostic> {
     let large = |out: &Shape| inputs.iter().find(|i| i.len().saturating_mul(out.len()) > u32::MAX as usize).map(|i| (out.len(), i.len()));
     match results.iter().find_map(large) {

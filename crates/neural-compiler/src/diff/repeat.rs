@@ -36,7 +36,11 @@ impl Copies {
                 Shape::Scalar => one,
                 s => b.given(Op::Place, k as u32, s, &[one]),
             }));
-            let out = if self.inline { copy::inline(b, body, &self.regions, &args) } else { b.many(Kind::Call(self.main), &args, &body.result_types()) };
+            let out = if self.inline {
+                copy::inline(b, body, &self.regions, &args)
+            } else {
+                b.many(Kind::Call(self.main), &args, &body.result_types())
+            };
             results.iter_mut().zip(out).for_each(|(list, r)| list.push(r));
         }
         results

@@ -251,8 +251,12 @@ impl Reverse {
                 let out = b.many(Kind::Call(back), &operands, &result_types(&self.regions, Kind::Call(back)));
                 out.into_iter().map(Some).collect()
             }
-            Kind::Loop { body, carried, .. } => self.back_loop(b, body, carried as usize, args, wanted, seeds, many.record.expect("loops are taped")),
-            Kind::Param(_) | Kind::Const(_) | Kind::Op(..) | Kind::Proj(_) | Kind::Back { .. } | Kind::Pack | Kind::Unpack(_) => unreachable!("runs no region"),
+            Kind::Loop { body, carried, .. } => {
+                self.back_loop(b, body, carried as usize, args, wanted, seeds, many.record.expect("loops are taped"))
+            }
+            Kind::Param(_) | Kind::Const(_) | Kind::Op(..) | Kind::Proj(_) | Kind::Back { .. } | Kind::Pack | Kind::Unpack(_) => {
+                unreachable!("runs no region")
+            }
         }
     }
 
@@ -300,7 +304,16 @@ impl Reverse {
     }
 
     #[allow(clippy::too_many_arguments)]
-    fn back_loop(&mut self, b: &mut Builder, body: RegionId, carried: usize, args: &[NodeId], wanted: &[bool], seeds: &[Maybe], record: NodeId) -> Vec<Maybe> {
+    fn back_loop(
+        &mut self,
+        b: &mut Builder,
+        body: RegionId,
+        carried: usize,
+        args: &[NodeId],
+        wanted: &[bool],
+        seeds: &[Maybe],
+        record: NodeId,
+    ) -> Vec<Maybe> {
         let region = self.regions[body.0 as usize].clone();
         let recorded = self.recorded[body.0 as usize];
         // Carried values that depend on something wanted, and on which some seeded result depends.
@@ -379,7 +392,8 @@ fn pull_back(b: &mut Builder, kind: Kind, out: NodeId, args: &[NodeId], wanted: 
         Derivative::OfParts => unreachable!("made of parts, never a node"),
     };
     // A scalar that was combined with a tensor collects the cotangents of all elements.
-    let collect =
-        |(bar, &a): (Maybe, &NodeId)| bar.map(|bar| if b.shape(a) == Shape::Scalar && b.shape(bar) != Shape::Scalar { b.op(Op::Total, &[bar]) } else { bar });
+    let collect = |(bar, &a): (Maybe, &NodeId)| {
+        bar.map(|bar| if b.shape(a) == Shape::Scalar && b.shape(bar) != Shape::Scalar { b.op(Op::Total, &[bar]) } else { bar })
+    };
     bars.into_iter().zip(args).map(collect).collect()
 }

@@ -177,7 +177,11 @@ impl<T: Checked> Analysis<'_, T> {
             let summary = self.summaries.get_mut(&f).expect("listed");
             let joined: Vec<Abs<T>> = summary.results.iter().zip(&results).map(|(a, b)| join(a, b)).collect();
             if joined.iter().zip(&summary.results).any(|(a, b)| !same(a, b)) {
-                let wide = if self.rounds > 6 { joined.iter().zip(&summary.results).map(|(n, o)| widen(o, n, &self.thresholds)).collect() } else { joined };
+                let wide = if self.rounds > 6 {
+                    joined.iter().zip(&summary.results).map(|(n, o)| widen(o, n, &self.thresholds)).collect()
+                } else {
+                    joined
+                };
                 summary.results = wide;
                 self.changed = true;
             }
@@ -274,7 +278,8 @@ impl<T: Checked> Analysis<'_, T> {
         let joined: Vec<Abs<T>> = summary.params.iter().zip(&args).map(|(a, b)| join(a, b)).collect();
         if joined.iter().zip(&summary.params).any(|(a, b)| !same(a, b)) {
             let thresholds = &self.thresholds;
-            summary.params = if self.rounds > 6 { joined.iter().zip(&summary.params).map(|(n, o)| widen(o, n, thresholds)).collect() } else { joined };
+            summary.params =
+                if self.rounds > 6 { joined.iter().zip(&summary.params).map(|(n, o)| widen(o, n, thresholds)).collect() } else { joined };
             self.changed = true;
         }
         summary.results.clone()
@@ -312,7 +317,15 @@ impl<T: Checked> Analysis<'_, T> {
         }
     }
 
-    fn choice(&mut self, region: &Region, id: NodeId, (yes, no): (RegionId, RegionId), env: &[Vec<Abs<T>>], index: &Index, go_on: Option<bool>) -> Vec<Abs<T>> {
+    fn choice(
+        &mut self,
+        region: &Region,
+        id: NodeId,
+        (yes, no): (RegionId, RegionId),
+        env: &[Vec<Abs<T>>],
+        index: &Index,
+        go_on: Option<bool>,
+    ) -> Vec<Abs<T>> {
         let args = region.args(id);
         let test = env[args[0].0 as usize][0][0];
         let mut merged: Option<Vec<Abs<T>>> = None;

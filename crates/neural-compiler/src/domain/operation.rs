@@ -57,7 +57,16 @@ impl<T: Checked> Analysis<'_, T> {
     }
 
     #[allow(clippy::too_many_arguments)]
-    fn tensor(&mut self, region: &Region, id: NodeId, op: Op, attr: u32, args: &[&Abs<T>], shapes: &[Shape], kernel: &TensorKernel) -> Abs<T> {
+    fn tensor(
+        &mut self,
+        region: &Region,
+        id: NodeId,
+        op: Op,
+        attr: u32,
+        args: &[&Abs<T>],
+        shapes: &[Shape],
+        kernel: &TensorKernel,
+    ) -> Abs<T> {
         let row = op.row();
         let shape = region.shape(id);
         let nan = args.iter().any(|a| a.iter().any(|i| i.nan));
@@ -141,7 +150,16 @@ impl<T: Checked> Analysis<'_, T> {
     }
 
     #[allow(clippy::too_many_arguments)]
-    fn sums(&mut self, region: &Region, id: NodeId, op: Op, attr: u32, args: &[&Abs<T>], shapes: &[Shape], kernel: &TensorKernel) -> Abs<T> {
+    fn sums(
+        &mut self,
+        region: &Region,
+        id: NodeId,
+        op: Op,
+        attr: u32,
+        args: &[&Abs<T>],
+        shapes: &[Shape],
+        kernel: &TensorKernel,
+    ) -> Abs<T> {
         let shape = region.shape(id);
         let numbers: Vec<Abs<T>> = args.iter().map(|a| a.iter().map(|i| i.numbers()).collect()).collect();
         let finite = args.iter().all(|a| a.iter().all(|i| !i.has_infinity()));

@@ -51,12 +51,15 @@ impl<T: Checked> Analysis<'_, T> {
                 };
                 (format!("may leave its domain, {}", row.domain.text()), Some(help.to_string()))
             }
-            domain => {
-                (format!("may leave its domain, {}", domain.text()), Some("restrict the inputs with ranges, or guard the operation with `if`".to_string()))
-            }
+            domain => (
+                format!("may leave its domain, {}", domain.text()),
+                Some("restrict the inputs with ranges, or guard the operation with `if`".to_string()),
+            ),
         };
         let message = format!("`{name}`{at} {why}");
-        self.found.entry((span.start, span.end, row.name)).or_insert_with(|| Diagnostic::warning("domain-may-be-left", span, message).maybe_help(help));
+        self.found
+            .entry((span.start, span.end, row.name))
+            .or_insert_with(|| Diagnostic::warning("domain-may-be-left", span, message).maybe_help(help));
     }
 
     /// Notes that nothing is known about a part of the program.

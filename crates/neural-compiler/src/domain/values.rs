@@ -41,9 +41,9 @@ pub(super) fn join<T: Real>(a: &Abs<T>, b: &Abs<T>) -> Abs<T> {
 }
 
 pub(super) fn same<T: Real>(a: &Abs<T>, b: &Abs<T>) -> bool {
-    a.iter()
-        .zip(b)
-        .all(|(x, y)| (x.is_empty() && y.is_empty() || x.lo == y.lo && x.hi == y.hi && x.nonzero == y.nonzero && x.whole == y.whole) && x.nan == y.nan)
+    a.iter().zip(b).all(|(x, y)| {
+        (x.is_empty() && y.is_empty() || x.lo == y.lo && x.hi == y.hi && x.nonzero == y.nonzero && x.whole == y.whole) && x.nan == y.nan
+    })
 }
 
 /// Moves the bounds that grew to the next threshold beyond, at last to infinity: a fixed point is reached in few steps.
@@ -52,7 +52,11 @@ pub(super) fn widen<T: Real>(old: &Abs<T>, new: &Abs<T>, thresholds: &[T]) -> Ab
         if o.is_empty() || n.is_empty() {
             return *n;
         }
-        let lo = if n.lo < o.lo { thresholds.iter().rev().copied().find(|&t| t <= n.lo).unwrap_or(T::from_f64(f64::NEG_INFINITY)) } else { n.lo };
+        let lo = if n.lo < o.lo {
+            thresholds.iter().rev().copied().find(|&t| t <= n.lo).unwrap_or(T::from_f64(f64::NEG_INFINITY))
+        } else {
+            n.lo
+        };
         let hi = if n.hi > o.hi { thresholds.iter().copied().find(|&t| t >= n.hi).unwrap_or(T::from_f64(f64::INFINITY)) } else { n.hi };
         Interval { lo, hi, ..*n }
     };

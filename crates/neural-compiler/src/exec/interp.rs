@@ -1,7 +1,7 @@
 //! The interpreter: slow, obviously right, the oracle of every other executor. In: a graph and input values; out: results.
 //! Invariants: nodes run in order, each once per activation of its region; only the taken branch of an `If` runs; every loop
-//! round and call is counted against the limits, and so is the work of large operations; memory is charged before it is taken; recursion in the
-//! program never exhausts the machine's stack.
+//! round and call is counted against the limits, and so is the work of large operations; memory is charged before it is taken; recursion in
+//! the program never exhausts the machine's stack.
 //!
 //! A region's numbers live in one frame of a stack of frames; arguments are copied into the parameters of the region that runs,
 //! results are copied out. Records (the tape of reverse mode) live beside the frames, shared and freed when nobody needs them.
@@ -34,7 +34,12 @@ pub fn run<T: Real>(graph: &Graph, inputs: &[Tensor<T>], options: &RunOptions) -
 }
 
 /// The same, for one of several threads.
-pub(crate) fn run_watched<T: Real>(graph: &Graph, inputs: &[Tensor<T>], options: &RunOptions, watch: &mut Watch<'_>) -> Result<Vec<Tensor<T>>, EvalError> {
+pub(crate) fn run_watched<T: Real>(
+    graph: &Graph,
+    inputs: &[Tensor<T>],
+    options: &RunOptions,
+    watch: &mut Watch<'_>,
+) -> Result<Vec<Tensor<T>>, EvalError> {
     if inputs.len() != graph.inputs.len() {
         let message = format!("the program has {} inputs, {} were given", graph.inputs.len(), inputs.len());
         return Err(EvalError::new("missing-input", Span::default(), message));
@@ -46,8 +51,17 @@ pub(crate) fn run_watched<T: Real>(graph: &Graph, inputs: &[Tensor<T>], options:
         }
     }
     let codes: Vec<Code> = graph.regions.iter().map(|r| Code::new(graph, r)).collect();
-    let mut machine =
-        Machine { graph, codes: &codes, options: *options, depth: 0, steps: 0, watch, numbers: Vec::new(), records: Vec::new(), held: Rc::default() };
+    let mut machine = Machine {
+        graph,
+        codes: &codes,
+        options: *options,
+        depth: 0,
+        steps: 0,
+        watch,
+        numbers: Vec::new(),
+        records: Vec::new(),
+        held: Rc::default(),
+    };
     let base = Base::default();
     machine.reserve(graph.main, base)?;
     let main = &codes[graph.main.0 as usize];
@@ -112,8 +126,11 @@ impl Code {
         let mut params = vec![Place { at: 0, len: 0, record: false }; region.params.len()];
         for id in region.ids() {
             let node = region.node(id);
-            let args: Vec<Place> =
-                region.args(id).iter().map(|a| places[a.0 as usize].first().copied().unwrap_or(Place { at: 0, len: 0, record: true })).collect();
+            let args: Vec<Place> = region
+                .args(id)
+                .iter()
+                .map(|a| places[a.0 as usize].first().copied().unwrap_or(Place { at: 0, len: 0, record: true }))
+                .collect();
             let out = match node.kind {
                 Kind::Proj(i) => vec![places[region.args(id)[0].0 as usize][i as usize]],
                 _ if node.ty == Type::Many => graph.result_types(node.kind).into_iter().map(&mut place).collect(),
@@ -215,7 +232,11 @@ impl<T: Real> Machine<'_, '_, T> {
     fn count_all(&mut self, steps: u64, span: Span) -> Result<(), EvalError> {
         self.steps = self.steps.saturating_add(steps);
         if self.steps > self.options.limits.steps {
-            return Err(EvalError::new("limit-steps", span, format!("the run takes more than {} loop rounds and calls", self.options.limits.steps)));
+            return Err(EvalError::new(
+                "limit-steps",
+                span,
+                format!("the run takes more than {} loop rounds and calls", self.options.limits.steps),
+            ));
         }
         self.watch.pass(steps, span)
     }
@@ -301,7 +322,8 @@ impl<T: Real> Machine<'_, '_, T> {
                 self.count(span)?;
                 self.depth += 1;
                 if self.depth > self.options.limits.depth {
-                    let message = format!("calls of `{}` are nested more than {} deep", self.graph.region(f).name, self.options.limits.depth);
+                    let message =
+                        format!("calls of `{}` are nested more than {} deep", self.graph.region(f).name, self.options.limits.depth);
                     return Err(EvalError::new("limit-depth", span, message));
                 }
                 self.run(f, &step.args, &step.out, id, base)?;
@@ -405,7 +427,16 @@ impl<T: Real> Machine<'_, '_, T> {
     }
 
     #[allow(clippy::too_many_arguments)]
-    fn run_loop(&mut self, body: RegionId, carried: usize, taped: bool, step: &Step, id: RegionId, base: Base, span: Span) -> Result<(), EvalError> {
+    fn run_loop(
+        &mut self,
+        body: RegionId,
+        carried: usize,
+        taped: bool,
+        step: &Step,
+        id: RegionId,
+        base: Base,
+        span: Span,
+    ) -> Result<(), EvalError> {
         let inner = self.above(id, base);
         self.reserve(body, inner)?;
         let code = &self.codes[body.0 as usize];
@@ -418,7 +449,11 @@ impl<T: Real> Machine<'_, '_, T> {
             self.count(span)?;
             count += 1;
             if count > self.options.limits.iterations {
-                return Err(EvalError::new("limit-iterations", span, format!("this loop runs more than {} rounds", self.options.limits.iterations)));
+                return Err(EvalError::new(
+                    "limit-iterations",
+                    span,
+                    format!("this loop runs more than {} rounds", self.options.limits.iterations),
+                ));
             }
             if taped {
                 // What the rounds hold counts while they are collected, not only once they are a record.
@@ -485,7 +520,10 @@ impl<T: Real> Machine<'_, '_, T> {
         let (before, rest) = self.numbers[base.numbers..].split_at_mut(out.at);
         let result = &mut rest[..out.len];
         let shape = node.ty.shape();
-        let operand = |i: usize| Operand { data: &before[step.args[i].at..step.args[i].at + step.args[i].len], shape: region.shape(region.args(step.node)[i]) };
+        let operand = |i: usize| Operand {
+            data: &before[step.args[i].at..step.args[i].at + step.args[i].len],
+            shape: region.shape(region.args(step.node)[i]),
+        };
         match &row.kernel {
             Kernel::Tensor(kernel) => {
                 let operands: Vec<Operand<'_, T>> = (0..step.args.len()).map(operand).collect();
@@ -498,7 +536,11 @@ impl<T: Real> Machine<'_, '_, T> {
                     Err(KernelError::IndexOutOfRange) => {
                         let index = operands[1].data[0].to_f64();
                         let of = if operands[0].shape.len() > shape.len() { operands[0].shape } else { shape };
-                        return Err(EvalError::new("index-out-of-range", node.span, format!("the index {} is outside a {of}", crate::number_text(index))));
+                        return Err(EvalError::new(
+                            "index-out-of-range",
+                            node.span,
+                            format!("the index {} is outside a {of}", crate::number_text(index)),
+                        ));
                     }
                 }
                 // One NaN for all executors: its sign and payload would depend on the order of operands.
@@ -533,7 +575,11 @@ const LOOK_AFTER: usize = 1 << 16;
 
 /// Whether an elementwise application stays in its domain and makes no NaN of numbers.
 fn check<T: Real>(row: &Row, point: &[T], x: T, span: Span) -> Result<(), EvalError> {
-    if row.domain.violated(point) || (x.is_nan() && !point.iter().any(|p| p.is_nan())) { Err(left_domain(row, point, span)) } else { Ok(()) }
+    if row.domain.violated(point) || (x.is_nan() && !point.iter().any(|p| p.is_nan())) {
+        Err(left_domain(row, point, span))
+    } else {
+        Ok(())
+    }
 }
 
 fn left_domain<T: Real>(row: &Row, point: &[T], span: Span) -> EvalError {

@@ -1,6 +1,5 @@
-//! A product of matrices, some rows at a time. In: the operands of a product; out: its numbers, and between the rows a look at whether the run
-//! is still wanted.
-//! Invariant: every number is the sum the kernel makes of it, whatever rows are computed together.
+//! A product of matrices, some rows at a time. In: the operands of a product; out: its numbers, and between the rows a look at whether the
+//! run is still wanted. Invariant: every number is the sum the kernel makes of it, whatever rows are computed together.
 
 use crate::ops::row::{KernelError, Operand, TensorFn};
 use crate::shape::Shape;

@@ -1,6 +1,5 @@
-//! Room for numbers, charged before it is taken. In: a vector and how many numbers it is to hold; out: the room, or the error of a run that has
-//! none.
-//! Invariant: a lack of memory is an error with a code, never the end of the process.
+//! Room for numbers, charged before it is taken. In: a vector and how many numbers it is to hold; out: the room, or the error of a run that
+//! has none. Invariant: a lack of memory is an error with a code, never the end of the process.
 
 use crate::exec::EvalError;
 use crate::source::Span;

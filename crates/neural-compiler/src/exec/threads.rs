@@ -1,6 +1,7 @@
 //! The threads batches and fits are shared among. In: how many; out: a pool of so many.
-//! Invariants: a pool is used only by the process that made it: a child after a fork has none of its parent's threads and makes its own, without
-//! waiting for a lock its parent may have held; where no thread can be had, there is no pool and the caller's thread does everything.
+//! Invariants: a pool is used only by the process that made it: a child after a fork has none of its parent's threads and makes its own,
+//! without waiting for a lock its parent may have held; where no thread can be had, there is no pool and the caller's thread does
+//! everything.
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::Arc;

@@ -1,7 +1,6 @@
-//! Whether a run is still wanted. In: a question the caller's program can ask (Python: was Ctrl-C pressed?); out: its answer, asked for now and
-//! then by the threads that run programs.
-//! Invariants: the question is asked only by the thread that called, never by the engine's own threads, which learn the answer from it; a run that is
-//! not wanted ends with the code `run-interrupted`.
+//! Whether a run is still wanted. In: a question the caller's program can ask (Python: was Ctrl-C pressed?); out: its answer, asked for now
+//! and then by the threads that run programs. Invariants: the question is asked only by the thread that called, never by the engine's own
+//! threads, which learn the answer from it; a run that is not wanted ends with the code `run-interrupted`.
 
 use crate::exec::EvalError;
 use crate::source::Span;
@@ -11,8 +10,8 @@ use std::time::{Duration, Instant};
 
 static QUESTION: OnceLock<fn() -> bool> = OnceLock::new();
 
-/// Lets runs be ended: every run of this process asks `question` some ten times a second, on the thread that called it, and ends with the code
-/// `run-interrupted` when the answer is yes. The first question told stays.
+/// Lets runs be ended: every run of this process asks `question` some ten times a second, on the thread that called it, and ends with the
+/// code `run-interrupted` when the answer is yes. The first question told stays.
 pub fn end_runs_when(question: fn() -> bool) {
     QUESTION.get_or_init(|| question);
 }

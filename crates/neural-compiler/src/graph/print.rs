@@ -40,7 +40,8 @@ pub(crate) fn title(graph: &Graph, region: &Region, id: NodeId) -> String {
 pub fn to_text(graph: &Graph) -> String {
     let mut out = String::new();
     for (r, region) in graph.regions.iter().enumerate() {
-        writeln!(out, "region {}#{r} ({})", region.name, region.params.iter().map(|&t| type_text(t)).collect::<Vec<_>>().join(", ")).expect("a string");
+        writeln!(out, "region {}#{r} ({})", region.name, region.params.iter().map(|&t| type_text(t)).collect::<Vec<_>>().join(", "))
+            .expect("a string");
         for id in region.ids() {
             let args: String = region.args(id).iter().map(|a| format!(" %{}", a.0)).collect();
             writeln!(out, "  %{} = {}{args} : {}", id.0, title(graph, region, id), type_text(region.node(id).ty)).expect("a string");
@@ -71,8 +72,12 @@ pub fn to_dot(graph: &Graph) -> String {
             writeln!(out, "    n{r}_{} [label=\"{}{shape}\"{style}];", id.0, escape(&title(graph, region, id))).expect("a string");
         }
         for (i, result) in region.results.iter().enumerate() {
-            writeln!(out, "    r{r}_{i} [label=\"result {i}\", shape=ellipse, style=filled, fillcolor=\"#dcfce7\"];\n    n{r}_{} -> r{r}_{i};", result.0)
-                .expect("a string");
+            writeln!(
+                out,
+                "    r{r}_{i} [label=\"result {i}\", shape=ellipse, style=filled, fillcolor=\"#dcfce7\"];\n    n{r}_{} -> r{r}_{i};",
+                result.0
+            )
+            .expect("a string");
         }
         for id in region.ids() {
             for a in region.args(id) {

@@ -165,8 +165,12 @@ fn paint(layout: &Layout, drawn: &[Drawn]) -> String {
         let (left, top) = (cell.x - cell.width / 2.0, y(cell.layer));
         let round = if matches!(d.class, "input" | "result") { 13 } else { 4 };
         let tip = if d.tip.is_empty() { String::new() } else { format!("<title>{}</title>", escape(&d.tip)) };
-        writeln!(out, "<g>{tip}<rect class=\"{}\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{BOX}\" rx=\"{round}\"/>", d.class, cell.width)
-            .expect("a string");
+        writeln!(
+            out,
+            "<g>{tip}<rect class=\"{}\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{BOX}\" rx=\"{round}\"/>",
+            d.class, cell.width
+        )
+        .expect("a string");
         let baseline = if d.note.is_empty() { 17.5 } else { 12.5 };
         write!(out, "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>", cell.x, top + baseline, escape(&d.label)).expect("a string");
         if !d.note.is_empty() {
@@ -196,7 +200,8 @@ fn card(name: &str, lines: &[String], class: &str) -> Picture {
     let width = lines.iter().map(|l| l.chars().count()).max().unwrap_or(0) as f64 * LETTER;
     let mut body = String::new();
     for (i, line) in lines.iter().enumerate() {
-        writeln!(body, "<text class=\"{class}\" style=\"text-anchor:start\" x=\"0\" y=\"{}\">{}</text>", i * 16 + 4, escape(line)).expect("a string");
+        writeln!(body, "<text class=\"{class}\" style=\"text-anchor:start\" x=\"0\" y=\"{}\">{}</text>", i * 16 + 4, escape(line))
+            .expect("a string");
     }
     frame(name, width, lines.len().saturating_sub(1) as f64 * 16.0, body)
 }

@@ -1,6 +1,6 @@
 //! Kernels on whole values: vectors and matrices. In: operands; out: numbers of the result, row by row.
-//! Invariants: sums are made in one order (`neural_compiler_math::matrix` says which), whoever makes them; kernels of bounds keep it, and round
-//! products and sums on their own, outwards; no kernel allocates more than its operands' size or panics on any numbers.
+//! Invariants: sums are made in one order (`neural_compiler_math::matrix` says which), whoever makes them; kernels of bounds keep it, and
+//! round products and sums on their own, outwards; no kernel allocates more than its operands' size or panics on any numbers.
 
 use crate::ops::real::{Real, Ring};
 use crate::ops::row::{KernelError, Operand};

@@ -59,7 +59,13 @@ pub trait Real: Ring + Div<Output = Self> + Neg<Output = Self> + PartialOrd + Se
     /// Lane by lane, the sum of products of numbers, as an element of a product of matrices or, if `interleaved`, as a long dot product.
     fn sum_of_products(level: math::Level, x: &[math::Arg<'_, Self>], y: &[math::Arg<'_, Self>], interleaved: bool, out: &mut [Self]);
     /// A product of matrices; `room` is scratch memory.
-    fn product(level: math::Level, a: math::matrix::View<'_, Self>, b: math::matrix::View<'_, Self>, out: &mut [Self], room: &mut Vec<Self>);
+    fn product(
+        level: math::Level,
+        a: math::matrix::View<'_, Self>,
+        b: math::matrix::View<'_, Self>,
+        out: &mut [Self],
+        room: &mut Vec<Self>,
+    );
     /// The product of the matrices of every lane.
     fn products(level: math::Level, lanes: usize, a: Matrices<'_, Self>, b: Matrices<'_, Self>, out: &mut [Self], room: &mut Vec<Self>);
     /// A dot product.
@@ -97,7 +103,9 @@ pub trait Real: Ring + Div<Output = Self> + Neg<Output = Self> + PartialOrd + Se
 }
 
 macro_rules! real {
-    ($t:ident, $slice:ident, [$select:ident, $matrix_times:ident, $sum_of_products:ident], [$product:ident, $products:ident, $dot:ident, $sum:ident, $transpose:ident, $lane_sums:ident, $lane_outers:ident], $lanes:ident, $dtype:expr, $mantissa_bits:expr) => {
+    ($t:ident, $slice:ident, [$select:ident, $matrix_times:ident, $sum_of_products:ident],
+     [$product:ident, $products:ident, $dot:ident, $sum:ident, $transpose:ident, $lane_sums:ident, $lane_outers:ident],
+     $lanes:ident, $dtype:expr, $mantissa_bits:expr) => {
         impl Ring for $t {
             const ZERO: $t = 0.0;
             const ONE: $t = 1.0;
@@ -142,7 +150,13 @@ macro_rules! real {
                 math::lanes::$sum_of_products(level, x, y, interleaved, out)
             }
 
-            fn product(level: math::Level, a: math::matrix::View<'_, $t>, b: math::matrix::View<'_, $t>, out: &mut [$t], room: &mut Vec<$t>) {
+            fn product(
+                level: math::Level,
+                a: math::matrix::View<'_, $t>,
+                b: math::matrix::View<'_, $t>,
+                out: &mut [$t],
+                room: &mut Vec<$t>,
+            ) {
                 math::matrix::$product(level, a, b, out, room)
             }
 

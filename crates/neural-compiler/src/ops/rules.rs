@@ -400,7 +400,9 @@ pub(crate) fn vec(b: &mut Builder, x: &[NodeId]) -> Lowered {
     match b.shape(x[0]) {
         Shape::Scalar => match x.iter().find(|&&n| b.shape(n) != Shape::Scalar) {
             None => Ok(b.given(Op::Join, 0, Shape::Vector(x.len() as u32), x)),
-            Some(&odd) => Err(LowerError::new("shape-mismatch", format!("the elements of a vector must be scalars, one is a {}", b.shape(odd)))),
+            Some(&odd) => {
+                Err(LowerError::new("shape-mismatch", format!("the elements of a vector must be scalars, one is a {}", b.shape(odd))))
+            }
         },
         _ => mat(b, x),
     }
@@ -413,7 +415,10 @@ pub(crate) fn mat(b: &mut Builder, x: &[NodeId]) -> Lowered {
     };
     match x.iter().find(|&&n| b.shape(n) != first) {
         None => Ok(b.given(Op::Join, 0, Shape::Matrix(x.len() as u32, columns), x)),
-        Some(&odd) => Err(LowerError::new("shape-mismatch", format!("the rows of a matrix must be alike: one is a {first}, another a {}", b.shape(odd)))),
+        Some(&odd) => Err(LowerError::new(
+            "shape-mismatch",
+            format!("the rows of a matrix must be alike: one is a {first}, another a {}", b.shape(odd)),
+        )),
     }
 }
 
@@ -445,7 +450,9 @@ fn index(b: &mut Builder, x: NodeId, i: NodeId) -> Lowered {
         return Err(LowerError::new("shape-mismatch", format!("an index must be a scalar, this is a {}", b.shape(i))));
     }
     match b.constant_value(i) {
-        Some(v) if v >= 0.0 && v < f64::from(length) && v.fract() == 0.0 => Ok(b.given(Op::Cut, v as u32 * inner.len() as u32, inner, &[x])),
+        Some(v) if v >= 0.0 && v < f64::from(length) && v.fract() == 0.0 => {
+            Ok(b.given(Op::Cut, v as u32 * inner.len() as u32, inner, &[x]))
+        }
         Some(v) => Err(index_error(v, length)),
         None => Ok(b.given(Op::CutAt, 0, inner, &[x, i])),
     }

@@ -129,10 +129,12 @@ pub(crate) fn analytic_partials(b: &mut Builder, x: &[NodeId], re: Op, im: Op, r
 
 /// The partial derivatives of a part of w'': those of w''' = -2 z w'' - 4 w'.
 pub(crate) fn faddeeva_third(b: &mut Builder, x: &[NodeId], real: bool) -> Nodes {
-    let (first, second) = ([Op::FaddeevaRe1, Op::FaddeevaIm1].map(|op| b.op(op, x)), [Op::FaddeevaRe2, Op::FaddeevaIm2].map(|op| b.op(op, x)));
+    let (first, second) =
+        ([Op::FaddeevaRe1, Op::FaddeevaIm1].map(|op| b.op(op, x)), [Op::FaddeevaRe2, Op::FaddeevaIm2].map(|op| b.op(op, x)));
     let (two, four) = (b.constant(-2.0), b.constant(-4.0));
     let product = |b: &mut Builder, p: NodeId, q: NodeId| b.mul(p, q);
-    let (xr, yi, xi, yr) = (product(b, x[0], second[0]), product(b, x[1], second[1]), product(b, x[0], second[1]), product(b, x[1], second[0]));
+    let (xr, yi, xi, yr) =
+        (product(b, x[0], second[0]), product(b, x[1], second[1]), product(b, x[0], second[1]), product(b, x[1], second[0]));
     let parts = [b.sub(xr, yi), b.add(xi, yr)];
     let mut third = parts.iter().zip(first).map(|(&p, w)| {
         let (p, w) = (b.mul(two, p), b.mul(four, w));

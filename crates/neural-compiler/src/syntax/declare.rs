@@ -100,7 +100,9 @@ impl Expander<'_> {
                 existing.span = span;
             } else {
                 let first = existing.span;
-                self.error(Diagnostic::error("duplicate-name", span, format!("`{text}` is declared twice")).label(first, "declared here first"));
+                self.error(
+                    Diagnostic::error("duplicate-name", span, format!("`{text}` is declared twice")).label(first, "declared here first"),
+                );
             }
             return;
         }
@@ -173,9 +175,11 @@ impl Expander<'_> {
                 if let Some(v) = items.iter().map(|&i| number(i)).collect::<Option<Vec<f64>>>() {
                     return (!v.is_empty()).then_some((Shape::Vector(v.len() as u32), v));
                 }
-                let rows: Vec<Vec<f64>> = items.iter().map(|&row| self.data.children(row).iter().map(|&i| number(i)).collect()).collect::<Option<_>>()?;
+                let rows: Vec<Vec<f64>> =
+                    items.iter().map(|&row| self.data.children(row).iter().map(|&i| number(i)).collect()).collect::<Option<_>>()?;
                 let columns = rows.first()?.len();
-                (columns > 0 && rows.iter().all(|r| r.len() == columns)).then(|| (Shape::Matrix(rows.len() as u32, columns as u32), rows.concat()))
+                (columns > 0 && rows.iter().all(|r| r.len() == columns))
+                    .then(|| (Shape::Matrix(rows.len() as u32, columns as u32), rows.concat()))
             }
             Datum::Symbol(_) | Datum::List(..) => None,
         }
@@ -268,7 +272,10 @@ impl Expander<'_> {
         let Some((_, set)) = SETS.iter().find(|(name, _)| *name == names[0]) else {
             let known: Vec<&str> = SETS.iter().map(|s| s.0).collect();
             let help = format!("known: {}", known.join(" "));
-            self.error(Diagnostic::error("unknown-constant", self.data.span(rest[0]), format!("there is no set of constants `{}`", names[0])).help(help));
+            self.error(
+                Diagnostic::error("unknown-constant", self.data.span(rest[0]), format!("there is no set of constants `{}`", names[0]))
+                    .help(help),
+            );
             return;
         };
         for (&name, &at) in names[1..].iter().zip(&rest[1..]) {
@@ -396,7 +403,8 @@ impl Expander<'_> {
             let weight = |x: &mut Self, bias: bool| {
                 let shape = if bias { Shape::Vector(sizes[layer + 1]) } else { Shape::Matrix(sizes[layer + 1], sizes[layer]) };
                 let kind = InputKind::Weight { net: title.clone(), layer, bias };
-                let var = x.add_input(Input { name: format!("{title}.{}{layer}", if bias { 'b' } else { 'w' }), kind, shape: Some(shape), span });
+                let var =
+                    x.add_input(Input { name: format!("{title}.{}{layer}", if bias { 'b' } else { 'w' }), kind, shape: Some(shape), span });
                 x.push(Expr::Var(var), span)
             };
             let (w, b) = (weight(self, false), weight(self, true));

@@ -86,7 +86,9 @@ const WRITTEN: &[(&[&str], &str)] = &[
 /// What to write instead of a call of `name`.
 pub(super) fn advice(name: &str) -> Option<String> {
     if ["map", "vector-map", "for-each", "apply", "reduce", "fold", "fold-left"].contains(&name) {
-        return Some("functions are not values; on vectors operations apply element by element: (sin v), (* 2 v), and (vsum v) adds up".into());
+        return Some(
+            "functions are not values; on vectors operations apply element by element: (sin v), (* 2 v), and (vsum v) adds up".into(),
+        );
     }
     WRITTEN.iter().find(|(names, _)| names.contains(&name)).map(|(_, text)| format!("write {text}"))
 }

@@ -101,7 +101,14 @@ impl<'a> Tree<'a> {
                 _ => Some(text.chars().count()),
             };
             let id = tree.items.len() as u32;
-            tree.items.push(Item { kind, span: token.span, children: vec![], flat, same_line: lines == 0 && id > 1, blank_before: lines > 1 });
+            tree.items.push(Item {
+                kind,
+                span: token.span,
+                children: vec![],
+                flat,
+                same_line: lines == 0 && id > 1,
+                blank_before: lines > 1,
+            });
             let parent = *open.last().expect("read accepts the text");
             tree.items[parent as usize].children.push(id);
             if kind == Kind::List {
@@ -322,7 +329,10 @@ fn align_remarks(out: &str, remarks: &[Remark]) -> String {
     let (mut copied, mut i) = (0, 0);
     while i < remarks.len() {
         let mut end = i + 1;
-        while end < remarks.len() && remarks[end].indent == remarks[i].indent && next_line(out, remarks[end - 1].at) == Some(remarks[end].line) {
+        while end < remarks.len()
+            && remarks[end].indent == remarks[i].indent
+            && next_line(out, remarks[end - 1].at) == Some(remarks[end].line)
+        {
             end += 1;
         }
         let group = &remarks[i..end];

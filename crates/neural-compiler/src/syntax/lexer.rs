@@ -128,7 +128,9 @@ impl<'a> Lexer<'a> {
                     b'\'' | b'`' | b',' => "the language has no quotation; elements of a vector are separated by blanks: [1 2 3]",
                     _ => "names are made of letters, digits and ! $ % & * / : < = > ? ^ _ ~ + - . @",
                 };
-                return Err(self.error("unexpected-character", start, format!("unexpected character `{}`", (b as char).escape_default())).help(help));
+                return Err(self
+                    .error("unexpected-character", start, format!("unexpected character `{}`", (b as char).escape_default()))
+                    .help(help));
             }
         };
         self.at += 1;
@@ -157,8 +159,12 @@ impl<'a> Lexer<'a> {
                         }
                         (Some(_), _) => self.at += 1,
                         (None, _) => {
-                            return Err(Diagnostic::error("unclosed-comment", Span::new(start, start + 2), "this block comment is never closed")
-                                .help("close it with |#"));
+                            return Err(Diagnostic::error(
+                                "unclosed-comment",
+                                Span::new(start, start + 2),
+                                "this block comment is never closed",
+                            )
+                            .help("close it with |#"));
                         }
                     }
                 }
@@ -221,7 +227,8 @@ impl<'a> Lexer<'a> {
         if self.at == start {
             let c = self.source[start..].chars().next().expect("inside the text");
             self.at += c.len_utf8();
-            let error = self.error("unexpected-character", start, format!("unexpected character `{}` (U+{:04X})", c.escape_debug(), c as u32));
+            let error =
+                self.error("unexpected-character", start, format!("unexpected character `{}` (U+{:04X})", c.escape_debug(), c as u32));
             return Err(match lookalike(c) {
                 Some(ascii) => error.help(format!("did you mean `{ascii}`?")),
                 None => error,
@@ -287,7 +294,10 @@ fn number(text: &str) -> Option<Result<f64, (&'static str, String)>> {
         // Whole numbers up to 2^53 are exact in f64, so the quotient is rounded once.
         let exact = |digits: &str| digits.parse::<u128>().is_ok_and(|n| n <= 1 << 53);
         if !exact(top.trim_start_matches(['+', '-'])) || !exact(bottom) {
-            return Some(Err(("bad-number", "numerator and denominator of a rational must not exceed 2^53, so that it is rounded only once".to_string())));
+            return Some(Err((
+                "bad-number",
+                "numerator and denominator of a rational must not exceed 2^53, so that it is rounded only once".to_string(),
+            )));
         }
         let (Ok(top), Ok(bottom)) = (top.parse::<f64>(), bottom.parse::<f64>()) else { return malformed() };
         return Some(Ok(top / bottom));

@@ -1,6 +1,7 @@
 //! Text to AST: `lexer` (tokens), `reader` (the tree of parentheses), `expand` (forms and names), `declare` (model declarations),
 //! `constants` (physical constants by name),
-//! `foreign` (names of other languages), `infix` (arithmetic of other languages), `ast` (the result and its printer), `format` (the formatter).
+//! `foreign` (names of other languages), `infix` (arithmetic of other languages), `ast` (the result and its printer), `format` (the
+//! formatter).
 
 pub mod ast;
 pub mod constants;
@@ -15,6 +16,7 @@ pub mod reader;
 /// A name as the language writes it: in |bars| where it would not read back as a name, or look like arithmetic.
 pub fn printed_name(name: &str) -> String {
     let mut lexer = lexer::Lexer::new(name);
-    let plain = matches!(lexer.next_token(), Some(Ok(t)) if t.kind == lexer::TokenKind::Symbol && t.span.text(name) == name && !name.starts_with('|'));
+    let symbol = |t: lexer::Token| t.kind == lexer::TokenKind::Symbol && t.span.text(name) == name;
+    let plain = !name.starts_with('|') && matches!(lexer.next_token(), Some(Ok(t)) if symbol(t));
     if plain && infix::instead_of_name(name).is_none() { name.to_string() } else { format!("|{name}|") }
 }

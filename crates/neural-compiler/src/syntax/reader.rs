@@ -143,7 +143,8 @@ pub fn read(source: &str, limits: &Limits) -> (Data, Vec<Diagnostic>) {
     if source.len() > limits.source_bytes.min(u32::MAX as usize - 1) {
         let message = format!("the source has {} bytes, the limit is {}", source.len(), limits.source_bytes);
         errors.push(
-            Diagnostic::error("limit-source-size", Span::new(0, 0), message).help("raise the limit `source_bytes` if the program is meant to be that large"),
+            Diagnostic::error("limit-source-size", Span::new(0, 0), message)
+                .help("raise the limit `source_bytes` if the program is meant to be that large"),
         );
         return (data, errors);
     }
@@ -221,8 +222,12 @@ pub fn read(source: &str, limits: &Limits) -> (Data, Vec<Diagnostic>) {
         let innermost = open.last().expect("open");
         let close = if innermost.bracket { "]" } else { ")" };
         errors.push(
-            Diagnostic::error("unbalanced-parenthesis", innermost.start, format!("this is never closed: {} `{close}` missing at the end", open.len() - 1))
-                .help("count the parentheses of this form"),
+            Diagnostic::error(
+                "unbalanced-parenthesis",
+                innermost.start,
+                format!("this is never closed: {} `{close}` missing at the end", open.len() - 1),
+            )
+            .help("count the parentheses of this form"),
         );
     }
     data.top = pending;

@@ -78,7 +78,8 @@ fn is_error(block: &Block) -> bool {
 #[test]
 fn every_operation_and_form_has_value_derivative_and_error_examples() {
     let mut failures = Vec::new();
-    let all: Vec<(Block, Vec<(String, usize)>)> = blocks(&mut failures).into_iter().map(|b| (applications(&b.program), b)).map(|(a, b)| (b, a)).collect();
+    let all: Vec<(Block, Vec<(String, usize)>)> =
+        blocks(&mut failures).into_iter().map(|b| (applications(&b.program), b)).map(|(a, b)| (b, a)).collect();
     let mut paper = BTreeSet::new();
     for &op in Op::ALL {
         let row = op.row();

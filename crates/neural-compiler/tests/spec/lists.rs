@@ -38,7 +38,16 @@ fn table() -> String {
         for r in rows {
             let names: Vec<String> = std::iter::once(&r.name).chain(r.aliases).map(|n| format!("`{n}`")).collect();
             let usage = format!("`{}`", r.usage);
-            writeln!(out, "| {} | {} | {} | {} | {} |", names.join(", "), usage, cell(r.domain.text()), cell(r.derivative_doc), cell(r.doc)).expect("a string");
+            writeln!(
+                out,
+                "| {} | {} | {} | {} | {} |",
+                names.join(", "),
+                usage,
+                cell(r.domain.text()),
+                cell(r.derivative_doc),
+                cell(r.doc)
+            )
+            .expect("a string");
         }
     }
     out.push('\n');
@@ -81,7 +90,15 @@ fn codes_in_source() -> BTreeSet<String> {
     sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut texts);
     let mut found = BTreeSet::new();
     for text in &texts {
-        for call in ["Diagnostic::error(", "Diagnostic::warning(", "Diagnostic::note(", "LowerError::new(", "EvalError::new(", "self.error(", "Err(("] {
+        for call in [
+            "Diagnostic::error(",
+            "Diagnostic::warning(",
+            "Diagnostic::note(",
+            "LowerError::new(",
+            "EvalError::new(",
+            "self.error(",
+            "Err((",
+        ] {
             for (at, _) in text.match_indices(call) {
                 let rest = text[at + call.len()..].trim_start();
                 if let Some(code) = rest.strip_prefix('"').and_then(|r| r.split('"').next())

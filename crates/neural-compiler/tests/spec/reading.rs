@@ -51,7 +51,8 @@ pub(crate) struct Value {
 }
 
 fn documents() -> Vec<(String, String)> {
-    let mut files: Vec<PathBuf> = std::fs::read_dir(root().join("spec")).expect("the folder spec").map(|e| e.expect("an entry").path()).collect();
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(root().join("spec")).expect("the folder spec").map(|e| e.expect("an entry").path()).collect();
     files.retain(|f| f.extension().is_some_and(|e| e == "md"));
     files.sort();
     let name = |f: &Path| format!("spec/{}", f.file_name().expect("a name").to_string_lossy());
@@ -115,7 +116,11 @@ pub(crate) fn block(file: &str, start: usize, section: &str, lines: &[&str]) -> 
         }
     }
     b.program.truncate(b.program.trim_end().len());
-    if b.directives.iter().any(|d| d.what.is_expectation()) { Ok(b) } else { Err(format!("{file}:{start}: a block without an expectation")) }
+    if b.directives.iter().any(|d| d.what.is_expectation()) {
+        Ok(b)
+    } else {
+        Err(format!("{file}:{start}: a block without an expectation"))
+    }
 }
 
 fn directive(line: &str) -> Result<Option<What>, String> {
@@ -152,9 +157,12 @@ fn directive(line: &str) -> Result<Option<What>, String> {
             "f64" => Dtype::F64,
             other => return Err(format!("unknown dtype `{other}`")),
         }),
-        "limits" => {
-            What::Limits(pairs(rest)?.into_iter().map(|(n, v)| v.parse().map(|v| (n, v)).map_err(|e| format!("{v}: {e}"))).collect::<Result<_, String>>()?)
-        }
+        "limits" => What::Limits(
+            pairs(rest)?
+                .into_iter()
+                .map(|(n, v)| v.parse().map(|v| (n, v)).map_err(|e| format!("{v}: {e}")))
+                .collect::<Result<_, String>>()?,
+        ),
         "inputs" => What::Inputs(rest.split_whitespace().map(String::from).collect()),
         "chain" => What::Chain(rest.into()),
         "feed" => {
@@ -182,7 +190,8 @@ fn directive(line: &str) -> Result<Option<What>, String> {
 
 /// `a = 1, b = [2 3]`.
 fn pairs(text: &str) -> Result<Vec<(String, String)>, String> {
-    let pair = |p: &str| p.split_once('=').map(|(n, v)| (n.trim().to_string(), v.trim().to_string())).ok_or(format!("`{p}` is not name = value"));
+    let pair =
+        |p: &str| p.split_once('=').map(|(n, v)| (n.trim().to_string(), v.trim().to_string())).ok_or(format!("`{p}` is not name = value"));
     text.split(',').filter(|p| !p.trim().is_empty()).map(pair).collect()
 }
 
@@ -220,6 +229,8 @@ pub(crate) fn show<T: Real>(t: &Tensor<T>) -> String {
     match t.shape() {
         Shape::Scalar => numbers(t.data()),
         Shape::Vector(_) => format!("[{}]", numbers(t.data())),
-        Shape::Matrix(_, c) => format!("[{}]", t.data().chunks(c as usize).map(|r| format!("[{}]", numbers(r))).collect::<Vec<_>>().join(" ")),
+        Shape::Matrix(_, c) => {
+            format!("[{}]", t.data().chunks(c as usize).map(|r| format!("[{}]", numbers(r))).collect::<Vec<_>>().join(" "))
+        }
     }
 }

@@ -85,7 +85,9 @@ fn arguments(program: &Program, with: &[(String, Value)]) -> Vec<Value> {
         InputKind::State(StateStart::Value(v)) => Some(Value { shape: shape?, data: v.clone() }),
         InputKind::Free | InputKind::Declared | InputKind::State(StateStart::Name(_)) | InputKind::Weight { .. } => None,
     };
-    let of = |i: &neural_compiler::syntax::ast::Input| with.iter().find(|(n, _)| *n == i.name).map(|(_, v)| v.clone()).or_else(|| declared(&i.kind, i.shape));
+    let of = |i: &neural_compiler::syntax::ast::Input| {
+        with.iter().find(|(n, _)| *n == i.name).map(|(_, v)| v.clone()).or_else(|| declared(&i.kind, i.shape))
+    };
     program.inputs().iter().filter_map(of).collect()
 }
 
@@ -239,7 +241,11 @@ fn expectation<T: Real>(program: &Program, setup: &Setup, with: &[(String, Value
             let found = check(&graph, &list, setup.dtype);
             let mut names: Vec<String> = found.iter().map(|d| d.code.to_string()).collect();
             names.dedup();
-            if names == *codes { Ok(()) } else { Err(format!("the check finds {:?}", found.iter().map(|d| &d.message).collect::<Vec<_>>())) }
+            if names == *codes {
+                Ok(())
+            } else {
+                Err(format!("the check finds {:?}", found.iter().map(|d| &d.message).collect::<Vec<_>>()))
+            }
         }
         What::Input(name, shape) => {
             let i = position(program, name)?;

@@ -75,7 +75,9 @@ impl Values {
             Values::Spread(shape, (low, high)) => {
                 // Multiples of an irrational number, without their integer part, fill a range evenly whatever their number.
                 let golden = 0.618_033_988_749_894_8;
-                let at = |k: usize| move |i: usize| ((i + 1) as f64 * golden + (input * 31 + k) as f64 * std::f64::consts::FRAC_1_SQRT_2).fract();
+                let at = |k: usize| {
+                    move |i: usize| ((i + 1) as f64 * golden + (input * 31 + k) as f64 * std::f64::consts::FRAC_1_SQRT_2).fract()
+                };
                 (0..shape.len()).flat_map(|k| (0..lanes).map(at(k)).map(|x| T::from_f64(low + (high - low) * x))).collect()
             }
         }
@@ -90,7 +92,8 @@ fn from_table(program: &Compiled, args: &BenchArgs, path: &str) -> Result<Vec<Va
     let most = table::rows_for(names.len());
     let mut lists: Vec<Vec<f64>> = vec![Vec::new(); names.len()];
     let mut buffer = vec![0.0; most];
-    let used: Vec<usize> = feeds.iter().flat_map(|f| if let Feed::Columns { columns, .. } = f { columns.clone() } else { Vec::new() }).collect();
+    let used: Vec<usize> =
+        feeds.iter().flat_map(|f| if let Feed::Columns { columns, .. } = f { columns.clone() } else { Vec::new() }).collect();
     let largest = args.batches.iter().max().map_or(0, |b| b.get());
     let mut rows = 0;
     // Rows beyond the largest batch would not be used.
@@ -122,10 +125,14 @@ fn from_ranges(program: &Compiled, args: &BenchArgs) -> Result<Vec<Values>, Fail
     let shapes: Vec<(String, Shape)> = sets.iter().map(|(n, v)| (n.clone(), v.0)).chain(args.shapes.iter().cloned()).collect();
     let inputs = program.program.inputs();
     let Some(shapes) = inputs::shapes(program, &shapes)? else {
-        let open: Vec<_> =
-            inputs.iter().zip(program.program.input_shapes()).filter(|(i, s)| s.known().is_none() && !shapes.iter().any(|(n, _)| *n == i.name)).collect();
+        let open: Vec<_> = inputs
+            .iter()
+            .zip(program.program.input_shapes())
+            .filter(|(i, s)| s.known().is_none() && !shapes.iter().any(|(n, _)| *n == i.name))
+            .collect();
         let mistake = |name: &str, span| {
-            Diagnostic::error("shape-unknown", span, format!("the program leaves the size of `{name}` open")).help(format!("give it one: --shape {name}=SIZE"))
+            Diagnostic::error("shape-unknown", span, format!("the program leaves the size of `{name}` open"))
+                .help(format!("give it one: --shape {name}=SIZE"))
         };
         return Err(Failure::Wrong(program.source.clone(), open.iter().map(|(i, _)| mistake(&i.name, i.span)).collect()));
     };
@@ -172,8 +179,10 @@ fn measure<T: Real>(context: &Context, args: &BenchArgs, program: &Compiled, val
     };
     let whole = graph(program)?;
     let engine = Engine::new(&whole, &uniform);
-    let (outputs, options) =
-        (whole.outputs(), BatchOptions { run: RunOptions { limits: context.limits, trap: false }, threads: args.threads.get(), ..BatchOptions::default() });
+    let (outputs, options) = (
+        whole.outputs(),
+        BatchOptions { run: RunOptions { limits: context.limits, trap: false }, threads: args.threads.get(), ..BatchOptions::default() },
+    );
     let bar = ProgressBar::new(1 + args.batches.len() as u64)
         .with_style(ProgressStyle::with_template("{wide_bar} {pos} of {len}").expect("the template is right"))
         .with_finish(ProgressFinish::AndClear);
@@ -199,7 +208,8 @@ fn measure<T: Real>(context: &Context, args: &BenchArgs, program: &Compiled, val
         let mut workspace = Workspace::new();
         let mut failed = 0;
         let call = best(|| {
-            failed = engine.run(&mut workspace, &columns, lanes, &mut buffers, &options).map_err(|e| Failure::run(&program.source, e))?.len();
+            failed =
+                engine.run(&mut workspace, &columns, lanes, &mut buffers, &options).map_err(|e| Failure::run(&program.source, e))?.len();
             Ok(())
         })?;
         batches.push(Batch { lanes, call, failed });
@@ -237,7 +247,8 @@ impl Report {
             let batches: Vec<_> = self
                 .batches
                 .iter()
-                .map(|b| json!({"lanes": b.lanes, "call_seconds": b.call.as_secs_f64(), "lane_seconds": b.call.as_secs_f64() / b.lanes as f64, "failed": b.failed}))
+                .map(|b| (b, b.call.as_secs_f64()))
+                .map(|(b, call)| json!({"lanes": b.lanes, "call_seconds": call, "lane_seconds": call / b.lanes as f64, "failed": b.failed}))
                 .collect();
             return context.print_json(&json!({
                 "program": program.source.name,
@@ -259,7 +270,8 @@ impl Report {
         for b in &self.batches {
             let (call, lanes) = (b.call.as_secs_f64(), b.lanes as f64);
             let failed = if b.failed == 0 { String::new() } else { format!("  {} lanes failed", b.failed) };
-            text += &format!("{:>10}  {:>10}  {:>10}  {:>12}{failed}\n", b.lanes, duration(call), duration(call / lanes), rate(lanes / call));
+            text +=
+                &format!("{:>10}  {:>10}  {:>10}  {:>12}{failed}\n", b.lanes, duration(call), duration(call / lanes), rate(lanes / call));
         }
         context.print(&text)
     }
@@ -301,7 +313,10 @@ mod tests {
         assert!(column.iter().all(|x| (-1.0..=3.0).contains(x)));
         let quarter = |q: f64| column.iter().filter(|&&x| x >= q && x < q + 1.0).count();
         assert!([-1.0, 0.0, 1.0, 2.0].iter().all(|&q| quarter(q).abs_diff(250) <= 5));
-        assert_ne!(Values::Spread(Shape::Scalar, (0.0, 1.0)).fill::<f64>(0, 9), Values::Spread(Shape::Scalar, (0.0, 1.0)).fill::<f64>(1, 9));
+        assert_ne!(
+            Values::Spread(Shape::Scalar, (0.0, 1.0)).fill::<f64>(0, 9),
+            Values::Spread(Shape::Scalar, (0.0, 1.0)).fill::<f64>(1, 9)
+        );
     }
 
     #[test]

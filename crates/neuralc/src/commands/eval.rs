@@ -91,7 +91,14 @@ fn numbers<T: Real>(chunk: Chunk<'_>, column: usize, out: &mut [T], most: usize,
     }
 }
 
-fn evaluate<T: Real>(context: &Context, args: &EvalArgs, program: &Compiled, feeds: &[Feed], mut reader: Reader, format: Format) -> Result<Summary, Failure> {
+fn evaluate<T: Real>(
+    context: &Context,
+    args: &EvalArgs,
+    program: &Compiled,
+    feeds: &[Feed],
+    mut reader: Reader,
+    format: Format,
+) -> Result<Summary, Failure> {
     let shapes: Vec<Shape> = feeds.iter().map(Feed::shape).collect();
     let graph = program.specialise(&shapes)?;
     let wrt: Vec<usize> = (0..feeds.len()).filter(|&i| args.grad && matches!(feeds[i], Feed::Columns { own: true, .. })).collect();
@@ -140,7 +147,8 @@ fn evaluate<T: Real>(context: &Context, args: &EvalArgs, program: &Compiled, fee
     let mut results: Vec<Vec<T>> = outputs.iter().map(|s| vec![T::ZERO; s.len() * most]).collect();
 
     let target = Target::open(&args.out)?;
-    let mut writer = Writer::new::<T>(format, &target, &reader, &numeric, &names, context.limits.memory_bytes).map_err(|e| target.blame(e))?;
+    let mut writer =
+        Writer::new::<T>(format, &target, &reader, &numeric, &names, context.limits.memory_bytes).map_err(|e| target.blame(e))?;
     let columns = reader.columns().to_vec();
     let bar = progress(&reader);
     let mut summary = Summary { rows: 0, names, failed: 0, first: Vec::new() };
@@ -209,7 +217,8 @@ impl Summary {
         for e in &errors {
             failed.entry(e.lane).or_insert(Some(e));
         }
-        let named = |e: &LaneError| EvalError::new(e.error.code, e.error.span, format!("{}: {}", chunk.place(self.rows, e.lane), e.error.message));
+        let named =
+            |e: &LaneError| EvalError::new(e.error.code, e.error.span, format!("{}: {}", chunk.place(self.rows, e.lane), e.error.message));
         if let (Some(first), false) = (errors.first(), keep_going) {
             return Err(named(first));
         }

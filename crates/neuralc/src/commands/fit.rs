@@ -92,7 +92,9 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
 fn apart(args: &FitArgs, model: &Compiled) -> Result<(), Failure> {
     let weights = args.save.as_ref().filter(|_| !weights::needed(&model.program).is_empty()).map(|p| beside(p));
     if let Some(path) = args.save.as_ref().filter(|p| weights.is_some() && (*p == "-" || Format::is_stream(Path::new(p)))) {
-        return Err(Failure::Usage(format!("the model has nets, whose weights go into a file beside it: --save needs a file, not `{path}`")));
+        return Err(Failure::Usage(format!(
+            "the model has nets, whose weights go into a file beside it: --save needs a file, not `{path}`"
+        )));
     }
     let written = [("--save", &args.save), ("the weights beside --save", &weights), ("--plot", &args.plot)];
     let written: Vec<(&str, &String)> = written.into_iter().filter_map(|(what, path)| Some((what, path.as_ref()?))).collect();
@@ -132,8 +134,8 @@ fn files(args: &FitArgs, model: &Compiled, whole: &Whole, options: &Options<'_>,
     [saved, drawn].into_iter().flatten().filter_map(Result::err).collect()
 }
 
-/// Where the fit comes from: the file with its hash (of what came from standard input, that of the columns), every option given, and the hash
-/// of the weights.
+/// Where the fit comes from: the file with its hash (of what came from standard input, that of the columns), every option given, and the
+/// hash of the weights.
 fn provenance(args: &FitArgs, whole: &Whole, weights: Option<&[u8]>) -> Result<save::Provenance, Failure> {
     let sha256 = match args.data.as_str() {
         "-" => (save::sha256_of_columns(&whole.table), "columns"),
@@ -159,7 +161,11 @@ fn given() -> serde_json::Value {
 
 /// The options of the library.
 fn options<'a>(args: &FitArgs, whole: &Whole) -> Result<Options<'a>, Failure> {
-    let number = args.sigma.as_ref().and_then(|s| s.parse::<f64>().ok()).filter(|_| args.sigma.as_ref().is_some_and(|s| whole.table.column(s).is_none()));
+    let number = args
+        .sigma
+        .as_ref()
+        .and_then(|s| s.parse::<f64>().ok())
+        .filter(|_| args.sigma.as_ref().is_some_and(|s| whole.table.column(s).is_none()));
     Ok(Options {
         target: args.target.clone(),
         time: args.time.clone(),

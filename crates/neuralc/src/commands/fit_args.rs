@@ -12,7 +12,8 @@ use neural_compiler_fit::Loss;
 The model declares what is to be found: (param k 1.0 :min 0). Columns of the table bind by name: to inputs, to the time, and, where \
 a column is named like a state, as observations of that state; states without a column are unobserved, and empty cells in them are \
 times without an observation. Rows are sorted by time within their group; rows at equal times are replicates. The starts of states hold at \
-the first row, unless the model says when, (time t :start 0), or --start-time does; the report says it, and --save keeps it. Parameters tied to others are defined, not declared: (define k2 (* 2 k1)).
+the first row, unless the model says when, (time t :start 0), or --start-time does; the report says it, and --save keeps it. \
+Parameters tied to others are defined, not declared: (define k2 (* 2 k1)).
 
 A net in the model, (net drag (v) 16 1), is trained together with the parameters. Its weights are held as strongly as the data ask for, \
 the parameters are free: what the known law can explain is not left to the net.
@@ -21,8 +22,9 @@ Many starts are tried unless --starts says otherwise, or the first fit leaves no
 the course of a model with states, show it. The report says how many agree; --budget ends the search with the best so far. A parameter \
 that ends at its bound, or that the data do not determine, is named instead of given an error bar, with the combination that is determined.
 
-AIC and BIC are those of normal errors with all constants, the same for formulas and states; k counts the standard deviations of the errors \
-unless --sigma gives them. Several observed states are weighed by what the fit leaves of each, until that settles.
+AIC and BIC are those of normal errors with all constants, the same for formulas and states; k counts the \
+standard deviations of the errors unless --sigma gives them. Several observed states are weighed by what the fit leaves of \
+each, until that settles.
 
 Examples:
   neuralc fit decay.scm --data measured.csv --target y
@@ -46,7 +48,8 @@ pub(crate) struct FitArgs {
     /// The column of times, for models with states (default: `t`)
     #[arg(long, value_name = "COLUMN")]
     pub(crate) time: Option<String>,
-    /// The time at which the starts of states hold, a number, or a date where times are dates (default: as the model declares, (time t :start 0), else the first row of each group)
+    /// The time at which the starts of states hold, a number, or a date where times are dates (default: as the model declares, (time t
+    /// :start 0), else the first row of each group)
     #[arg(long, visible_alias = "t0", value_name = "T", allow_negative_numbers = true)]
     pub(crate) start_time: Option<Moment>,
     /// The column that tells trajectories apart; a formula has none, its groups share every parameter
@@ -147,7 +150,8 @@ pub(crate) struct PredictArgs {
     /// The column of times, for models with states (default: as in the fit, else `t`)
     #[arg(long, value_name = "COLUMN")]
     pub(crate) time: Option<String>,
-    /// The time at which the starts of states hold, a number, or a date where times are dates (default: as the model declares, (time t :start 0), else the first row of each group)
+    /// The time at which the starts of states hold, a number, or a date where times are dates (default: as the model declares, (time t
+    /// :start 0), else the first row of each group)
     #[arg(long, visible_alias = "t0", value_name = "T", allow_negative_numbers = true)]
     pub(crate) start_time: Option<Moment>,
     /// The column that tells trajectories apart (default: as in the fit); '' for one trajectory
@@ -162,7 +166,8 @@ pub(crate) struct PredictArgs {
     /// Relative tolerance of adaptive steps (default: as in the fit, else 1e-8)
     #[arg(long, value_name = "TOL", visible_alias = "tolerance", value_parser = parse_tolerance)]
     pub(crate) rtol: Option<f64>,
-    /// Absolute tolerance of adaptive steps, in the unit of the states (default: as in the fit, else 1e-4 of --rtol times the size of the data)
+    /// Absolute tolerance of adaptive steps, in the unit of the states (default: as in the fit, else 1e-4 of --rtol times the size of the
+    /// data)
     #[arg(long, value_name = "TOL", value_parser = parse_tolerance)]
     pub(crate) atol: Option<f64>,
 }

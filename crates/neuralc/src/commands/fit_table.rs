@@ -59,7 +59,8 @@ enum Column {
 
 impl Column {
     fn read(&mut self, chunk: Chunk<'_>, i: usize, before: u64, name: &str) {
-        let bad = |e: crate::table::CellError, nearly| Column::Bad(Unreadable { failure: e.failure(&chunk.place(before, e.row), name), nearly });
+        let bad =
+            |e: crate::table::CellError, nearly| Column::Bad(Unreadable { failure: e.failure(&chunk.place(before, e.row), name), nearly });
         let next = match self {
             Column::Bad(_) => None,
             Column::Numbers(numbers, missing) => {
@@ -155,10 +156,11 @@ impl Whole {
                 }
             }
         }
-        let calendar = Calendar::of_table(&dated, &wanted.named, &wanted.model.source.text, wanted.dates.options(), wanted.fitting).map_err(|d| {
-            let help = (d.code == "no-origin").then(|| DateArgs::NO_ORIGIN.to_string());
-            Failure::plain(d.code, d.message, d.help.or(help))
-        })?;
+        let calendar = Calendar::of_table(&dated, &wanted.named, &wanted.model.source.text, wanted.dates.options(), wanted.fitting)
+            .map_err(|d| {
+                let help = (d.code == "no-origin").then(|| DateArgs::NO_ORIGIN.to_string());
+                Failure::plain(d.code, d.message, d.help.or(help))
+            })?;
         for (name, stamps) in dated {
             let Some(calendar) = calendar else { continue };
             let times = stamps.iter().map(|s| s.map_or(f64::NAN, |s| calendar.number(s.nanoseconds))).collect();
@@ -177,7 +179,8 @@ impl Whole {
 
     /// The row as the fit counts it, with its line in the file.
     fn located(&self, message: &str) -> String {
-        let Some((number, rest)) = message.strip_prefix("row ").and_then(|m| m.split_once(|c: char| !c.is_ascii_digit()).map(|(n, _)| (n, &m[n.len()..])))
+        let Some((number, rest)) =
+            message.strip_prefix("row ").and_then(|m| m.split_once(|c: char| !c.is_ascii_digit()).map(|(n, _)| (n, &m[n.len()..])))
         else {
             return message.to_string();
         };
@@ -193,7 +196,11 @@ impl Whole {
     /// What went wrong with a fit or a prediction: mistakes in the model with their place in it, and instead of a column that is missed
     /// though it is there, the reason why it could not be read.
     pub(crate) fn blame(mut self, model: &Compiled, mut errors: Diagnostics, target: Option<&str>) -> Failure {
-        let missing = errors.0.iter().filter(|d| d.code == "missing-column").filter_map(|d| Some((d.message.split('`').nth(1)?.to_string(), d.help.clone())));
+        let missing = errors
+            .0
+            .iter()
+            .filter(|d| d.code == "missing-column")
+            .filter_map(|d| Some((d.message.split('`').nth(1)?.to_string(), d.help.clone())));
         for (name, help) in missing.collect::<Vec<_>>() {
             if let Some(why) = self.unreadable.remove(&name) {
                 return help.iter().fold(why.failure, |failure, help| failure.with_help(help));

@@ -13,7 +13,8 @@ fn shown(x: f64, error: Option<f64>) -> String {
 }
 
 fn row(p: &Parameter) -> [String; 5] {
-    let range = |ends: Option<(f64, f64)>| ends.map_or(String::new(), |(lo, hi)| format!("[{}, {}]", shown(lo, p.stderr), shown(hi, p.stderr)));
+    let range =
+        |ends: Option<(f64, f64)>| ends.map_or(String::new(), |(lo, hi)| format!("[{}, {}]", shown(lo, p.stderr), shown(hi, p.stderr)));
     let error = p.stderr.map_or_else(|| p.note.clone().unwrap_or_default(), |e| significant(e, 3));
     [p.name.clone(), shown(p.value, p.stderr), error, range(p.ci95), range(p.profile)]
 }

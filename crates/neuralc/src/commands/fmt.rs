@@ -15,7 +15,8 @@ pub(crate) fn run(context: &mut Context, args: &FmtArgs) -> Result<u8, Failure> 
     let text = format(&source.text, &context.limits).map_err(|e| Failure::program(&source, e))?;
     let changed = text != source.text;
     if args.write && changed {
-        replace(Path::new(&source.name), &text).map_err(|e| Failure::plain("cannot-write", format!("cannot write `{}`: {}", source.name, reason(&e)), None))?;
+        replace(Path::new(&source.name), &text)
+            .map_err(|e| Failure::plain("cannot-write", format!("cannot write `{}`: {}", source.name, reason(&e)), None))?;
     }
     if context.json {
         context.print_json(&json!({"changed": changed, "text": text}))?;

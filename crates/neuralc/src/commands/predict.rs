@@ -85,10 +85,21 @@ fn saved_weights(args: &PredictArgs, model: &Compiled) -> Result<Values, Failure
 }
 
 /// The table again, a chunk at a time, with the new columns.
-fn write(args: &PredictArgs, data: &mut Again, format: Format, columns: &[(String, Vec<f64>)], names: &[String], memory: usize) -> Result<usize, Failure> {
+fn write(
+    args: &PredictArgs,
+    data: &mut Again,
+    format: Format,
+    columns: &[(String, Vec<f64>)],
+    names: &[String],
+    memory: usize,
+) -> Result<usize, Failure> {
     let mut reader = data.read()?;
     if let Some(taken) = names.iter().find(|n| reader.columns().contains(n)) {
-        return Err(Failure::plain("duplicate-column", format!("`{}` has a column `{taken}` already", args.data), Some("rename it".into())));
+        return Err(Failure::plain(
+            "duplicate-column",
+            format!("`{}` has a column `{taken}` already", args.data),
+            Some("rename it".into()),
+        ));
     }
     let most = rows_for(reader.columns().len() + columns.len());
     let numeric = vec![false; reader.columns().len()];

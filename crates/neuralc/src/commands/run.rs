@@ -41,7 +41,14 @@ pub(crate) fn run(context: &mut Context, args: &RunArgs) -> Result<u8, Failure> 
 }
 
 /// Runs a program and prints what was asked for.
-pub(crate) fn evaluate<T: Real>(context: &mut Context, program: &Compiled, values: &[Wide], wrt: &[usize], order: Order, trap: bool) -> Result<(), Failure> {
+pub(crate) fn evaluate<T: Real>(
+    context: &mut Context,
+    program: &Compiled,
+    values: &[Wide],
+    wrt: &[usize],
+    order: Order,
+    trap: bool,
+) -> Result<(), Failure> {
     let shapes: Vec<Shape> = values.iter().map(|v| v.0).collect();
     let graph = program.specialise(&shapes)?;
     let derived: Graph;
@@ -67,7 +74,9 @@ fn rows<'a, T>(results: &'a [Tensor<T>], names: &'a [&'a str]) -> impl Iterator<
 }
 
 fn to_json<T: Real>(results: &[Tensor<T>], names: &[&str], order: Order) -> Value {
-    let object = |values: &[Tensor<T>]| -> Value { names.iter().zip(values).map(|(n, v)| (n.to_string(), value::to_json(v))).collect::<Map<_, _>>().into() };
+    let object = |values: &[Tensor<T>]| -> Value {
+        names.iter().zip(values).map(|(n, v)| (n.to_string(), value::to_json(v))).collect::<Map<_, _>>().into()
+    };
     let mut out = json!({"value": value::to_json(&results[0])});
     if order >= Order::Gradient {
         out["grad"] = object(&results[1..]);

@@ -39,7 +39,9 @@ pub(crate) fn run(context: &mut Context, args: &ShowArgs) -> Result<u8, Failure>
             if format == Format::Json { line(&tape.to_json()) } else { tape.to_text() }
         }
         Stage::Asm => of_text(format, "asm", machine_code(&*graph(&program)?, dtype, &program.source.text)),
-        Stage::GradAsm => of_text(format, "grad-asm", machine_code(&with_gradient(&program, &*graph(&program)?)?, dtype, &program.source.text)),
+        Stage::GradAsm => {
+            of_text(format, "grad-asm", machine_code(&with_gradient(&program, &*graph(&program)?)?, dtype, &program.source.text))
+        }
     };
     context.print(&text)?;
     Ok(Failure::FINE)

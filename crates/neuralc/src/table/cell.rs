@@ -22,20 +22,33 @@ pub(crate) struct CellError {
 impl CellError {
     /// There is nothing where a number is needed; `text`: what stands for it.
     pub(crate) fn missing(row: usize, text: &str) -> CellError {
-        let message =
-            if text.is_empty() { "the cell is empty, a number is needed".into() } else { format!("the value is missing (`{text}`), a number is needed") };
+        let message = if text.is_empty() {
+            "the cell is empty, a number is needed".into()
+        } else {
+            format!("the value is missing (`{text}`), a number is needed")
+        };
         CellError { row, code: "empty-cell", message, help: None }
     }
 
     /// A date is an instant where time 0 is none, or the other way round.
     pub(crate) fn mixed_zones(row: usize, message: String) -> CellError {
-        CellError { row, code: "mixed-zones", message, help: Some("give all dates and --time-origin a zone, such as 2024-03-01T00:00:00Z, or none".into()) }
+        CellError {
+            row,
+            code: "mixed-zones",
+            message,
+            help: Some("give all dates and --time-origin a zone, such as 2024-03-01T00:00:00Z, or none".into()),
+        }
     }
 
     /// A whole number that no float64 holds.
     pub(super) fn inexact(row: usize, text: &str, x: f64) -> CellError {
         let help = "subtract an offset first; a number written with a decimal point or an exponent is rounded".to_string();
-        CellError { row, code: "inexact-number", message: format!("no float64 holds the whole number {}: it would be {x:.0}", shown(text)), help: Some(help) }
+        CellError {
+            row,
+            code: "inexact-number",
+            message: format!("no float64 holds the whole number {}: it would be {x:.0}", shown(text)),
+            help: Some(help),
+        }
     }
 
     pub(super) fn wrong(row: usize, message: impl Into<String>) -> CellError {
@@ -73,7 +86,8 @@ pub(super) fn read<'a>(row: usize, cell: &'a [u8], numbers: &Numbers) -> Result<
             Ok(x) if x.is_finite() || !text.bytes().any(|b| b.is_ascii_digit()) => return exact(row, text, x),
             _ => {}
         }
-    } else if let Some((plain, x)) = numbers.plain(cell).and_then(|t| t.parse::<f64>().ok().map(|x| (t, x))).filter(|(_, x)| x.is_finite()) {
+    } else if let Some((plain, x)) = numbers.plain(cell).and_then(|t| t.parse::<f64>().ok().map(|x| (t, x))).filter(|(_, x)| x.is_finite())
+    {
         return exact(row, &plain, x);
     }
     if MISSING.contains(&text) {
@@ -113,11 +127,18 @@ fn explain(row: usize, text: &str, numbers: &Numbers, message: String) -> CellEr
     let error = |message: String, help: Option<String>| CellError { row, code: "not-a-number", message, help };
     match &numbers.other_readings(text.as_bytes())[..] {
         [] => {}
-        [(x, option)] => return error(format!("{message}; it would be {x} with {option}"), Some(format!("if the whole table is written so: {option}"))),
+        [(x, option)] => {
+            return error(format!("{message}; it would be {x} with {option}"), Some(format!("if the whole table is written so: {option}")));
+        }
         many => {
             let readings: Vec<String> = many.iter().map(|(x, option)| format!("{x} with {option}")).collect();
             let message = format!("`{}` can be read in more than one way: as {}", shown(text), readings.join(", as "));
-            return CellError { row, code: "ambiguous-number", message, help: Some("say how the table is written with one of these options".into()) };
+            return CellError {
+                row,
+                code: "ambiguous-number",
+                message,
+                help: Some("say how the table is written with one of these options".into()),
+            };
         }
     }
     if dates::parse(text).is_some() {

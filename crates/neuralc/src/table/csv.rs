@@ -145,12 +145,14 @@ impl Reader {
             Separator::Blanks => b'\t',
         };
         let lines = Lines::new(from, separator, comment);
-        let reader = ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter).buffer_capacity(1 << 18).from_reader(lines);
+        let reader =
+            ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter).buffer_capacity(1 << 18).from_reader(lines);
         let rows = Rows { numbers: Numbers::new(args), ..Rows::default() };
         let may_comment = comment.is_none() && args.comment.is_none();
         let record = ByteRecord::new();
         let (columns, failure) = Default::default();
-        let mut this = Reader { path: shown, size, read, live, columns, reader, record, first: false, rows, may_comment, notes, count: 0, failure };
+        let mut this =
+            Reader { path: shown, size, read, live, columns, reader, record, first: false, rows, may_comment, notes, count: 0, failure };
         if !this.read_record()? {
             return Err(empty(&this.path));
         }
@@ -164,7 +166,8 @@ impl Reader {
         if !args.header.is_empty() {
             self.columns = args.header.iter().map(|n| n.trim().to_string()).collect();
             if self.columns.len() != self.record.len() {
-                let message = format!("--header names {} columns, the first row of `{}` has {}", self.columns.len(), self.path, self.record.len());
+                let message =
+                    format!("--header names {} columns, the first row of `{}` has {}", self.columns.len(), self.path, self.record.len());
                 return Err(Failure::plain("bad-header", message, None));
             }
             self.first = true;
@@ -173,14 +176,21 @@ impl Reader {
         for (i, name) in self.record.iter().enumerate() {
             let Ok(name) = str::from_utf8(name) else {
                 let help = "save the table as UTF-8 text".to_string();
-                return Err(Failure::plain("not-utf8", format!("the name of column {} of `{}` is not UTF-8 text", i + 1, self.path), Some(help)));
+                return Err(Failure::plain(
+                    "not-utf8",
+                    format!("the name of column {} of `{}` is not UTF-8 text", i + 1, self.path),
+                    Some(help),
+                ));
             };
             self.columns.push(name.trim().to_string());
         }
         if self.columns.iter().all(|c| value::number(c).is_ok() || self.rows.numbers.plain(c.as_bytes()).is_some()) {
             let example: Vec<String> = (1..=self.columns.len().min(3)).map(|i| format!("c{i}")).collect();
             let more = if self.columns.len() > 3 { ",…" } else { "" };
-            let help = format!("the first row of the table must hold the names of its columns; if it has none: --header {}{more}", example.join(","));
+            let help = format!(
+                "the first row of the table must hold the names of its columns; if it has none: --header {}{more}",
+                example.join(",")
+            );
             return Err(Failure::plain("no-header", format!("the first row of `{}` holds numbers only", self.path), Some(help)));
         }
         Ok(())
@@ -219,7 +229,11 @@ impl Reader {
         self.notes.borrow_mut().comments = seen.comments;
         if seen.open_quote && self.at_rest() {
             let message = format!("`{}` ends inside of a cell in quotes", self.path);
-            return Err(Failure::plain("open-quote", message, Some("a quote is never closed, or a cell begins with a quote that should be doubled".into())));
+            return Err(Failure::plain(
+                "open-quote",
+                message,
+                Some("a quote is never closed, or a cell begins with a quote that should be doubled".into()),
+            ));
         }
         Ok(there)
     }
@@ -236,7 +250,11 @@ impl Reader {
             if self.may_comment && self.record.get(0).is_some_and(|c| c.starts_with(b"#")) {
                 if whole {
                     let message = format!("{} begins with `#`, and has as many cells as a row", place(self.count + 1, line));
-                    return Err(Failure::plain("ambiguous-comment", message, Some("say whether it is a comment: --comment '#' or --comment none".into())));
+                    return Err(Failure::plain(
+                        "ambiguous-comment",
+                        message,
+                        Some("say whether it is a comment: --comment '#' or --comment none".into()),
+                    ));
                 }
                 self.notes.borrow_mut().comments += 1;
                 self.reader.get_mut().seen.comments += 1;

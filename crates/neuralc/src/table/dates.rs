@@ -6,12 +6,16 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use neural_compiler_fit::dates::{Calendar, CalendarOptions, Stamp, Unit, text};
 use std::str::FromStr;
 
+fn unit_parser() -> impl TypedValueParser<Value = Unit> {
+    PossibleValuesParser::new(Unit::ALL.map(Unit::name)).try_map(|name| name.parse::<Unit>())
+}
+
 /// How dates become numbers, as the user says it.
 #[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Tables")]
 pub(crate) struct DateArgs {
     /// The unit of times that come as dates (default for a fit: days, hours or seconds, by what they span; years have 365.25 days)
-    #[arg(long, value_name = "UNIT", value_parser = PossibleValuesParser::new(Unit::ALL.map(Unit::name)).try_map(|name| name.parse::<Unit>()))]
+    #[arg(long, value_name = "UNIT", value_parser = unit_parser())]
     pub(crate) time_unit: Option<Unit>,
     /// The date that is time 0 (default for a fit: the earliest)
     #[arg(long, value_name = "DATE")]
@@ -20,7 +24,8 @@ pub(crate) struct DateArgs {
 
 impl DateArgs {
     /// What to do about dates without an agreed origin.
-    pub(crate) const NO_ORIGIN: &'static str = "say what time 0 is and what it counts, as the fit did: --time-origin 2024-01-01 --time-unit days";
+    pub(crate) const NO_ORIGIN: &'static str =
+        "say what time 0 is and what it counts, as the fit did: --time-origin 2024-01-01 --time-unit days";
 
     /// As the library takes them.
     pub(crate) fn options(&self) -> CalendarOptions {

@@ -192,7 +192,8 @@ impl Numbers {
             let power = exponent[1..].strip_prefix(['+', '-']).unwrap_or(&exponent[1..]);
             !power.is_empty() && digits(power)
         };
-        (fine && exponent_fine).then(|| format!("{sign}{ungrouped}{}{}{exponent}", if fraction.is_some() { "." } else { "" }, fraction.unwrap_or("")))
+        (fine && exponent_fine)
+            .then(|| format!("{sign}{ungrouped}{}{}{exponent}", if fraction.is_some() { "." } else { "" }, fraction.unwrap_or("")))
     }
 
     /// A number of a table that is not written with a decimal point alone, written so; `None`: the cell may stay as it is.
@@ -211,20 +212,32 @@ impl Numbers {
         let groups: Vec<&str> = whole.split(is_mark).collect();
         let [first, middle @ .., last] = &groups[..] else { return Some(whole.to_string()) };
         let size = middle.first().map_or(3, |g| g.len());
-        let fine =
-            matches!(first.len(), 1..=3) && !first.starts_with('0') && matches!(size, 2 | 3) && middle.iter().all(|g| g.len() == size) && last.len() == 3;
+        let fine = matches!(first.len(), 1..=3)
+            && !first.starts_with('0')
+            && matches!(size, 2 | 3)
+            && middle.iter().all(|g| g.len() == size)
+            && last.len() == 3;
         fine.then(|| groups.concat())
     }
 
     /// What a cell could mean if the table were written otherwise: readings and the options that say so.
     pub(crate) fn other_readings(&self, cell: &[u8]) -> Vec<(String, String)> {
-        let ways =
-            [(b'.', None), (b',', None), (b'.', Some(',')), (b',', Some('.')), (b'.', Some('\'')), (b'.', Some(' ')), (b',', Some(' ')), (b'.', Some('_'))];
+        let ways = [
+            (b'.', None),
+            (b',', None),
+            (b'.', Some(',')),
+            (b',', Some('.')),
+            (b'.', Some('\'')),
+            (b'.', Some(' ')),
+            (b',', Some(' ')),
+            (b'.', Some('_')),
+        ];
         let mut found: Vec<(String, String)> = Vec::new();
         for (decimal, thousands) in ways {
             let way = Numbers { decimal, thousands, ..self.clone() };
             let Some(x) = way.plain(cell).and_then(|t| t.parse::<f64>().ok()).filter(|x| x.is_finite()) else { continue };
-            let group = thousands.map(|c| if c == ' ' { " --thousands space".into() } else { format!(" --thousands \"{c}\"") }).unwrap_or_default();
+            let group =
+                thousands.map(|c| if c == ' ' { " --thousands space".into() } else { format!(" --thousands \"{c}\"") }).unwrap_or_default();
             let reading = format!("{x}");
             if found.iter().all(|f| f.0 != reading) {
                 found.push((reading, format!("--decimal {}{group}", char::from(decimal))));

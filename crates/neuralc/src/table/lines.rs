@@ -1,4 +1,5 @@
-//! The lines of a text table that matter. In: bytes as they come; out: the same without comment lines and blank lines, with `\n` at the end of every line, and where the lines were in the file.
+//! The lines of a text table that matter. In: bytes as they come; out: the same without comment lines and blank lines, with `\n` at the end
+//! of every line, and where the lines were in the file.
 //!
 //! Only whole lines are handed on where that is possible: when all of them have been used, the next byte has to be waited for.
 //! Invariants: what stands in quotes is not touched; no line is longer than `LONGEST_ROW`.

@@ -166,7 +166,9 @@ impl Reader {
         let named = reader.columns().iter().filter(|n| !n.is_empty());
         let twice = named.into_iter().find(|&name| !seen.insert(element(name).map_or(name.clone(), |e| e.to_string())));
         match twice {
-            Some(name) => Err(Failure::plain("duplicate-column", format!("`{path}` has two columns `{name}`"), Some("rename one of them".into()))),
+            Some(name) => {
+                Err(Failure::plain("duplicate-column", format!("`{path}` has two columns `{name}`"), Some("rename one of them".into())))
+            }
             None => Ok(reader),
         }
     }
@@ -349,7 +351,14 @@ pub(crate) enum Writer {
 impl Writer {
     /// Writes what comes before the rows: all columns of `reader`, then new ones of these names. `numeric`: which old columns
     /// are known to hold numbers; `memory`: bytes that columns of Parquet may take.
-    pub(crate) fn new<T: Real>(format: Format, target: &Target, reader: &Reader, numeric: &[bool], names: &[String], memory: usize) -> Result<Writer, Failure> {
+    pub(crate) fn new<T: Real>(
+        format: Format,
+        target: &Target,
+        reader: &Reader,
+        numeric: &[bool],
+        names: &[String],
+        memory: usize,
+    ) -> Result<Writer, Failure> {
         let sink = target.sink()?;
         match format {
             Format::Csv => Ok(Writer::Csv(Box::new(csv::Writer::new(sink, reader.columns(), names)?))),

@@ -32,7 +32,8 @@ use std::sync::Arc;
 /// Rows and bytes after which a row group is written.
 const GROUP_ROWS: usize = 2 * MOST_ROWS;
 const GROUP_BYTES: usize = 1 << 26;
-/// Bytes the library holds for a column being written, its buffers and its share of the footer (measured: 6.3 kB for numbers, 10.2 kB for texts).
+/// Bytes the library holds for a column being written, its buffers and its share of the footer (measured: 6.3 kB for numbers, 10.2 kB for
+/// texts).
 const COLUMN_BYTES: usize = 10_000;
 
 /// Some rows, and how numbers in their texts are written.
@@ -350,7 +351,8 @@ impl Writer {
     ) -> Result<Writer, Failure> {
         let columns = fields.len() + names.len();
         if columns.saturating_mul(COLUMN_BYTES) > memory {
-            let message = format!("to write {columns} columns as Parquet takes about {COLUMN_BYTES} bytes for each, more than {memory} bytes");
+            let message =
+                format!("to write {columns} columns as Parquet takes about {COLUMN_BYTES} bytes for each, more than {memory} bytes");
             let error = Diagnostic::error("limit-memory", Default::default(), message).help("CSV takes any number of columns");
             return Err(Failure::program(&Source::new("", ""), error.into()));
         }
@@ -385,7 +387,8 @@ impl Writer {
         for &(block, width) in &results.blocks {
             for k in 0..width {
                 let mut without = results.failed.iter().copied().peekable();
-                let numbers = block.iter().skip(k).step_by(width).enumerate().map(|(row, x)| without.next_if_eq(&row).is_none().then(|| x.to_f64()));
+                let numbers =
+                    block.iter().skip(k).step_by(width).enumerate().map(|(row, x)| without.next_if_eq(&row).is_none().then(|| x.to_f64()));
                 columns.push(match T::DTYPE {
                     Dtype::F32 => Arc::new(numbers.map(|x| x.map(|x| x as f32)).collect::<Float32Array>()),
                     Dtype::F64 => Arc::new(numbers.collect::<Float64Array>()),

@@ -227,7 +227,8 @@ pub(super) fn pages(file: &mut File, metadata: &ParquetMetaData) -> Result<(), W
                 }
             };
             at += length as u64;
-            let (Ok(plain), Ok(packed), Ok(entries)) = (u64::try_from(page.plain), u64::try_from(page.packed), u64::try_from(page.entries)) else {
+            let (Ok(plain), Ok(packed), Ok(entries)) = (u64::try_from(page.plain), u64::try_from(page.packed), u64::try_from(page.entries))
+            else {
                 return absurd("a page has a negative size");
             };
             if packed > end - at {

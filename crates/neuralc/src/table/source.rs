@@ -56,7 +56,9 @@ fn other_kind(head: &[u8]) -> Option<(&'static str, &'static str)> {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some(("UTF-16 text", "save it as UTF-8, or: iconv -f UTF-16 -t UTF-8 FILE")),
         [b'P', b'A', b'R', b'1', ..] => Some(("a Parquet file", "give it a name that ends in .parquet")),
         [b'P', b'K', 3, 4, ..] => Some(("a zip archive or an Excel workbook", "save the sheet as CSV")),
-        _ if head.iter().take(512).filter(|b| **b == 0).count() > 8 => Some(("no text: there are zero bytes in it", "save it as CSV in UTF-8")),
+        _ if head.iter().take(512).filter(|b| **b == 0).count() > 8 => {
+            Some(("no text: there are zero bytes in it", "save it as CSV in UTF-8"))
+        }
         _ => None,
     }
 }
@@ -157,7 +159,9 @@ impl FirstLines {
         let most = LONGEST_ROW >> 20;
         let (message, help) = match self.head.len() {
             n if n <= LONGEST_ROW => return empty(shown),
-            n if n - self.last <= LONGEST_ROW => (format!("`{shown}` has no header in its first {most} MiB"), "a table begins with the names of its columns"),
+            n if n - self.last <= LONGEST_ROW => {
+                (format!("`{shown}` has no header in its first {most} MiB"), "a table begins with the names of its columns")
+            }
             _ => (format!("the header of `{shown}` is longer than {most} MiB"), "is there a quote that is never closed?"),
         };
         Failure::plain("limit-row-size", message, Some(help.into()))
@@ -204,8 +208,13 @@ fn separator(header: &[u8], row: Option<&[u8]>, shown: &str) -> Result<Separator
         ([one], _) | (_, [one]) => Ok(Separator::Byte(*one)),
         (many, _) => {
             let signs: Vec<&str> = many.iter().map(|&s| Separator::Byte(s).name()).collect();
-            let message = format!("`{shown}`: the first line has `{}`, and it is not clear which separates the cells", signs.join("` and `"));
-            Err(Failure::plain("ambiguous-separator", message, Some(format!("say which: --separator '{}'", signs.join("' or --separator '")))))
+            let message =
+                format!("`{shown}`: the first line has `{}`, and it is not clear which separates the cells", signs.join("` and `"));
+            Err(Failure::plain(
+                "ambiguous-separator",
+                message,
+                Some(format!("say which: --separator '{}'", signs.join("' or --separator '"))),
+            ))
         }
     }
 }

@@ -218,7 +218,8 @@ fn kind(out: &Path) -> io::Result<Kind> {
     // Asks the system whether the file may be written, which its folder alone does not say.
     let file = old.as_ref().map(|_| OpenOptions::new().write(true).open(&path)).transpose()?;
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let temporary = temporary(folder).map_err(|e| io::Error::new(e.kind(), format!("no file can be made in `{}`: {}", folder.display(), reason(&e))))?;
+    let temporary = temporary(folder)
+        .map_err(|e| io::Error::new(e.kind(), format!("no file can be made in `{}`: {}", folder.display(), reason(&e))))?;
     match (file, old) {
         (Some(file), Some(m)) if stays_itself(&m, &temporary) => Ok(Kind::Over { file, temporary }),
         (_, Some(m)) => {

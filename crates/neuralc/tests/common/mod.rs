@@ -20,7 +20,12 @@ impl Done {
 
     /// The codes of the diagnostics in the JSON.
     pub(crate) fn codes(&self) -> Vec<String> {
-        self.json()["diagnostics"].as_array().expect("diagnostics").iter().map(|d| d["code"].as_str().expect("a code").to_string()).collect()
+        self.json()["diagnostics"]
+            .as_array()
+            .expect("diagnostics")
+            .iter()
+            .map(|d| d["code"].as_str().expect("a code").to_string())
+            .collect()
     }
 }
 

@@ -198,7 +198,14 @@ struct OpenLoop {
 }
 
 impl<'a, 'b> Fuse<'a, 'b> {
-    fn new(shape: &'a Shape<'a>, t: &'b mut Tables, asm: &'b mut Assembler, flat: &'b [Flat], next: &'b [Vec<u32>], copies: usize) -> Fuse<'a, 'b> {
+    fn new(
+        shape: &'a Shape<'a>,
+        t: &'b mut Tables,
+        asm: &'b mut Assembler,
+        flat: &'b [Flat],
+        next: &'b [Vec<u32>],
+        copies: usize,
+    ) -> Fuse<'a, 'b> {
         let bail = asm.label();
         Fuse {
             shape,

@@ -10,9 +10,14 @@ use neural_compiler_math::Level;
 pub(super) fn is_arithmetic(op: Op) -> bool {
     match op.row().kernel {
         Kernel::Unary(_) => {
-            matches!(op, Op::Neg | Op::Abs | Op::Sqrt | Op::Square | Op::Floor | Op::Ceiling | Op::Round | Op::Truncate | Op::Sign | Op::Relu)
+            matches!(
+                op,
+                Op::Neg | Op::Abs | Op::Sqrt | Op::Square | Op::Floor | Op::Ceiling | Op::Round | Op::Truncate | Op::Sign | Op::Relu
+            )
         }
-        Kernel::Binary(_) => matches!(op, Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Min | Op::Max | Op::Eq | Op::Lt | Op::Gt | Op::Le | Op::Ge),
+        Kernel::Binary(_) => {
+            matches!(op, Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Min | Op::Max | Op::Eq | Op::Lt | Op::Gt | Op::Le | Op::Ge)
+        }
         Kernel::Select | Kernel::Tensor(_) | Kernel::Composite(_) => true,
     }
 }

@@ -258,10 +258,14 @@ impl Assembler {
 
     pub(super) fn load(&mut self, class: Class, to: u8, from: Address) {
         let i = match self.held_in(class) {
-            Class::Number if self.wide => {
-                Instruction::with2(typed!(self, EVEX_Vmovups_zmm_k1z_zmmm512, EVEX_Vmovupd_zmm_k1z_zmmm512), self.vector(to), from.operand())
+            Class::Number if self.wide => Instruction::with2(
+                typed!(self, EVEX_Vmovups_zmm_k1z_zmmm512, EVEX_Vmovupd_zmm_k1z_zmmm512),
+                self.vector(to),
+                from.operand(),
+            ),
+            Class::Number => {
+                Instruction::with2(typed!(self, VEX_Vmovups_ymm_ymmm256, VEX_Vmovupd_ymm_ymmm256), self.vector(to), from.operand())
             }
-            Class::Number => Instruction::with2(typed!(self, VEX_Vmovups_ymm_ymmm256, VEX_Vmovupd_ymm_ymmm256), self.vector(to), from.operand()),
             Class::Mask => Instruction::with2(Code::VEX_Kmovq_kr_km64, self.mask(to), from.operand()),
         };
         self.emit(i);
@@ -269,10 +273,14 @@ impl Assembler {
 
     pub(super) fn store(&mut self, class: Class, to: Address, from: u8) {
         let i = match self.held_in(class) {
-            Class::Number if self.wide => {
-                Instruction::with2(typed!(self, EVEX_Vmovups_zmmm512_k1z_zmm, EVEX_Vmovupd_zmmm512_k1z_zmm), to.operand(), self.vector(from))
+            Class::Number if self.wide => Instruction::with2(
+                typed!(self, EVEX_Vmovups_zmmm512_k1z_zmm, EVEX_Vmovupd_zmmm512_k1z_zmm),
+                to.operand(),
+                self.vector(from),
+            ),
+            Class::Number => {
+                Instruction::with2(typed!(self, VEX_Vmovups_ymmm256_ymm, VEX_Vmovupd_ymmm256_ymm), to.operand(), self.vector(from))
             }
-            Class::Number => Instruction::with2(typed!(self, VEX_Vmovups_ymmm256_ymm, VEX_Vmovupd_ymmm256_ymm), to.operand(), self.vector(from)),
             Class::Mask => Instruction::with2(Code::VEX_Kmovq_m64_kr, to.operand(), self.mask(from)),
         };
         self.emit(i);
@@ -357,7 +365,14 @@ impl Assembler {
         self.operation(Prim::Div, in_f64, to, &[Operand::Register(x), Operand::Register(y)]);
     }
 
-    fn blended(&mut self, code: Code, out: Register, no: Register, yes: Operand, mask: Register) -> Result<Instruction, iced_x86::IcedError> {
+    fn blended(
+        &mut self,
+        code: Code,
+        out: Register,
+        no: Register,
+        yes: Operand,
+        mask: Register,
+    ) -> Result<Instruction, iced_x86::IcedError> {
         match yes {
             Operand::Register(r) => Instruction::with4(code, out, no, self.vector(r), mask),
             Operand::Memory(m) => Instruction::with4(code, out, no, m.operand(), mask),
@@ -400,7 +415,15 @@ impl Assembler {
 pub(super) fn memory_argument(prim: Prim) -> Option<usize> {
     match prim {
         Prim::Add | Prim::Sub | Prim::Mul | Prim::Div | Prim::Lower | Prim::Upper | Prim::And | Prim::Or | Prim::Xor => Some(1),
-        Prim::Quiet | Prim::Compare(_) | Prim::Blend | Prim::Keep | Prim::Mend(_) | Prim::MendPair(_) | Prim::Refuse | Prim::Scale | Prim::AddBits => Some(1),
+        Prim::Quiet
+        | Prim::Compare(_)
+        | Prim::Blend
+        | Prim::Keep
+        | Prim::Mend(_)
+        | Prim::MendPair(_)
+        | Prim::Refuse
+        | Prim::Scale
+        | Prim::AddBits => Some(1),
         Prim::MulAdd | Prim::MulSub | Prim::NegMulAdd => Some(2),
         Prim::Sqrt | Prim::Round(_) => Some(0),
         // Not in AVX2.

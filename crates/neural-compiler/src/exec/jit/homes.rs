@@ -49,7 +49,14 @@ pub(super) fn homes(code: &Code, schedule: &Schedule, columns: u32, dtype: Dtype
                 let at = homes.vector(i);
                 homes.shared.push((at, k));
             }
-            Def::Constant(_) | Def::WideConstant(_) | Def::Shared(_) | Def::Op(..) | Def::Unary(..) | Def::Binary(..) | Def::Carried(..) | Def::Out(..) => {}
+            Def::Constant(_)
+            | Def::WideConstant(_)
+            | Def::Shared(_)
+            | Def::Op(..)
+            | Def::Unary(..)
+            | Def::Binary(..)
+            | Def::Carried(..)
+            | Def::Out(..) => {}
         }
     }
     // What is computed once and read by others: all of it but the insides of loops.

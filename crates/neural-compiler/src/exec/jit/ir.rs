@@ -412,7 +412,8 @@ impl Code {
             }
             let before = varying.clone();
             for (l, it) in self.loops.iter().enumerate() {
-                let all = it.init.iter().chain(&it.next).all(|v| shared[v.0 as usize]) && self.loop_needs(l as u32).iter().all(|v| shared[v.0 as usize]);
+                let all = it.init.iter().chain(&it.next).all(|v| shared[v.0 as usize])
+                    && self.loop_needs(l as u32).iter().all(|v| shared[v.0 as usize]);
                 varying[l] |= !all;
             }
             if varying == before {

@@ -25,7 +25,10 @@ impl Jit {
                 parts.iter().for_each(|part| out.push_str(&format!("  {}\n", self.part_text(part))));
             }
         }
-        out.push_str("rdi: pool of constants, then what was driven from registers; rsi: addresses of columns; rdx: byte of a column; rcx: where it ends\n");
+        out.push_str(
+            "rdi: pool of constants, then what was driven from registers; \
+                      rsi: addresses of columns; rdx: byte of a column; rcx: where it ends\n",
+        );
         self.instructions(source, &mut out);
         out
     }
@@ -79,7 +82,9 @@ impl Jit {
             let mut text = String::new();
             formatter.format(&instruction, &mut text);
             let line = match self.remark(&instruction) {
-                Some(Remark::Instead(operand)) => format!("{:6x}    mov {:?}, {operand}", instruction.ip(), instruction.op0_register()).to_lowercase(),
+                Some(Remark::Instead(operand)) => {
+                    format!("{:6x}    mov {:?}, {operand}", instruction.ip(), instruction.op0_register()).to_lowercase()
+                }
                 Some(Remark::Beside(what)) => format!("{:6x}    {text:<40} ; {what}", instruction.ip()),
                 None => format!("{:6x}    {text}", instruction.ip()),
             };
@@ -92,8 +97,10 @@ impl Jit {
     fn remark(&self, instruction: &Instruction) -> Option<Remark> {
         if instruction.code() == Code::Mov_r64_imm64 {
             let number = instruction.immediate64();
-            let names =
-                math::UNARY.iter().map(|f| (std::ptr::from_ref(*f).addr(), f.name)).chain(math::BINARY.iter().map(|f| (std::ptr::from_ref(*f).addr(), f.name)));
+            let names = math::UNARY
+                .iter()
+                .map(|f| (std::ptr::from_ref(*f).addr(), f.name))
+                .chain(math::BINARY.iter().map(|f| (std::ptr::from_ref(*f).addr(), f.name)));
             let name = names.into_iter().find(|(address, _)| *address as u64 == number).map(|n| format!("the function {}", n.1));
             // Offsets are small, addresses are not and differ from run to run.
             let apply = (number > 1 << 32).then(|| "what applies a function".to_string());

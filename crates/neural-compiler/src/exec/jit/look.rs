@@ -1,10 +1,9 @@
-//! How generated code learns whether it is still wanted. In: the rounds its loops may take, and a watch; out: rounds to take before the next
-//! look, or none.
+//! How generated code learns whether it is still wanted. In: the rounds its loops may take, and a watch; out: rounds to take before the
+//! next look, or none.
 //!
-//! Code counts the rounds of all loops of the lanes it works on down, and asks when the count is at its end; so a loop is never run twice to be
-//! looked after.
-//! Invariants: the lanes of a vector get no more rounds than the limit, over all looks together; the work between two looks is bounded, as far as
-//! it is known from the length of the code.
+//! Code counts the rounds of all loops of the lanes it works on down, and asks when the count is at its end; so a loop is never run twice
+//! to be looked after. Invariants: the lanes of a vector get no more rounds than the limit, over all looks together; the work between two
+//! looks is bounded, as far as it is known from the length of the code.
 
 use crate::exec::EvalError;
 use crate::exec::watch::Watch;

@@ -33,7 +33,15 @@ impl Executable {
     /// pointers must be valid for what the loop reads and writes: vectors of the pool and behind it, every column from byte `from` to
     /// byte `to`, and every slot for `to - from` bytes.
     #[cfg(target_arch = "x86_64")]
-    pub(super) unsafe fn call(&self, entry: usize, pool: *mut u8, columns: *const *mut u8, range: std::ops::Range<usize>, rounds: u64, slots: *mut u8) -> bool {
+    pub(super) unsafe fn call(
+        &self,
+        entry: usize,
+        pool: *mut u8,
+        columns: *const *mut u8,
+        range: std::ops::Range<usize>,
+        rounds: u64,
+        slots: *mut u8,
+    ) -> bool {
         // SAFETY: the bytes at `entry` are a function of this type; the caller vouches for the rest.
         unsafe {
             let function: FusedLoop = std::mem::transmute(self.map.as_ptr().add(entry));

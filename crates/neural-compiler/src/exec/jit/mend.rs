@@ -44,7 +44,8 @@ pub(super) struct Call {
 }
 
 /// General registers a called function may change; the accumulator holds nothing here.
-const GENERAL: [Register; 8] = [Register::RDI, Register::RSI, Register::RDX, Register::RCX, Register::R8, Register::R9, Register::R10, Register::R11];
+const GENERAL: [Register; 8] =
+    [Register::RDI, Register::RSI, Register::RDX, Register::RCX, Register::R8, Register::R9, Register::R10, Register::R11];
 
 const ACCUMULATOR: Register = Register::RAX;
 

@@ -1,11 +1,11 @@
 //! Generated code: a program as fused loops of machine code. In: a graph; out: something that runs batches, or the reason why the lane
 //! engine should.
 //!
-//! `translate` turns the graph into machine-sized operations, `quotients` saves divisions, `schedule` puts them into as few loops over lanes as functions of the math
-//! crate allow, `homes` says where values live between loops, `allocate` gives out registers, `assemble` makes bytes, `memory` makes
-//! them executable, `run` runs them over a batch, and `listing` shows them.
-//! Invariants: every lane's result equals the interpreter's to the bit; a program that could fail in a lane, other than by taking too
-//! many rounds, is declined; memory is never writable and executable at once.
+//! `translate` turns the graph into machine-sized operations, `quotients` saves divisions, `schedule` puts them into as few loops over
+//! lanes as functions of the math crate allow, `homes` says where values live between loops, `allocate` gives out registers, `assemble`
+//! makes bytes, `memory` makes them executable, `run` runs them over a batch, and `listing` shows them. Invariants: every lane's result
+//! equals the interpreter's to the bit; a program that could fail in a lane, other than by taking too many rounds, is declined; memory is
+//! never writable and executable at once.
 
 mod allocate;
 mod arithmetic;

@@ -45,7 +45,8 @@ impl Memory {
     }
 }
 
-/// Lanes run in a row without a look at whether the run is still wanted: at most, over all bytes of code, and over all functions called for them.
+/// Lanes run in a row without a look at whether the run is still wanted: at most, over all bytes of code, and over all functions called for
+/// them.
 const LANES_AT_ONCE: usize = 1 << 20;
 const BYTES_AT_ONCE: usize = 1 << 34;
 const CALLS_AT_ONCE: usize = 1 << 18;
@@ -61,13 +62,20 @@ struct Areas {
 impl Jit {
     /// Runs a batch. `outputs[k]` takes `lanes` rows of the `k`-th result. `false`: nothing useful was done and the lane engine must run
     /// the batch, because a limit was met or the buffers do not fit the program.
-    pub fn run<T: Real>(&self, memory: &mut Memory, inputs: &[Column<'_, T>], lanes: usize, outputs: &mut [&mut [T]], limits: &Limits) -> bool {
+    pub fn run<T: Real>(
+        &self,
+        memory: &mut Memory,
+        inputs: &[Column<'_, T>],
+        lanes: usize,
+        outputs: &mut [&mut [T]],
+        limits: &Limits,
+    ) -> bool {
         let look = &mut Look::new(None, self.length);
         self.fits(inputs, lanes, outputs, limits) && self.run_range(memory, inputs, 0, lanes, outputs, limits, look)
     }
 
-    /// Runs the lanes `from .. from + count`; `outputs` holds just these. An error only when the run is not wanted any more: loops ask while they
-    /// run (see `look`), and it is asked between pieces of the batch.
+    /// Runs the lanes `from .. from + count`; `outputs` holds just these. An error only when the run is not wanted any more: loops ask
+    /// while they run (see `look`), and it is asked between pieces of the batch.
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn run_watched<T: Real>(
         &self,
@@ -149,7 +157,9 @@ impl Jit {
         match count - full {
             0 => true,
             // Some lanes are computed a second time, to the same bits: less than to bring the rest to scratch memory and back.
-            _ if count >= self.step => self.block(memory, &areas, inputs, from, count - self.step, self.step, self.step, outputs, limits, look, &self.lanes),
+            _ if count >= self.step => {
+                self.block(memory, &areas, inputs, from, count - self.step, self.step, self.step, outputs, limits, look, &self.lanes)
+            }
             rest => self.block(memory, &areas, inputs, from, full, rest, self.step, outputs, limits, look, &self.lanes),
         }
     }
@@ -172,7 +182,8 @@ impl Jit {
 
     fn fits<T: Real>(&self, inputs: &[Column<'_, T>], lanes: usize, outputs: &[&mut [T]], limits: &Limits) -> bool {
         let input = |(c, &(n, uniform)): (&Column<'_, T>, &(usize, bool))| {
-            let last = lanes.saturating_sub(1).saturating_mul(c.lane_stride).saturating_add(n.saturating_sub(1).saturating_mul(c.element_stride));
+            let last =
+                lanes.saturating_sub(1).saturating_mul(c.lane_stride).saturating_add(n.saturating_sub(1).saturating_mul(c.element_stride));
             (!uniform || c.lane_stride == 0) && (lanes == 0 || last < c.data.len())
         };
         T::DTYPE == self.dtype
@@ -204,7 +215,8 @@ impl Jit {
         }
         memory.table.resize(self.columns + results, std::ptr::null_mut());
         let base: *mut u8 = memory.lines.as_mut_ptr().cast();
-        let areas = Areas { pool: base, slots: base.wrapping_add(64 * pool), scratch: base.wrapping_add(64 * (pool + lines(self.slots * block))) };
+        let areas =
+            Areas { pool: base, slots: base.wrapping_add(64 * pool), scratch: base.wrapping_add(64 * (pool + lines(self.slots * block))) };
         let width = self.vector_bytes() / size_of::<T>();
         // SAFETY: the pool has room for this vector and is aligned for it; both number types are as long as their bits.
         let vector = |at: u32| unsafe { std::slice::from_raw_parts_mut(areas.pool.cast::<T>().add(at as usize * width), width) };
@@ -221,8 +233,12 @@ impl Jit {
         }
         if !self.shared.is_empty() {
             // Shared numbers are counted through all inputs, and listed in that order.
-            let mut numbers =
-                inputs.iter().zip(&self.inputs).filter(|(_, i)| i.1).flat_map(|(c, &(n, _))| (0..n).map(move |k| c.data[k * c.element_stride])).enumerate();
+            let mut numbers = inputs
+                .iter()
+                .zip(&self.inputs)
+                .filter(|(_, i)| i.1)
+                .flat_map(|(c, &(n, _))| (0..n).map(move |k| c.data[k * c.element_stride]))
+                .enumerate();
             for &(at, k) in &self.shared {
                 if let Some((_, x)) = numbers.find(|(i, _)| *i == k as usize) {
                     vector(at).fill(x);
@@ -344,8 +360,8 @@ impl Jit {
             match part {
                 Part::Fused(entry) => {
                     let first = look.start(rounds);
-                    // SAFETY: the pool has a vector for the pointer, and nobody else uses the look while code runs; the entry is this code's; the
-                    // caller vouches for columns and areas.
+                    // SAFETY: the pool has a vector for the pointer, and nobody else uses the look while code runs; the entry is this
+                    // code's; the caller vouches for columns and areas.
                     let done = unsafe {
                         areas.pool.add(self.question).cast::<*mut Look<'_, '_>>().write(look);
                         self.code.call(*entry, areas.pool, table, range.clone(), first, slots)

@@ -62,10 +62,14 @@ pub(super) fn schedule(code: &Code) -> Schedule {
         }
     }
     code.outputs.iter().for_each(|&v| want(v));
-    let once =
-        Section { code, mine: &|v| shared[v.0 as usize] && !matches!(code.def(v), Def::Shared(_) | Def::Constant(_) | Def::WideConstant(_)), outputs: &[] }
-            .steps(&roots);
-    let lanes = Section { code, mine: &|v| !shared[v.0 as usize] && !matches!(code.def(v), Def::Input(_)), outputs: &code.outputs }.steps(&[]);
+    let once = Section {
+        code,
+        mine: &|v| shared[v.0 as usize] && !matches!(code.def(v), Def::Shared(_) | Def::Constant(_) | Def::WideConstant(_)),
+        outputs: &[],
+    }
+    .steps(&roots);
+    let lanes =
+        Section { code, mine: &|v| !shared[v.0 as usize] && !matches!(code.def(v), Def::Input(_)), outputs: &code.outputs }.steps(&[]);
     Schedule { once, lanes, live }
 }
 
@@ -131,8 +135,11 @@ impl Section<'_> {
             last[v.0 as usize] = first[v.0 as usize];
         }
         for &v in order.iter().rev() {
-            let at =
-                if self.is_call(v) || matches!(self.code.def(v), Def::Out(..)) { first[v.0 as usize] } else { last[v.0 as usize].max(first[v.0 as usize]) };
+            let at = if self.is_call(v) || matches!(self.code.def(v), Def::Out(..)) {
+                first[v.0 as usize]
+            } else {
+                last[v.0 as usize].max(first[v.0 as usize])
+            };
             last[v.0 as usize] = at;
             self.needs(v, &mut needs);
             for a in &needs {

@@ -40,7 +40,11 @@ fn products_in_turn(t: &mut Translator<'_>, mut pairs: impl Iterator<Item = (Num
 }
 
 /// Short sums in turn, long ones as partial sums that are added by halves.
-fn by_halves<X>(t: &mut Translator<'_>, terms: &[X], in_turn: impl Fn(&mut Translator<'_>, &mut dyn Iterator<Item = &X>) -> Number) -> Number {
+fn by_halves<X>(
+    t: &mut Translator<'_>,
+    terms: &[X],
+    in_turn: impl Fn(&mut Translator<'_>, &mut dyn Iterator<Item = &X>) -> Number,
+) -> Number {
     if terms.len() < INTERLEAVED {
         return in_turn(t, &mut terms.iter());
     }
@@ -192,7 +196,14 @@ fn norm(t: &mut Translator<'_>, v: &[Number]) -> Number {
 }
 
 /// `counts`: the lanes that count; others may hold anything.
-pub(super) fn apply(t: &mut Translator<'_>, op: Op, attr: u32, args: &[Argument], shape: Shape, counts: Option<Value>) -> Result<Vec<Number>, Declined> {
+pub(super) fn apply(
+    t: &mut Translator<'_>,
+    op: Op,
+    attr: u32,
+    args: &[Argument],
+    shape: Shape,
+    counts: Option<Value>,
+) -> Result<Vec<Number>, Declined> {
     let start = attr as usize;
     let a = |i: usize| &args[i].0;
     Ok(match op {
@@ -224,7 +235,9 @@ pub(super) fn apply(t: &mut Translator<'_>, op: Op, attr: u32, args: &[Argument]
             .collect(),
         Op::Product => {
             let (inner, width) = (columns(args[0].1), columns(args[1].1));
-            (0..shape.len()).map(|o| products_in_turn(t, (0..inner).map(|k| (a(0)[o / width * inner + k], a(1)[k * width + o % width])))).collect()
+            (0..shape.len())
+                .map(|o| products_in_turn(t, (0..inner).map(|k| (a(0)[o / width * inner + k], a(1)[k * width + o % width]))))
+                .collect()
         }
         Op::Transpose => {
             let c = columns(args[0].1);

@@ -223,7 +223,8 @@ impl<'a> Translator<'a> {
                     self.one(Number { value, nan: Nan::Quiet })
                 }
                 Kind::Op(op, attr) => {
-                    let operands: Vec<(Range<usize>, Shape)> = region.args(n).iter().map(|a| (at[a.0 as usize].clone(), region.shape(*a))).collect();
+                    let operands: Vec<(Range<usize>, Shape)> =
+                        region.args(n).iter().map(|a| (at[a.0 as usize].clone(), region.shape(*a))).collect();
                     let steps = work::steps(op, operands.iter().map(|o| o.1), node.ty.shape());
                     if place.block == 0 {
                         self.steps.all += steps as usize;
@@ -337,7 +338,13 @@ impl<'a> Translator<'a> {
         Ok(work)
     }
 
-    fn choice(&mut self, mask: Value, (yes, no): (RegionId, RegionId), args: &[Range<usize>], place: Place) -> Result<Vec<Range<usize>>, Declined> {
+    fn choice(
+        &mut self,
+        mask: Value,
+        (yes, no): (RegionId, RegionId),
+        args: &[Range<usize>],
+        place: Place,
+    ) -> Result<Vec<Range<usize>>, Declined> {
         let within = |t: &mut Self, m: Value| match place.mask {
             Some(outer) => t.op(Prim::Both, &[outer, m]),
             None => m,

@@ -143,7 +143,9 @@ fn prepare(i: &Instruction, index: u32, steps: &mut Vec<Step>) {
 /// The step for number `k` of an elementwise instruction.
 pub(super) fn elementwise(kernel: &'static Kernel, rate: Rate, i: &Instruction, k: usize, out: u32) -> Step {
     if rate == Rate::Uniform {
-        let at = std::array::from_fn(|a| i.args.get(a).map_or(0, |&p| if let Source::Uniform(at) = source(p, k) { at } else { unreachable!("uniform") }));
+        let at = std::array::from_fn(|a| {
+            i.args.get(a).map_or(0, |&p| if let Source::Uniform(at) = source(p, k) { at } else { unreachable!("uniform") })
+        });
         return Step::Number(kernel, at, i.args.len() as u8, out);
     }
     let arg = |a: usize| {

@@ -49,7 +49,15 @@ impl<T: Real> TileRun<'_, T> {
         self.memory.records[inner.records..inner.records + held].fill(None);
     }
 
-    pub(super) fn call(&mut self, id: RegionId, i: &Instruction, f: RegionId, base: Base, mask: Mask<'_>, span: Span) -> Result<(), EvalError> {
+    pub(super) fn call(
+        &mut self,
+        id: RegionId,
+        i: &Instruction,
+        f: RegionId,
+        base: Base,
+        mask: Mask<'_>,
+        span: Span,
+    ) -> Result<(), EvalError> {
         if !self.count(mask, span)? {
             self.lose(&i.out, base);
             return Ok(());
@@ -76,7 +84,14 @@ impl<T: Real> TileRun<'_, T> {
         }
     }
 
-    pub(super) fn choice(&mut self, id: RegionId, i: &Instruction, (yes, no): (RegionId, RegionId), base: Base, mask: Mask<'_>) -> Result<(), EvalError> {
+    pub(super) fn choice(
+        &mut self,
+        id: RegionId,
+        i: &Instruction,
+        (yes, no): (RegionId, RegionId),
+        base: Base,
+        mask: Mask<'_>,
+    ) -> Result<(), EvalError> {
         let test = i.args[0];
         if test.rate == Rate::Uniform {
             let t = self.memory.uniform[base.uniform + test.at as usize] != T::ZERO;
@@ -113,7 +128,13 @@ impl<T: Real> TileRun<'_, T> {
     }
 
     /// A choice on which lanes differ.
-    fn both(&mut self, id: RegionId, i: &Instruction, [(yes, first), (no, second)]: [(RegionId, &[bool]); 2], base: Base) -> Result<(), EvalError> {
+    fn both(
+        &mut self,
+        id: RegionId,
+        i: &Instruction,
+        [(yes, first), (no, second)]: [(RegionId, &[bool]); 2],
+        base: Base,
+    ) -> Result<(), EvalError> {
         let inner = self.enter(id, base, yes, &i.args[1..], Some(true))?;
         self.region(yes, inner, Some(first))?;
         self.leave(yes, inner, &i.out, base);

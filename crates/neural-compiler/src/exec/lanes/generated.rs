@@ -18,8 +18,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// Generating code costs about as much as running this many lanes tile by tile, whatever the program: both grow with its length.
 const WORTH_IT: u64 = 16 * 1024;
 
-/// Batches of fewer lanes fill no vector and stay with the tiles, unless the program is long or has loops: a step of a tile costs about as much as
-/// ten instructions, however few its lanes.
+/// Batches of fewer lanes fill no vector and stay with the tiles, unless the program is long or has loops: a step of a tile costs about as
+/// much as ten instructions, however few its lanes.
 const FEWEST_LANES: usize = 32;
 const LONG: usize = 12;
 
@@ -154,7 +154,8 @@ pub(super) fn run<T: Real>(
     for start in (0..count).step_by(piece) {
         let n = piece.min(count - start);
         let mut buffers: Vec<&mut [T]> = Vec::with_capacity(engine.shapes.len());
-        for (((shape, &reduced), output), lanes) in engine.shapes.iter().zip(&engine.reduced).zip(outputs.iter_mut()).zip(lanes.iter_mut()) {
+        for (((shape, &reduced), output), lanes) in engine.shapes.iter().zip(&engine.reduced).zip(outputs.iter_mut()).zip(lanes.iter_mut())
+        {
             buffers.push(if reduced { &mut lanes[..n * shape.len()] } else { &mut output[start * shape.len()..(start + n) * shape.len()] });
         }
         if !jit.run_watched(memory, inputs, from + start, n, &mut buffers, limits, watch)? {

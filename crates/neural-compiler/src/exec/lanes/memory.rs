@@ -145,7 +145,10 @@ impl<T: Real> Memory<T> {
         let slots = self.own.len().max(end.varying);
         let lines = self.varying.len().max(slots.saturating_mul(self.stride).div_ceil(LINE));
         let places = slots.saturating_mul(2 * size_of::<*mut T>());
-        lines.saturating_mul(size_of::<Line<T>>()).saturating_add(places).saturating_add(self.uniform.len().max(end.uniform).saturating_mul(size_of::<T>()))
+        lines
+            .saturating_mul(size_of::<Line<T>>())
+            .saturating_add(places)
+            .saturating_add(self.uniform.len().max(end.uniform).saturating_mul(size_of::<T>()))
     }
 
     /// Bytes held for frames.
@@ -265,7 +268,13 @@ impl<T: Real> Memory<T> {
     }
 
     /// Three arguments beside the lanes of a slot to write.
-    pub(super) fn apply3(&mut self, [x, y, z]: [Source; 3], base: Base, out: u32, f: impl FnOnce(Arg<'_, T>, Arg<'_, T>, Arg<'_, T>, &mut [T])) {
+    pub(super) fn apply3(
+        &mut self,
+        [x, y, z]: [Source; 3],
+        base: Base,
+        out: u32,
+        f: impl FnOnce(Arg<'_, T>, Arg<'_, T>, Arg<'_, T>, &mut [T]),
+    ) {
         let out = base.varying + out as usize;
         // SAFETY: as in `apply1`.
         let (x, y, z) = unsafe { (self.view(x, base, out), self.view(y, base, out), self.view(z, base, out)) };
@@ -290,7 +299,15 @@ impl<T: Real> Memory<T> {
     }
 
     /// The sum of products of numbers, lane by lane, into the slot `out`, which must be another.
-    pub(super) fn sum_of_products(&mut self, level: Level, terms: usize, pair: impl Fn(usize) -> (Source, Source), base: Base, out: u32, interleaved: bool) {
+    pub(super) fn sum_of_products(
+        &mut self,
+        level: Level,
+        terms: usize,
+        pair: impl Fn(usize) -> (Source, Source),
+        base: Base,
+        out: u32,
+        interleaved: bool,
+    ) {
         /// Terms that need no allocation.
         const FEW: usize = 16;
         let out = base.varying + out as usize;
@@ -329,7 +346,9 @@ impl<T: Real> Memory<T> {
         }
         for k in 0..from.len as usize {
             match (Self::source(from, k), to.rate) {
-                (Source::Uniform(at), Rate::Uniform) => self.uniform[to_base.uniform + to.at as usize + k] = self.uniform[from_base.uniform + at as usize],
+                (Source::Uniform(at), Rate::Uniform) => {
+                    self.uniform[to_base.uniform + to.at as usize + k] = self.uniform[from_base.uniform + at as usize]
+                }
                 (Source::Uniform(at), Rate::Varying) => {
                     let x = self.uniform[from_base.uniform + at as usize];
                     self.lanes_mut(to_base.varying + to.at as usize + k).fill(x);
@@ -360,8 +379,9 @@ impl<T: Real> Memory<T> {
                 continue;
             }
             // SAFETY: as in `apply1`: two slots, one read and one written.
-            let (from, to) =
-                unsafe { (std::slice::from_raw_parts(self.starts[slot], self.lanes), std::slice::from_raw_parts_mut(self.starts[target], self.lanes)) };
+            let (from, to) = unsafe {
+                (std::slice::from_raw_parts(self.starts[slot], self.lanes), std::slice::from_raw_parts_mut(self.starts[target], self.lanes))
+            };
             for ((o, &x), &m) in to.iter_mut().zip(from).zip(mask) {
                 *o = if m { x } else { *o };
             }

@@ -5,8 +5,8 @@
 //! Choices, loops and calls run under a mask of active lanes; what no lane needs is skipped. Programs that have run over enough lanes
 //! are turned into machine code where the code generator takes them.
 //! Invariants: every lane's result equals the interpreter's to the bit, whatever the tile, the thread, the SIMD level or the
-//! neighbours; inputs are read where they are; nothing is allocated once a workspace has been used; memory is charged against the limit before it
-//! is taken.
+//! neighbours; inputs are read where they are; nothing is allocated once a workspace has been used; memory is charged against the limit
+//! before it is taken.
 
 mod back;
 mod code;
@@ -217,12 +217,19 @@ impl Engine {
     pub fn bytes(&self) -> usize {
         let nodes = |g: &Graph| g.regions.iter().map(|r| r.nodes.len() * size_of::<crate::graph::Node>() + r.pool.len() * 4).sum::<usize>();
         let instructions = self.tape.regions.iter().flat_map(|r| &r.code);
-        let tape = instructions.map(|i| size_of_val(i) + (i.args.len() + i.out.len() + i.frees.len()) * size_of::<crate::tape::Place>() + 64).sum::<usize>();
-        nodes(&self.original) + nodes(&self.graph) + tape + self.code.bytes() + self.generated.bytes() + self.whole.as_ref().map_or(0, whole::Whole::bytes)
+        let tape = instructions
+            .map(|i| size_of_val(i) + (i.args.len() + i.out.len() + i.frees.len()) * size_of::<crate::tape::Place>() + 64)
+            .sum::<usize>();
+        nodes(&self.original)
+            + nodes(&self.graph)
+            + tape
+            + self.code.bytes()
+            + self.generated.bytes()
+            + self.whole.as_ref().map_or(0, whole::Whole::bytes)
     }
 
-    /// Lanes of a tile: a power of two, so that its slots stay in the first-level cache; few where a lane's values are large, and no more than a batch
-    /// has.
+    /// Lanes of a tile: a power of two, so that its slots stay in the first-level cache; few where a lane's values are large, and no more
+    /// than a batch has.
     fn width<T>(&self, lanes: usize, limits: &Limits) -> usize {
         let floor = |n: usize| (n + 1).next_power_of_two() / 2;
         let one = size_of::<T>() * self.slots;
@@ -237,14 +244,17 @@ impl Engine {
 
     /// Threads for a batch: no more than its lanes keep busy, and than there is memory for.
     fn thread_count<T: Real>(&self, lanes: usize, options: &BatchOptions) -> usize {
-        let enough = self.whole.as_ref().map_or(LANES_PER_THREAD, |w| (WORK_PER_THREAD / w.work.max(1)).clamp(1, LANES_PER_THREAD as u64) as usize);
+        let enough =
+            self.whole.as_ref().map_or(LANES_PER_THREAD, |w| (WORK_PER_THREAD / w.work.max(1)).clamp(1, LANES_PER_THREAD as u64) as usize);
         let enough = if self.rows() == 0 { enough } else { LANES_PER_THREAD };
         let wanted = options.threads.min(lanes / enough).max(1);
         if wanted == 1 {
             return 1;
         }
         let limits = &options.run.limits;
-        let own = (self.slots * size_of::<T>()).saturating_mul(self.width::<T>(lanes, limits)).saturating_add(Sums::<T>::bytes(self.rows(), lanes));
+        let own = (self.slots * size_of::<T>())
+            .saturating_mul(self.width::<T>(lanes, limits))
+            .saturating_add(Sums::<T>::bytes(self.rows(), lanes));
         wanted.min(limits.memory_bytes / own.max(1)).max(1)
     }
 
@@ -269,7 +279,8 @@ impl Engine {
         if Sums::<T>::bytes(rows, lanes.div_ceil(threads)).saturating_mul(threads) > limit {
             return Err(over_limit(limit, Span::default()));
         }
-        let wide: Vec<usize> = if self.whole.is_some() && !options.run.trap { self.summed().map(|s| s.len()).collect() } else { Vec::new() };
+        let wide: Vec<usize> =
+            if self.whole.is_some() && !options.run.trap { self.summed().map(|s| s.len()).collect() } else { Vec::new() };
         let single = if wide.is_empty() { rows } else { 0 };
         workspace.threads[..threads].iter_mut().try_for_each(|t| t.sums.start(single, &wide))?;
         let errors = if options.run.trap {
@@ -403,7 +414,12 @@ impl Engine {
             let last = |n: usize, stride: usize| n.saturating_sub(1).saturating_mul(stride);
             let last = last(lanes, column.lane_stride).saturating_add(last(input.shape.len(), column.element_stride));
             if lanes > 0 && last >= column.data.len() {
-                return wrong(format!("the input `{}` has {} numbers, {} are needed", input.name, column.data.len(), last.saturating_add(1)));
+                return wrong(format!(
+                    "the input `{}` has {} numbers, {} are needed",
+                    input.name,
+                    column.data.len(),
+                    last.saturating_add(1)
+                ));
             }
         }
         if outputs.len() != self.shapes.len() {

@@ -1,7 +1,7 @@
 //! Sums over the batch in one fixed order. In: lanes, tile by tile; out: a number per row.
 //! Invariant: the order depends on the number of lanes alone: 64 lanes are summed as a tree, 64 such sums as a tree, and the sums of
-//! those blocks as a tree; so neither the width of tiles nor the number of threads changes a bit. Programs that run value by value sum whole results
-//! (`wide`), in the same order.
+//! those blocks as a tree; so neither the width of tiles nor the number of threads changes a bit. Programs that run value by value sum
+//! whole results (`wide`), in the same order.
 
 use super::wide::Wide;
 use crate::exec::EvalError;
@@ -205,7 +205,8 @@ mod tests {
         for n in 1..=CHUNK {
             let lanes: Vec<f64> = (0..n).map(|i| (i as f64 * 0.7).sin() * 10f64.powi(i as i32 % 7)).collect();
             let padded: Vec<f64> = lanes.iter().copied().chain(std::iter::repeat(-0.0)).take(CHUNK).collect();
-            let row: Vec<f64> = (0..WIDTH).map(|i| (padded[i] + padded[i + WIDTH]) + (padded[i + 2 * WIDTH] + padded[i + 3 * WIDTH])).collect();
+            let row: Vec<f64> =
+                (0..WIDTH).map(|i| (padded[i] + padded[i + WIDTH]) + (padded[i + 2 * WIDTH] + padded[i + 3 * WIDTH])).collect();
             assert_eq!(chunk_sum(&lanes).to_bits(), tree(&row).to_bits(), "{n} lanes");
         }
     }

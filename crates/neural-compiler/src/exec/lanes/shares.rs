@@ -1,6 +1,6 @@
 //! Work shared among threads. In: jobs; out: what each gave, in their order.
-//! Invariants: the calling thread does the first job itself, so that it need not wait until others wake up; only it asks whether the run is still
-//! wanted, and goes on asking while it waits for the others.
+//! Invariants: the calling thread does the first job itself, so that it need not wait until others wake up; only it asks whether the run is
+//! still wanted, and goes on asking while it waits for the others.
 
 use crate::exec::watch::{self, Watch};
 use rayon::ThreadPool;

@@ -1,6 +1,6 @@
-//! Operations on whole values over a tile: sums of products number by number over all lanes, other sums and products block by block of lanes, what is
-//! made of neither lane by lane, and a matrix all lanes share times a value of each lane with the matrix read once. The kernels are the
-//! interpreter's own, or sum in the same order, so the bits are the same.
+//! Operations on whole values over a tile: sums of products number by number over all lanes, other sums and products block by block of
+//! lanes, what is made of neither lane by lane, and a matrix all lanes share times a value of each lane with the matrix read once. The
+//! kernels are the interpreter's own, or sum in the same order, so the bits are the same.
 
 use super::memory::{Base, Memory};
 use crate::exec::room::{is_there, make_room, no_memory};
@@ -49,8 +49,14 @@ enum Way<T> {
 const FEW_LANES: usize = LANES / 2;
 
 impl Application<'_> {
-    /// Room for the numbers of an application over a tile, or once; the bytes held and those the kernel takes itself. Charged before it is taken.
-    pub(super) fn room<T: Real>(&self, memory: &mut Memory<T>, check: impl Fn(usize) -> Result<(), EvalError>, span: Span) -> Result<(), EvalError> {
+    /// Room for the numbers of an application over a tile, or once; the bytes held and those the kernel takes itself. Charged before it is
+    /// taken.
+    pub(super) fn room<T: Real>(
+        &self,
+        memory: &mut Memory<T>,
+        check: impl Fn(usize) -> Result<(), EvalError>,
+        span: Span,
+    ) -> Result<(), EvalError> {
         let args: usize = self.args.iter().map(|p| p.len as usize).sum();
         let all = args.saturating_add(self.shape.len());
         let (blocks, numbers) = match (self.out.rate, self.way::<T>(memory)) {
@@ -82,7 +88,12 @@ impl Application<'_> {
     }
 
     /// The kernel on one lane, or on what all share.
-    fn compute<T: Real>(&self, operands: &[Operand<'_, T>], out: &mut [T], look: &mut dyn FnMut() -> Result<(), EvalError>) -> Result<Done, EvalError> {
+    fn compute<T: Real>(
+        &self,
+        operands: &[Operand<'_, T>],
+        out: &mut [T],
+        look: &mut dyn FnMut() -> Result<(), EvalError>,
+    ) -> Result<Done, EvalError> {
         match self.op {
             Op::Product => product::by_rows(T::kernel(self.kernel), operands, self.shape, out, look),
             _ => Ok(T::kernel(self.kernel)(operands, self.attr, self.shape, out)),
@@ -90,7 +101,12 @@ impl Application<'_> {
     }
 
     /// Once, on uniform values.
-    pub(super) fn once<T: Real>(&self, memory: &mut Memory<T>, base: Base, look: &mut dyn FnMut() -> Result<(), EvalError>) -> Result<Done, EvalError> {
+    pub(super) fn once<T: Real>(
+        &self,
+        memory: &mut Memory<T>,
+        base: Base,
+        look: &mut dyn FnMut() -> Result<(), EvalError>,
+    ) -> Result<Done, EvalError> {
         let mut out = std::mem::take(&mut memory.numbers);
         out.clear();
         out.resize(self.shape.len(), T::ZERO);
@@ -130,7 +146,8 @@ impl Application<'_> {
         level: Level,
         look: &mut dyn FnMut() -> Result<(), EvalError>,
     ) -> Result<(), EvalError> {
-        let (Shape::Matrix(rows, inner), columns) = (self.shapes[0], if let Shape::Matrix(_, c) = self.shapes[1] { c as usize } else { 1 }) else {
+        let (Shape::Matrix(rows, inner), columns) = (self.shapes[0], if let Shape::Matrix(_, c) = self.shapes[1] { c as usize } else { 1 })
+        else {
             unreachable!("the left factor is a matrix");
         };
         let mut matrix = std::mem::take(&mut memory.numbers);
@@ -139,16 +156,28 @@ impl Application<'_> {
         for c in 0..columns {
             look()?;
             let slot = |place: Place, k: usize| base.varying + place.at as usize + k * columns + c;
-            memory.matrix_times(level, &matrix, (0..inner as usize).map(|k| slot(self.args[1], k)), (0..rows as usize).map(|r| slot(self.out, r)));
+            memory.matrix_times(
+                level,
+                &matrix,
+                (0..inner as usize).map(|k| slot(self.args[1], k)),
+                (0..rows as usize).map(|r| slot(self.out, r)),
+            );
         }
         memory.numbers = matrix;
         Ok(())
     }
 
     /// A product of matrices or a dot product, number by number of the result.
-    fn products<T: Real>(&self, memory: &mut Memory<T>, base: Base, level: Level, look: &mut dyn FnMut() -> Result<(), EvalError>) -> Result<(), EvalError> {
+    fn products<T: Real>(
+        &self,
+        memory: &mut Memory<T>,
+        base: Base,
+        level: Level,
+        look: &mut dyn FnMut() -> Result<(), EvalError>,
+    ) -> Result<(), EvalError> {
         let columns = |shape: Shape| if let Shape::Matrix(_, c) = shape { c as usize } else { 1 };
-        let (terms, width) = if self.op == Op::Dot { (self.shapes[0].len(), 1) } else { (columns(self.shapes[0]), columns(self.shapes[1])) };
+        let (terms, width) =
+            if self.op == Op::Dot { (self.shapes[0].len(), 1) } else { (columns(self.shapes[0]), columns(self.shapes[1])) };
         let interleaved = self.op == Op::Dot && terms >= INTERLEAVED;
         for o in 0..self.shape.len() {
             if o % width == 0 {
@@ -248,7 +277,11 @@ impl Application<'_> {
 const FEW_OPERANDS: usize = 16;
 
 /// Hands on operands with data from `data(k)`.
-pub(super) fn operands<'d, N: Copy + 'd, R>(shapes: &[Shape], mut data: impl FnMut(usize) -> &'d [N], f: impl FnOnce(&[Operand<'_, N>]) -> R) -> R {
+pub(super) fn operands<'d, N: Copy + 'd, R>(
+    shapes: &[Shape],
+    mut data: impl FnMut(usize) -> &'d [N],
+    f: impl FnOnce(&[Operand<'_, N>]) -> R,
+) -> R {
     if shapes.len() > FEW_OPERANDS {
         return f(&shapes.iter().enumerate().map(|(k, &shape)| Operand { data: data(k), shape }).collect::<Vec<_>>());
     }

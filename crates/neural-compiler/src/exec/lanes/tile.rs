@@ -59,7 +59,13 @@ impl Count {
 }
 
 impl<'a, T: Real> TileRun<'a, T> {
-    pub(super) fn new(engine: &'a Engine, memory: &'a mut Memory<T>, options: &'a BatchOptions, width: usize, watch: Watch<'a>) -> TileRun<'a, T> {
+    pub(super) fn new(
+        engine: &'a Engine,
+        memory: &'a mut Memory<T>,
+        options: &'a BatchOptions,
+        width: usize,
+        watch: Watch<'a>,
+    ) -> TileRun<'a, T> {
         let Engine { graph, tape, code, .. } = engine;
         TileRun { graph, tape, code, engine, memory, options, width, lanes: 0, failed: Vec::new(), depth: 0, watch, again: false }
     }
@@ -233,7 +239,11 @@ impl<'a, T: Real> TileRun<'a, T> {
 
     pub(super) fn end(&self, id: RegionId, base: Base) -> Base {
         let code = &self.tape.regions[id.0 as usize];
-        Base { varying: base.varying + code.slots as usize, uniform: base.uniform + code.uniforms as usize, records: base.records + code.records as usize }
+        Base {
+            varying: base.varying + code.slots as usize,
+            uniform: base.uniform + code.uniforms as usize,
+            records: base.records + code.records as usize,
+        }
     }
 
     pub(super) fn fail(&mut self, lane: usize, error: EvalError) {
@@ -392,8 +402,12 @@ impl<'a, T: Real> TileRun<'a, T> {
             Kind::Op(..) => return self.operation(i, base, mask, span),
             Kind::If(yes, no) => return crate::deep(|| self.choice(id, i, (yes, no), base, mask)),
             Kind::Call(f) => return crate::deep(|| self.call(id, i, f, base, mask, span)),
-            Kind::Loop { body, carried, taped } => return crate::deep(|| self.run_loop(id, i, (body, carried as usize, taped), base, mask, span)),
-            Kind::Back { body, stored, carried } => return crate::deep(|| self.run_back(id, i, (body, stored as usize, carried as usize), base, mask, span)),
+            Kind::Loop { body, carried, taped } => {
+                return crate::deep(|| self.run_loop(id, i, (body, carried as usize, taped), base, mask, span));
+            }
+            Kind::Back { body, stored, carried } => {
+                return crate::deep(|| self.run_back(id, i, (body, stored as usize, carried as usize), base, mask, span));
+            }
             Kind::Pack => {
                 let numbers = i.args.iter().map(|&a| self.memory.numbers_of(a)).sum::<usize>();
                 let bytes = numbers.saturating_mul(size_of::<T>()).saturating_add(Record::<T>::overhead(i.args.len()));
@@ -452,7 +466,10 @@ impl<'a, T: Real> TileRun<'a, T> {
         }
         let of = i.arg_shapes.first().copied().filter(|s| s.len() > i.shapes[0].len()).unwrap_or(i.shapes[0]);
         for (lane, index) in failures {
-            self.fail(lane, EvalError::new("index-out-of-range", span, format!("the index {} is outside a {of}", crate::number_text(index))));
+            self.fail(
+                lane,
+                EvalError::new("index-out-of-range", span, format!("the index {} is outside a {of}", crate::number_text(index))),
+            );
         }
         Ok(())
     }

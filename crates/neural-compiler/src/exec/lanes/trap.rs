@@ -29,7 +29,8 @@ pub(super) fn run<T: Real>(
             numbers.extend((0..shape.len()).map(|k| column.data[lane * column.lane_stride + k * column.element_stride]));
             Ok(Tensor::new(shape, numbers).expect("the shape's own number of numbers"))
         };
-        let values: Vec<Tensor<T>> = inputs.iter().zip(graph.inputs.iter().map(|i| i.shape)).map(value).collect::<Result<_, EvalError>>()?;
+        let values: Vec<Tensor<T>> =
+            inputs.iter().zip(graph.inputs.iter().map(|i| i.shape)).map(value).collect::<Result<_, EvalError>>()?;
         interp::run_watched(graph, &values, &options.run, watch)
     };
     // What the lanes of a round hold until they are stored.
@@ -45,7 +46,10 @@ pub(super) fn run<T: Real>(
             Some(pool) => {
                 let part = (to - from).div_ceil(options.threads);
                 let parts = (from..to).step_by(part).map(|first| first..to.min(first + part)).collect();
-                shares::all(pool, parts, |part: Range<usize>, mut watch| in_turn(part, |lane| one(lane, &mut watch))).into_iter().flatten().collect()
+                shares::all(pool, parts, |part: Range<usize>, mut watch| in_turn(part, |lane| one(lane, &mut watch)))
+                    .into_iter()
+                    .flatten()
+                    .collect()
             }
             None => in_turn(from..to, |lane| one(lane, &mut watch)),
         };

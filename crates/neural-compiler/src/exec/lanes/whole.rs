@@ -1,11 +1,11 @@
-//! Straight programs on large values, value by value instead of number by number. In: the tape of a program without choices, loops, calls and computed
-//! indices; out: its results, lane by lane.
+//! Straight programs on large values, value by value instead of number by number. In: the tape of a program without choices, loops, calls
+//! and computed indices; out: its results, lane by lane.
 //!
-//! The numbers of a lane's value lie next to each other, lane after lane, as callers have them: inputs are read and results written in place, elementwise
-//! operations run over all lanes of a tile at once, products of matrices go to the matrix kernel with the lanes of a shared factor as rows of one matrix,
-//! a matrix that only products read is never transposed, and an outer product that is only summed over the batch (the gradient of a shared layer) is
-//! never stored.
-//! Invariants: the kernels are those of the interpreter or sum in the same order, so the bits are the same; an instruction never writes a value it reads.
+//! The numbers of a lane's value lie next to each other, lane after lane, as callers have them: inputs are read and results written in
+//! place, elementwise operations run over all lanes of a tile at once, products of matrices go to the matrix kernel with the lanes of a
+//! shared factor as rows of one matrix, a matrix that only products read is never transposed, and an outer product that is only summed over
+//! the batch (the gradient of a shared layer) is never stored. Invariants: the kernels are those of the interpreter or sum in the same
+//! order, so the bits are the same; an instruction never writes a value it reads.
 
 mod step;
 
@@ -96,7 +96,8 @@ impl Whole {
     pub(super) fn new(graph: &Graph, tape: &Tape, reduced: &[bool], always: bool) -> Option<Whole> {
         let [only] = &tape.regions[..] else { return None };
         let varying = || only.code.iter().filter(|i| i.rate == Rate::Varying);
-        let admitted = varying().all(|i| matches!(i.kind, Kind::Op(op, _) if !may_fail(op)) && i.out.iter().chain(&i.args).all(|p| !p.is_record()));
+        let admitted =
+            varying().all(|i| matches!(i.kind, Kind::Op(op, _) if !may_fail(op)) && i.out.iter().chain(&i.args).all(|p| !p.is_record()));
         let count = varying().count();
         let numbers: usize = varying().map(|i| length(&i.args, i.out[0])).sum();
         if !admitted || count == 0 || only.params.iter().any(|p| p.is_record()) || (!always && numbers < LARGE * count) {
@@ -120,7 +121,9 @@ impl Whole {
             .results
             .iter()
             .enumerate()
-            .filter(|(k, p)| p.rate == Rate::Varying && !reduced[*k] && !tape.params.contains(p) && tape.results.iter().filter(|r| r == p).count() == 1)
+            .filter(|(k, p)| {
+                p.rate == Rate::Varying && !reduced[*k] && !tape.params.contains(p) && tape.results.iter().filter(|r| r == p).count() == 1
+            })
             .filter_map(|(k, p)| Some((last(p)?, k)))
             .collect();
         for (index, i) in tape.code.iter().enumerate() {
@@ -174,7 +177,9 @@ fn fold_transposes(steps: &mut Vec<Step>, results: &[Value]) {
     let mut k = 0;
     while k < steps.len() {
         let (op, out, source) = (steps[k].op, steps[k].out, steps[k].args.first().copied());
-        let Some(source) = source.filter(|s| op == Op::Transpose && matches!(out.home, Home::Slots(_)) && matches!(s.shape, Shape::Matrix(..))) else {
+        let Some(source) =
+            source.filter(|s| op == Op::Transpose && matches!(out.home, Home::Slots(_)) && matches!(s.shape, Shape::Matrix(..)))
+        else {
             k += 1;
             continue;
         };
@@ -198,7 +203,8 @@ fn fold_transposes(steps: &mut Vec<Step>, results: &[Value]) {
     }
 }
 
-/// The factors of a result that is an outer product nobody else reads, if they are still there in the end; its step is then left to the sum.
+/// The factors of a result that is an outer product nobody else reads, if they are still there in the end; its step is then left to the
+/// sum.
 fn sum_outer(steps: &mut [Step], results: &[Value], k: usize) -> Option<[Value; 2]> {
     let home = results[k].home;
     let at = steps.iter().rposition(|s| s.out.home == home)?;

@@ -1,6 +1,6 @@
 //! Sums over the batch of a whole result, all its numbers at once. In: lanes, tile by tile; out: a number for each of the result.
-//! Invariants: the order is that of `reduce`, number by number; a result that is an outer product is never stored lane by lane, its products are rounded
-//! and summed in registers.
+//! Invariants: the order is that of `reduce`, number by number; a result that is an outer product is never stored lane by lane, its
+//! products are rounded and summed in registers.
 
 use super::reduce::{CHUNK, full_sum};
 use crate::ops::real::Real;
@@ -39,7 +39,16 @@ fn add<T: Real>(a: &mut [T], b: &[T]) {
 impl<T: Real> Wide<T> {
     /// Nothing yet, for a result of so many numbers.
     pub(super) fn new(numbers: usize) -> Wide<T> {
-        Wide { numbers, part: [Vec::new(), Vec::new()], lanes: 0, chunks: 0, sums: Vec::new(), blocks: Vec::new(), spare: Vec::new(), lost: false }
+        Wide {
+            numbers,
+            part: [Vec::new(), Vec::new()],
+            lanes: 0,
+            chunks: 0,
+            sums: Vec::new(),
+            blocks: Vec::new(),
+            spare: Vec::new(),
+            lost: false,
+        }
     }
 
     /// Numbers of the result.
@@ -244,7 +253,10 @@ mod tests {
                         }
                         let mut found = vec![0.0; rows * columns];
                         Wide::total(&mut [&mut a, &mut b], level, &mut found);
-                        assert!(found.iter().map(|x| x.to_bits()).eq(expected.iter().copied()), "{lanes} {rows} {columns} {tile} {outer} {level:?}");
+                        assert!(
+                            found.iter().map(|x| x.to_bits()).eq(expected.iter().copied()),
+                            "{lanes} {rows} {columns} {tile} {outer} {level:?}"
+                        );
                     }
                 }
             }

@@ -31,7 +31,10 @@ impl Expander<'_> {
             return self.model_body(&rest, model, end);
         }
         if let Some(span) = model.time() {
-            self.error(Diagnostic::error("bad-declaration", span, "a time is declared by models with states").help("elsewhere it is an input like any other"));
+            self.error(
+                Diagnostic::error("bad-declaration", span, "a time is declared by models with states")
+                    .help("elsewhere it is an input like any other"),
+            );
         }
         self.body(&rest, end, NOWHERE, "the program")
     }
@@ -85,7 +88,10 @@ impl Expander<'_> {
             if self.is_form(d, Form::Define) {
                 if let Some(&before) = expressions.first() {
                     let (at, before) = (self.data.span(d), self.data.span(before));
-                    self.error(Diagnostic::error("define-after-expression", at, "definitions come before the expression").label(before, "the expression"));
+                    self.error(
+                        Diagnostic::error("define-after-expression", at, "definitions come before the expression")
+                            .label(before, "the expression"),
+                    );
                 } else {
                     definitions.push(d);
                 }
@@ -110,7 +116,11 @@ impl Expander<'_> {
                 [_, head, ref body @ ..] if self.data.list(head).is_some_and(|l| !l.is_empty()) && !body.is_empty() => {
                     let signature = self.data.children(head);
                     let Some(name) = self.data.symbol(signature[0]) else {
-                        self.error(Diagnostic::error("bad-form", self.data.span(head), "a function definition starts with its name: (define (f x) …)"));
+                        self.error(Diagnostic::error(
+                            "bad-form",
+                            self.data.span(head),
+                            "a function definition starts with its name: (define (f x) …)",
+                        ));
                         continue;
                     };
                     let params = signature[1..].to_vec();
@@ -118,7 +128,11 @@ impl Expander<'_> {
                     parsed.push((Definition::Function(name, fun, params, d), span));
                 }
                 _ => {
-                    self.error(Diagnostic::error("bad-form", span, "a definition is (define name value) or (define (name parameter …) body)"));
+                    self.error(Diagnostic::error(
+                        "bad-form",
+                        span,
+                        "a definition is (define name value) or (define (name parameter …) body)",
+                    ));
                 }
             }
         }
@@ -198,7 +212,10 @@ impl Expander<'_> {
         for &(s, span) in names {
             if let Some(&first) = seen.get(&s) {
                 let name = excerpt(self.name(s));
-                self.error(Diagnostic::error("duplicate-name", span, format!("`{name}` is bound twice in one form")).label(first, "bound here first"));
+                self.error(
+                    Diagnostic::error("duplicate-name", span, format!("`{name}` is bound twice in one form"))
+                        .label(first, "bound here first"),
+                );
             } else {
                 seen.insert(s, span);
             }

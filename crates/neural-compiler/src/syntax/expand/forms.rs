@@ -20,8 +20,12 @@ impl Expander<'_> {
                     self.push(Expr::If(c, t, e), span)
                 }
                 _ => self.error(
-                    Diagnostic::error("wrong-arity", span, format!("`if` takes a test and two branches, got {}", ops::count(args.len(), "argument")))
-                        .help("every value needs an alternative: (if test consequent alternative)"),
+                    Diagnostic::error(
+                        "wrong-arity",
+                        span,
+                        format!("`if` takes a test and two branches, got {}", ops::count(args.len(), "argument")),
+                    )
+                    .help("every value needs an alternative: (if test consequent alternative)"),
                 ),
             },
             Form::Cond => self.cond(args, span, place),
@@ -72,7 +76,8 @@ impl Expander<'_> {
                     let expected = self.ast.funs[f.0 as usize].params.len();
                     if expected != args.len() {
                         let message = format!("this loop has {}, recur got {}", ops::count(expected, "variable"), args.len());
-                        return self.error(Diagnostic::error("wrong-arity", span, message).label(self.ast.funs[f.0 as usize].span, "the loop"));
+                        return self
+                            .error(Diagnostic::error("wrong-arity", span, message).label(self.ast.funs[f.0 as usize].span, "the loop"));
                     }
                     let args = self.args(args, place);
                     self.push(Expr::Call(f, args), span)
@@ -85,10 +90,13 @@ impl Expander<'_> {
                             .help("carry the pending work in a loop variable, or use a recursive function"),
                     )
                 }
-                Place { current_loop: None, .. } => self.error(Diagnostic::error("recur-outside-loop", span, "`recur` belongs inside a loop")),
+                Place { current_loop: None, .. } => {
+                    self.error(Diagnostic::error("recur-outside-loop", span, "`recur` belongs inside a loop"))
+                }
             },
             Form::Define => self.error(
-                Diagnostic::error("misplaced-define", span, "a definition stands at the top or at the start of a body").help("use let inside an expression"),
+                Diagnostic::error("misplaced-define", span, "a definition stands at the top or at the start of a body")
+                    .help("use let inside an expression"),
             ),
             Form::Lambda => self.error(
                 Diagnostic::error("lambda-as-value", span, "a lambda can only be bound to a name or applied at once")
@@ -194,7 +202,15 @@ impl Expander<'_> {
     }
 
     /// `loop` and named `let`: a function and its first call. `name` is visible in the body of a named `let` only.
-    fn loop_form(&mut self, title: &str, name: Option<Symbol>, pairs: &[(DatumId, DatumId)], body: &[DatumId], span: Span, place: Place) -> ExprId {
+    fn loop_form(
+        &mut self,
+        title: &str,
+        name: Option<Symbol>,
+        pairs: &[(DatumId, DatumId)],
+        body: &[DatumId],
+        span: Span,
+        place: Place,
+    ) -> ExprId {
         let values: Vec<DatumId> = pairs.iter().map(|&(_, v)| v).collect();
         let args = self.args(&values, place);
         let params: Vec<DatumId> = pairs.iter().map(|&(n, _)| n).collect();
@@ -233,8 +249,10 @@ impl Expander<'_> {
             }
         }
         let Some(mut result) = otherwise else {
-            return self
-                .error(Diagnostic::error("missing-else", span, "cond needs an else clause: every input must have a value").help("end it with (else value)"));
+            return self.error(
+                Diagnostic::error("missing-else", span, "cond needs an else clause: every input must have a value")
+                    .help("end it with (else value)"),
+            );
         };
         for (test, value, at) in tests.into_iter().rev() {
             result = self.push(Expr::If(test, value, result), at);

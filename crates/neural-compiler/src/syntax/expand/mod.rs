@@ -257,7 +257,9 @@ impl<'a> Expander<'a> {
                 self.operation(vec, self.data.children(d), span, place)
             }
             Datum::List(..) => match *self.data.children(d) {
-                [] => self.error(Diagnostic::error("empty-form", span, "() means nothing here").help("write a number, a name or (operation argument …)")),
+                [] => self.error(
+                    Diagnostic::error("empty-form", span, "() means nothing here").help("write a number, a name or (operation argument …)"),
+                ),
                 [head, ref args @ ..] => match self.data.symbol(head) {
                     Some(s) => self.application(s, head, args, d, place),
                     None if self.is_form(head, Form::Lambda) => self.applied_lambda(head, args, span, place),
@@ -312,7 +314,9 @@ impl<'a> Expander<'a> {
             }
             let known: Vec<String> = self.visible_names();
             let help = did_you_mean(name, known.iter().map(String::as_str));
-            return self.error(Diagnostic::error("unknown-name", span, format!("`{}` is not an input and not bound here", excerpt(name))).maybe_help(help));
+            return self.error(
+                Diagnostic::error("unknown-name", span, format!("`{}` is not an input and not bound here", excerpt(name))).maybe_help(help),
+            );
         }
         let var = self.add_input(Input { name: name.to_string(), kind: InputKind::Free, shape: None, span });
         self.scope_at_top(s, var);
@@ -347,7 +351,10 @@ impl<'a> Expander<'a> {
     fn operation(&mut self, s: Surface, args: &[DatumId], span: Span, place: Place) -> ExprId {
         if let Err(expected) = s.check_arity(args.len()) {
             let got = args.len();
-            self.error(Diagnostic::error("wrong-arity", span, format!("`{}` takes {expected}, got {got}", s.name())).help(format!("usage: {}", s.usage())));
+            self.error(
+                Diagnostic::error("wrong-arity", span, format!("`{}` takes {expected}, got {got}", s.name()))
+                    .help(format!("usage: {}", s.usage())),
+            );
         }
         let args = self.args(args, place);
         self.push(Expr::Op(s, args), span)
@@ -360,7 +367,11 @@ impl<'a> Expander<'a> {
             Some(Meaning::Var(_) | Meaning::Number(_)) => {
                 let name = excerpt(self.name(s));
                 self.args(args, place);
-                return self.error(Diagnostic::error("not-a-function", self.data.span(head), format!("`{name}` is a value here, not a function")));
+                return self.error(Diagnostic::error(
+                    "not-a-function",
+                    self.data.span(head),
+                    format!("`{name}` is a value here, not a function"),
+                ));
             }
             None => {}
         }
@@ -395,7 +406,8 @@ impl<'a> Expander<'a> {
         let fun = &self.ast.funs[f.0 as usize];
         if fun.params.len() != args.len() {
             let params: Vec<&str> = fun.params.iter().map(|p| self.ast.vars[p.0 as usize].name.as_str()).collect();
-            let message = format!("`{}` takes {} ({}), got {}", fun.name, ops::count(params.len(), "argument"), params.join(" "), args.len());
+            let message =
+                format!("`{}` takes {} ({}), got {}", fun.name, ops::count(params.len(), "argument"), params.join(" "), args.len());
             let defined = fun.span;
             self.args(args, place);
             return self.error(Diagnostic::error("wrong-arity", span, message).label(defined, "defined here"));

@@ -65,7 +65,19 @@ mod tests {
 
     #[test]
     fn entries_end_when_parentheses_balance() {
-        for text in ["(", "(+ 1\n", "[1 2", "#| note", "(define (f x)\n", ":grad (+ x", "(+ 1 ; )\n", "(+ #;(a) 1", "(#| ) |#", "(+ |)|", "#| #| |#"] {
+        for text in [
+            "(",
+            "(+ 1\n",
+            "[1 2",
+            "#| note",
+            "(define (f x)\n",
+            ":grad (+ x",
+            "(+ 1 ; )\n",
+            "(+ #;(a) 1",
+            "(#| ) |#",
+            "(+ |)|",
+            "#| #| |#",
+        ] {
             assert!(Balance::of(text).open(), "{text}");
         }
         for text in ["", "1", "(+ 1 2)", ")", "(]", "(+ 1 2))", "\"", "; (", ") (", "#| ( |#", "|(|", "|(", "#| #| |# |#", "(θ)"] {

@@ -243,7 +243,8 @@ fn part(entry: &str, data: &Data, d: DatumId) -> Result<Part, Failure> {
         ("param", _) => Part::Param(text),
         ("constants", &[_, ..]) => Part::Constants(text, children[1..].iter().filter_map(|&d| name(d)).collect()),
         ("state" | "derive" | "next" | "time" | "net" | "input", _) => {
-            let d = Diagnostic::error("bad-declaration", data.span(d), format!("`{head}` belongs in a model file")).help("neuralc run FILE evaluates one");
+            let d = Diagnostic::error("bad-declaration", data.span(d), format!("`{head}` belongs in a model file"))
+                .help("neuralc run FILE evaluates one");
             return Err(Failure::Wrong(Source::new("<repl>", entry), vec![d]));
         }
         _ => Part::Expression(text),

@@ -76,7 +76,9 @@ struct Assistant {
 
 /// Where the word before the cursor begins.
 fn word_start(line: &str, pos: usize) -> usize {
-    line[..pos].rfind(|c: char| c.is_whitespace() || "()[];".contains(c)).map_or(0, |i| i + line[i..].chars().next().map_or(1, char::len_utf8))
+    line[..pos]
+        .rfind(|c: char| c.is_whitespace() || "()[];".contains(c))
+        .map_or(0, |i| i + line[i..].chars().next().map_or(1, char::len_utf8))
 }
 
 impl Completer for Assistant {

@@ -29,7 +29,9 @@ impl Fuse<'_, '_> {
         match home {
             Home::Nowhere => Address { base: POOL, index: None, offset: 0 },
             Home::Pool(at) => Address { base: POOL, index: None, offset: i64::from(at) * bytes },
-            Home::Slot(s) => Address { base: SLOTS, index: Some(AT), offset: i64::from(s) * i64::from(self.shape.slot_bytes) + copy as i64 * bytes },
+            Home::Slot(s) => {
+                Address { base: SLOTS, index: Some(AT), offset: i64::from(s) * i64::from(self.shape.slot_bytes) + copy as i64 * bytes }
+            }
             Home::Column(c) => {
                 let base = match self.addresses.iter().find(|a| a.0 == c) {
                     Some(a) => a.1,
@@ -77,7 +79,8 @@ impl Fuse<'_, '_> {
         if let Some(r) = range.clone().find(|&r| file[r as usize].is_none() && taken & (1 << r) == 0) {
             return Ok(r);
         }
-        let held: Vec<(u8, Value, u8)> = range.filter(|&r| taken & (1 << r) == 0).filter_map(|r| file[r as usize].map(|(v, c)| (r, v, c))).collect();
+        let held: Vec<(u8, Value, u8)> =
+            range.filter(|&r| taken & (1 << r) == 0).filter_map(|r| file[r as usize].map(|(v, c)| (r, v, c))).collect();
         // The farthest next use; among equals, one that needs no store.
         let victim = held.into_iter().max_by_key(|&(_, v, c)| (self.next_use(v, c), self.has_home(v, c as usize)));
         let Some((r, v, c)) = victim else { return Err(Declined::Registers) };

@@ -131,14 +131,17 @@ impl Fuse<'_, '_> {
         self.pending.extend_from_slice(&it.next);
         self.read = -1;
         // A value that another carried value's register holds is overwritten before it is read: it goes home first.
-        let held: Vec<(Class, u8)> = it.carried.iter().zip(&open.state).flat_map(|(c, r)| r[..self.copies].iter().map(move |&r| (code.class(*c), r))).collect();
+        let held: Vec<(Class, u8)> =
+            it.carried.iter().zip(&open.state).flat_map(|(c, r)| r[..self.copies].iter().map(move |&r| (code.class(*c), r))).collect();
         let mut kept: Vec<Option<u32>> = Vec::new();
         for (k, (&next, &carried)) in it.next.iter().zip(&it.carried).enumerate() {
             let class = code.class(next);
             let clash = next != carried
                 && (0..self.copies).any(|copy| {
                     let r = self.t.register[next.0 as usize][copy];
-                    r != NONE && r != open.state[k][copy] && held.iter().any(|h| self.asm.held_in(h.0) == self.asm.held_in(class) && h.1 == r)
+                    r != NONE
+                        && r != open.state[k][copy]
+                        && held.iter().any(|h| self.asm.held_in(h.0) == self.asm.held_in(class) && h.1 == r)
                 });
             kept.push(None);
             if clash {

@@ -47,16 +47,27 @@ impl Assembler {
         let scratch = self.scratch();
         let i = match prim {
             Prim::MulAdd => self.fused(typed!(self, VEX_Vfmadd213ps_ymm_ymm_ymmm256, VEX_Vfmadd213pd_ymm_ymm_ymmm256), to, args),
-            Prim::ShiftLeft(by) => {
-                Instruction::with3(typed!(self, VEX_Vpslld_ymm_ymm_imm8, VEX_Vpsllq_ymm_ymm_imm8), out, self.vector(register(0)), u32::from(by))
-            }
-            Prim::ShiftRight(by) => {
-                Instruction::with3(typed!(self, VEX_Vpsrld_ymm_ymm_imm8, VEX_Vpsrlq_ymm_ymm_imm8), out, self.vector(register(0)), u32::from(by))
-            }
+            Prim::ShiftLeft(by) => Instruction::with3(
+                typed!(self, VEX_Vpslld_ymm_ymm_imm8, VEX_Vpsllq_ymm_ymm_imm8),
+                out,
+                self.vector(register(0)),
+                u32::from(by),
+            ),
+            Prim::ShiftRight(by) => Instruction::with3(
+                typed!(self, VEX_Vpsrld_ymm_ymm_imm8, VEX_Vpsrlq_ymm_ymm_imm8),
+                out,
+                self.vector(register(0)),
+                u32::from(by),
+            ),
             // Whether zero is above, as whole numbers.
             Prim::HighBit => {
                 self.emit(Instruction::with3(xor, scratch, scratch, scratch));
-                Instruction::with3(typed!(self, VEX_Vpcmpgtd_ymm_ymm_ymmm256, VEX_Vpcmpgtq_ymm_ymm_ymmm256), out, scratch, self.vector(register(0)))
+                Instruction::with3(
+                    typed!(self, VEX_Vpcmpgtd_ymm_ymm_ymmm256, VEX_Vpcmpgtq_ymm_ymm_ymmm256),
+                    out,
+                    scratch,
+                    self.vector(register(0)),
+                )
             }
             Prim::Mend(_) | Prim::MendPair(_) | Prim::Refuse => return self.copied(to, args[1]),
             Prim::Widen(half) => {

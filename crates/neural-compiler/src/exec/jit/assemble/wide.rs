@@ -1,4 +1,5 @@
-//! The operations in AVX-512: whole 512-bit vectors, masks in mask registers. In: an operation on registers and memory; out: its instructions.
+//! The operations in AVX-512: whole 512-bit vectors, masks in mask registers. In: an operation on registers and memory; out: its
+//! instructions.
 
 use super::super::ir::{Class, Half, Prim, Test};
 use super::{Assembler, Operand, rounding};
@@ -47,7 +48,9 @@ impl Assembler {
         };
         let spare = Register::K7;
         let i = match prim {
-            Prim::MulAdd => self.fused(typed!(self, EVEX_Vfmadd213ps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vfmadd213pd_zmm_k1z_zmm_zmmm512b64_er), to, args),
+            Prim::MulAdd => {
+                self.fused(typed!(self, EVEX_Vfmadd213ps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vfmadd213pd_zmm_k1z_zmm_zmmm512b64_er), to, args)
+            }
             Prim::ShiftLeft(by) => {
                 let code = typed!(self, EVEX_Vpslld_zmm_k1z_zmmm512b32_imm8, EVEX_Vpsllq_zmm_k1z_zmmm512b64_imm8);
                 self.with_immediate(code, out, args[0], u32::from(by))
@@ -56,12 +59,19 @@ impl Assembler {
                 let code = typed!(self, EVEX_Vpsrld_zmm_k1z_zmmm512b32_imm8, EVEX_Vpsrlq_zmm_k1z_zmmm512b64_imm8);
                 self.with_immediate(code, out, args[0], u32::from(by))
             }
-            Prim::HighBit => Instruction::with2(typed!(self, EVEX_Vpmovd2m_kr_zmm, EVEX_Vpmovq2m_kr_zmm), self.mask(to), self.vector(register(0))),
+            Prim::HighBit => {
+                Instruction::with2(typed!(self, EVEX_Vpmovd2m_kr_zmm, EVEX_Vpmovq2m_kr_zmm), self.mask(to), self.vector(register(0)))
+            }
             Prim::Mend(_) | Prim::MendPair(_) | Prim::Refuse => return self.copied(to, args[1]),
             Prim::Widen(half) => {
                 let mut from = half_of(register(0));
                 if half == Half::Second {
-                    self.emit(Instruction::with3(Code::EVEX_Vextractf64x4_ymmm256_k1z_zmm_imm8, half_of(SCRATCH), self.vector(register(0)), 1));
+                    self.emit(Instruction::with3(
+                        Code::EVEX_Vextractf64x4_ymmm256_k1z_zmm_imm8,
+                        half_of(SCRATCH),
+                        self.vector(register(0)),
+                        1,
+                    ));
                     from = half_of(SCRATCH);
                 }
                 Instruction::with2(Code::EVEX_Vcvtps2pd_zmm_k1z_ymmm256b32_sae, out, from)
@@ -90,8 +100,12 @@ impl Assembler {
                 self.emit(Instruction::with2(convert, half_of(to), self.vector(register(0))));
                 Instruction::with4(Code::EVEX_Vinsertf64x4_zmm_k1z_zmm_ymmm256_imm8, out, out, half_of(SCRATCH), 1)
             }
-            Prim::MulSub => self.fused(typed!(self, EVEX_Vfmsub213ps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vfmsub213pd_zmm_k1z_zmm_zmmm512b64_er), to, args),
-            Prim::NegMulAdd => self.fused(typed!(self, EVEX_Vfnmadd213ps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vfnmadd213pd_zmm_k1z_zmm_zmmm512b64_er), to, args),
+            Prim::MulSub => {
+                self.fused(typed!(self, EVEX_Vfmsub213ps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vfmsub213pd_zmm_k1z_zmm_zmmm512b64_er), to, args)
+            }
+            Prim::NegMulAdd => {
+                self.fused(typed!(self, EVEX_Vfnmadd213ps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vfnmadd213pd_zmm_k1z_zmm_zmmm512b64_er), to, args)
+            }
             Prim::Sqrt => {
                 let code = typed!(self, EVEX_Vsqrtps_zmm_k1z_zmmm512b32_er, EVEX_Vsqrtpd_zmm_k1z_zmmm512b64_er);
                 match args[0] {
@@ -134,17 +148,28 @@ impl Assembler {
                 })
             }
             Prim::Not => Instruction::with2(typed!(self, VEX_Knotw_kr_kr, VEX_Knotb_kr_kr), self.mask(to), self.mask(register(0))),
-            Prim::Both => {
-                Instruction::with3(typed!(self, VEX_Kandw_kr_kr_kr, VEX_Kandb_kr_kr_kr), self.mask(to), self.mask(register(0)), self.mask(register(1)))
-            }
-            Prim::Either => {
-                Instruction::with3(typed!(self, VEX_Korw_kr_kr_kr, VEX_Korb_kr_kr_kr), self.mask(to), self.mask(register(0)), self.mask(register(1)))
-            }
+            Prim::Both => Instruction::with3(
+                typed!(self, VEX_Kandw_kr_kr_kr, VEX_Kandb_kr_kr_kr),
+                self.mask(to),
+                self.mask(register(0)),
+                self.mask(register(1)),
+            ),
+            Prim::Either => Instruction::with3(
+                typed!(self, VEX_Korw_kr_kr_kr, VEX_Korb_kr_kr_kr),
+                self.mask(to),
+                self.mask(register(0)),
+                self.mask(register(1)),
+            ),
             // The instruction negates its first operand.
-            Prim::Without => {
-                Instruction::with3(typed!(self, VEX_Kandnw_kr_kr_kr, VEX_Kandnb_kr_kr_kr), self.mask(to), self.mask(register(1)), self.mask(register(0)))
+            Prim::Without => Instruction::with3(
+                typed!(self, VEX_Kandnw_kr_kr_kr, VEX_Kandnb_kr_kr_kr),
+                self.mask(to),
+                self.mask(register(1)),
+                self.mask(register(0)),
+            ),
+            Prim::Always => {
+                Instruction::with3(typed!(self, VEX_Kxnorw_kr_kr_kr, VEX_Kxnorb_kr_kr_kr), self.mask(to), self.mask(to), self.mask(to))
             }
-            Prim::Always => Instruction::with3(typed!(self, VEX_Kxnorw_kr_kr_kr, VEX_Kxnorb_kr_kr_kr), self.mask(to), self.mask(to), self.mask(to)),
             Prim::Add | Prim::Sub | Prim::Mul | Prim::Div | Prim::Lower | Prim::Upper => return,
             Prim::And | Prim::Or | Prim::Xor | Prim::Scale | Prim::AddBits => return,
         };

@@ -51,7 +51,13 @@ impl Translator<'_> {
     }
 
     /// The walk back over rounds that were written out.
-    pub(super) fn back(&mut self, body: RegionId, carried: usize, args: &[Range<usize>], place: Place) -> Result<Vec<Range<usize>>, Declined> {
+    pub(super) fn back(
+        &mut self,
+        body: RegionId,
+        carried: usize,
+        args: &[Range<usize>],
+        place: Place,
+    ) -> Result<Vec<Range<usize>>, Declined> {
         let Some(Record::Rounds(rounds)) = self.records.get(args[0].start).cloned() else { return Err(Declined::Record) };
         let mut state: Vec<Range<usize>> = args[1..=carried].to_vec();
         self.steps.all += rounds.len();
@@ -89,7 +95,13 @@ impl Translator<'_> {
     }
 
     /// A loop: each lane's results are kept as it leaves, and rounds go on until every lane has left.
-    pub(super) fn rounds(&mut self, body: RegionId, carried: usize, args: &[Range<usize>], place: Place) -> Result<Vec<Range<usize>>, Declined> {
+    pub(super) fn rounds(
+        &mut self,
+        body: RegionId,
+        carried: usize,
+        args: &[Range<usize>],
+        place: Place,
+    ) -> Result<Vec<Range<usize>>, Declined> {
         let state: Vec<Number> = args[..carried].iter().flat_map(|r| self.arena[r.clone()].to_vec()).collect();
         let graph = self.graph;
         let shapes: Vec<usize> = graph.region(body).results[1 + carried..].iter().map(|r| graph.region(body).shape(*r).len()).collect();
@@ -173,7 +185,8 @@ impl Translator<'_> {
                     }
                 };
             }
-            let found: Vec<bool> = (0..next.len()).map(|k| same[k] && !varies[it.init[k].0 as usize] && !varies[next[k].0 as usize]).collect();
+            let found: Vec<bool> =
+                (0..next.len()).map(|k| same[k] && !varies[it.init[k].0 as usize] && !varies[next[k].0 as usize]).collect();
             if found == same {
                 return !varies[test.0 as usize];
             }

@@ -13,7 +13,14 @@ use neural_compiler_math as math;
 use std::ops::Range;
 
 impl Translator<'_> {
-    pub(super) fn operation(&mut self, op: Op, attr: u32, operands: &[(Range<usize>, Shape)], shape: Shape, place: Place) -> Result<Range<usize>, Declined> {
+    pub(super) fn operation(
+        &mut self,
+        op: Op,
+        attr: u32,
+        operands: &[(Range<usize>, Shape)],
+        shape: Shape,
+        place: Place,
+    ) -> Result<Range<usize>, Declined> {
         let row = op.row();
         if let Kernel::Tensor(_) = row.kernel {
             let args: Vec<(Vec<Number>, Shape)> = operands.iter().map(|(r, s)| (self.arena[r.clone()].to_vec(), *s)).collect();

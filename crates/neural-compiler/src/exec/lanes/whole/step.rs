@@ -83,8 +83,10 @@ impl Step {
             Op::Total => out.iter_mut().enumerate().for_each(|(l, o)| *o = T::sum(level, lane(0, l))),
             Op::Outer => {
                 let (rows, columns) = (self.args[0].len, self.args[1].len);
-                let left = Matrices { data: data[0], rows, columns: 1, turned: false, shared: matches!(self.args[0].home, Home::Shared(_)) };
-                let right = Matrices { data: data[1], rows: 1, columns, turned: false, shared: matches!(self.args[1].home, Home::Shared(_)) };
+                let left =
+                    Matrices { data: data[0], rows, columns: 1, turned: false, shared: matches!(self.args[0].home, Home::Shared(_)) };
+                let right =
+                    Matrices { data: data[1], rows: 1, columns, turned: false, shared: matches!(self.args[1].home, Home::Shared(_)) };
                 T::products(level, lanes, left, right, out, room);
             }
             op => {
@@ -101,7 +103,11 @@ impl Step {
                         }
                         _ => {
                             // Kernels that can fail are not admitted.
-                            let done = operands(&self.shapes, |k| lane(k, l), |operands| T::kernel(kernel)(operands, self.attr, self.out.shape, out));
+                            let done = operands(
+                                &self.shapes,
+                                |k| lane(k, l),
+                                |operands| T::kernel(kernel)(operands, self.attr, self.out.shape, out),
+                            );
                             debug_assert!(done.is_ok());
                         }
                     }

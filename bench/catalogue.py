@@ -128,7 +128,9 @@ def _programs() -> Sequence[Program]:
             lambda m, x: m.where(m.less(x, 0), m.number(0.0), m.where(m.greater(x, 10), m.number(10.0), x)),
             "where(x < 0, 0.0, where(x > 10, 10.0, x))",
         ),
-        Program("quadratic", dict(a=unit, b=unit, c=unit, x=unit), lambda m, a, b, c, x: a * (x * x) + b * x + c, "a * (x * x) + b * x + c"),
+        Program(
+            "quadratic", dict(a=unit, b=unit, c=unit, x=unit), lambda m, a, b, c, x: a * (x * x) + b * x + c, "a * (x * x) + b * x + c"
+        ),
         Program(
             "discriminant",
             dict(a=unit, b=unit, c=unit),
@@ -160,7 +162,12 @@ def _programs() -> Sequence[Program]:
             lambda m, mass, g, x, T: 5 * m.exp((0 - mass) * (g * x) / (1.381 * T)),
             "5 * exp((0 - m) * (g * x) / (1.381 * T))",
         ),
-        Program("pendulum", dict(theta=(-3.0, 3.0), omega=unit), lambda m, theta, omega: -9.81 * m.sin(theta) + -0.3 * omega, "-9.81 * sin(theta) + -0.3 * omega"),
+        Program(
+            "pendulum",
+            dict(theta=(-3.0, 3.0), omega=unit),
+            lambda m, theta, omega: -9.81 * m.sin(theta) + -0.3 * omega,
+            "-9.81 * sin(theta) + -0.3 * omega",
+        ),
         Program(
             "three_body",
             dict(x=(-2.0, 2.0), y=(0.2, 2.0), z=(-1.0, 1.0), px=unit, py=unit, pz=unit),

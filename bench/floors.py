@@ -66,9 +66,25 @@ COMPUTE_BOUND = ("chain_250", "gaussian", "pendulum", "soft_clamp", "newton20")
 CODE_FLOORS = (
     Floor("generated code, values at 10^4: 2x as fast as heyoka", 10**4, False, 2.0, times_as_fast_as("heyoka_cfunc"), RUST, BOTH),
     Floor("generated code, gradients at 10^4: 2x as fast as heyoka", 10**4, True, 2.0, times_as_fast_as("heyoka_cfunc"), RUST, BOTH),
-    Floor("generated code at 10^4: never slower than jax or torch.compile", 10**4, None, 1.0, times_as_fast_as("jax_jit", "compile"), RUST, BOTH),
+    Floor(
+        "generated code at 10^4: never slower than jax or torch.compile",
+        10**4,
+        None,
+        1.0,
+        times_as_fast_as("jax_jit", "compile"),
+        RUST,
+        BOTH,
+    ),
     Floor("generated code at 10^4: within 1.3x of the native loop", 10**4, None, 1 / 1.3, times_as_fast_as("native"), RUST, BOTH),
-    Floor("generated code at 10^6: no slower than the best peer, within 5 %", 10**6, None, 0.95, times_as_fast_as("jax_jit", "compile", "heyoka_cfunc", "numexpr_evaluate", "eager", "casadi_map"), RUST, BOTH),
+    Floor(
+        "generated code at 10^6: no slower than the best peer, within 5 %",
+        10**6,
+        None,
+        0.95,
+        times_as_fast_as("jax_jit", "compile", "heyoka_cfunc", "numexpr_evaluate", "eager", "casadi_map"),
+        RUST,
+        BOTH,
+    ),
 )
 """What generated code promised beyond the engine."""
 
@@ -76,7 +92,14 @@ MODULE_FLOORS = (
     Floor("module, values at 1: at most 0.6x the time of eager", 1, False, 1 / 0.6, times_as_fast_as("eager"), ("module",)),
     Floor("module, values at 10^4: at most 0.4x the time of eager", 10**4, False, 1 / 0.4, times_as_fast_as("eager"), ("module",)),
     Floor("module, forward and backward at 1: at most 0.7x the time of eager", 1, True, 1 / 0.7, times_as_fast_as("eager"), ("module",)),
-    Floor("module, forward and backward at 10^4: at most 0.55x the time of eager", 10**4, True, 1 / 0.55, times_as_fast_as("eager"), ("module",)),
+    Floor(
+        "module, forward and backward at 10^4: at most 0.55x the time of eager",
+        10**4,
+        True,
+        1 / 0.55,
+        times_as_fast_as("eager"),
+        ("module",),
+    ),
 )
 """Of programs of five operations or more. A program without a gradient (comparisons alone) has no backward pass to compare."""
 
@@ -86,13 +109,52 @@ HYBRID_FLOORS = (
 """Of the paper's patterns, from its windows of six to its 10^4 samples."""
 
 FIT_FLOORS = (
-    Floor("fit of 10^4 points: 10x as fast as curve_fit without a Jacobian", 10**4, False, 10.0, times_as_fast_as("scipy_curve_fit"), ("ours", "ours_many_starts"), ("float64",)),
-    Floor("fit of 10^4 points: 100x as fast as 3,000 epochs of Adam", 10**4, False, 100.0, times_as_fast_as("torch_adam"), ("ours", "ours_many_starts"), ("float64",)),
-    Floor("Lotka-Volterra: 20x as fast as multiple shooting in PyTorch", 121, False, 20.0, times_as_fast_as("torch_shooting"), ("ours", "ours_many_starts"), ("float64",)),
-    Floor("Lotka-Volterra: as fast as diffrax under jit, compiling included", 121, False, 1.0, times_as_fast_as("diffrax_jit"), ("ours", "ours_many_starts"), ("float64",)),
+    Floor(
+        "fit of 10^4 points: 10x as fast as curve_fit without a Jacobian",
+        10**4,
+        False,
+        10.0,
+        times_as_fast_as("scipy_curve_fit"),
+        ("ours", "ours_many_starts"),
+        ("float64",),
+    ),
+    Floor(
+        "fit of 10^4 points: 100x as fast as 3,000 epochs of Adam",
+        10**4,
+        False,
+        100.0,
+        times_as_fast_as("torch_adam"),
+        ("ours", "ours_many_starts"),
+        ("float64",),
+    ),
+    Floor(
+        "Lotka-Volterra: 20x as fast as multiple shooting in PyTorch",
+        121,
+        False,
+        20.0,
+        times_as_fast_as("torch_shooting"),
+        ("ours", "ours_many_starts"),
+        ("float64",),
+    ),
+    Floor(
+        "Lotka-Volterra: as fast as diffrax under jit, compiling included",
+        121,
+        False,
+        1.0,
+        times_as_fast_as("diffrax_jit"),
+        ("ours", "ours_many_starts"),
+        ("float64",),
+    ),
 )
 
-BY_SUITE = {"batches": FLOORS + CODE_FLOORS, "module": MODULE_FLOORS, "hybrid": HYBRID_FLOORS, "scaling": (), "linear": (), "fit": FIT_FLOORS}
+BY_SUITE = {
+    "batches": FLOORS + CODE_FLOORS,
+    "module": MODULE_FLOORS,
+    "hybrid": HYBRID_FLOORS,
+    "scaling": (),
+    "linear": (),
+    "fit": FIT_FLOORS,
+}
 
 
 @dataclass(frozen=True)
@@ -135,7 +197,18 @@ def judge(records: list[dict[str, Any]], suite: str) -> list[Verdict]:
             for ours in floor.ours:
                 ratio = floor.ratio(times_of(record), ours)
                 if ratio is not None:
-                    verdicts.append(Verdict(floor.text, record["program"], record["gradient"], ours, ratio, floor.needed, record["dtype"], record["lanes"] if floor.lanes is None else None))
+                    verdicts.append(
+                        Verdict(
+                            floor.text,
+                            record["program"],
+                            record["gradient"],
+                            ours,
+                            ratio,
+                            floor.needed,
+                            record["dtype"],
+                            record["lanes"] if floor.lanes is None else None,
+                        )
+                    )
     return verdicts + (two_threads(records) if suite == "batches" else [])
 
 
@@ -147,5 +220,15 @@ def two_threads(records: list[dict[str, Any]]) -> list[Verdict]:
     for record in records:
         alone, both = one.get(key(record), {}).get("ours_rust"), times_of(record).get("ours_rust")
         if record["threads"] == 2 and record["lanes"] == 10**6 and record["program"] in COMPUTE_BOUND and alone and both:
-            found.append(Verdict("two threads at 10^6: 1.7x one where the work is computing", record["program"], record["gradient"], "ours_rust", alone / both, 1.7, record["dtype"]))
+            found.append(
+                Verdict(
+                    "two threads at 10^6: 1.7x one where the work is computing",
+                    record["program"],
+                    record["gradient"],
+                    "ours_rust",
+                    alone / both,
+                    1.7,
+                    record["dtype"],
+                )
+            )
     return found

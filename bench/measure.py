@@ -57,7 +57,11 @@ def ready(module: ModuleType, case: Case) -> Contender | dict[str, str]:
         return {"skipped": str(reason)}
     except Exception as error:  # whatever a library raises belongs in the table
         return {"failed": f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"}
-    return {"wrong": wrong} if wrong else Contender(prepared.repeat or repeated(prepared), time.process_time if case.threads == 1 else time.perf_counter)
+    return (
+        {"wrong": wrong}
+        if wrong
+        else Contender(prepared.repeat or repeated(prepared), time.process_time if case.threads == 1 else time.perf_counter)
+    )
 
 
 def repeated(prepared: Prepared) -> Callable[[int], None]:
@@ -112,6 +116,8 @@ def race(found: dict[str, Contender | dict[str, str]], effort: Effort) -> dict[s
     finally:
         gc.enable()
     return {
-        name: {"best": min(samples[name]), "median": statistics.median(samples[name]), "rounds": len(samples[name])} if name in racing else c
+        name: {"best": min(samples[name]), "median": statistics.median(samples[name]), "rounds": len(samples[name])}
+        if name in racing
+        else c
         for name, c in found.items()
     }

@@ -41,13 +41,23 @@ def draw(report: dict[str, Any], path: Path) -> None:
     kinds = sorted({r["gradient"] for r in records})
     programs = list(dict.fromkeys(r["program"] for r in records))
     figure, axes = plt.subplots(
-        len(sizes), len(kinds), figsize=(5.4 * len(kinds), 0.28 * len(programs) * len(sizes) + 1.4), sharex=True, sharey=True, squeeze=False, layout="constrained"
+        len(sizes),
+        len(kinds),
+        figsize=(5.4 * len(kinds), 0.28 * len(programs) * len(sizes) + 1.4),
+        sharex=True,
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
     )
     for row, lanes in zip(axes, sizes):
         for axis, gradient in zip(row, kinds):
             panel(axis, [r for r in records if r["lanes"] == lanes and r["gradient"] == gradient], programs)
             axis.set_title(f"{'value and gradient' if gradient else 'value'}, batch {power(lanes)}", fontsize=10, loc="left")
-    handles = [plt.Line2D([], [], color=c, marker=m, linestyle="", label=section["labels"][n]) for n, (c, m) in STYLES.items() if n in section["labels"]]
+    handles = [
+        plt.Line2D([], [], color=c, marker=m, linestyle="", label=section["labels"][n])
+        for n, (c, m) in STYLES.items()
+        if n in section["labels"]
+    ]
     figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
     threads = f"{first[0]} thread{'s' if first[0] > 1 else ''}"
     figure.suptitle(f"Time of each contender, in times of ours (Rust)   ·   {first[1]}, {threads}", fontsize=11, x=0.01, ha="left")
@@ -63,7 +73,16 @@ def panel(axis: Any, records: list[dict[str, Any]], programs: list[str]) -> None
         y = programs.index(record["program"])
         for name, (colour, marker) in STYLES.items():
             if name in times:
-                axis.plot(times[name] / times["ours_rust"], y, color=colour, marker=marker, markersize=5.5, markeredgecolor="white", markeredgewidth=0.5, zorder=3)
+                axis.plot(
+                    times[name] / times["ours_rust"],
+                    y,
+                    color=colour,
+                    marker=marker,
+                    markersize=5.5,
+                    markeredgecolor="white",
+                    markeredgewidth=0.5,
+                    zorder=3,
+                )
     axis.set_xscale("log")
     axis.set_yticks(range(len(programs)), programs, fontsize=8)
     axis.set_ylim(len(programs) - 0.5, -0.5)

@@ -30,7 +30,9 @@ class Real(Namespace):
 def verify(case: Case, results: list[np.ndarray]) -> str | None:
     """What is wrong with these results, if anything is."""
     if len(results) != case.results or any(r.shape != (case.lanes,) for r in results):
-        return f"{len(results)} columns of shapes {sorted({r.shape for r in results})}, {case.results} of {case.lanes} numbers were asked for"
+        return (
+            f"{len(results)} columns of shapes {sorted({r.shape for r in results})}, {case.results} of {case.lanes} numbers were asked for"
+        )
     lanes = np.unique(np.linspace(0, case.lanes - 1, LANES_CHECKED).astype(int))
     columns = case.columns[:, lanes].astype(np.float64)
     formula = case.program.formula

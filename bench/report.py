@@ -20,9 +20,12 @@ DOCS = Path(__file__).parent.parent / "docs"
 
 CAUSES = """What is known of the causes:
 
-- chain_250 beside JAX: XLA folds the 250 additions into x + 250 (its optimised HLO says so), and 1,638 of 10,000 f32 results differ from the sum as written; ours does what the text says.
-- gradients beside heyoka: those of short programs write several columns and take about as long as the native loop, so memory is what remains. Those of newton20 and three_body wait for divisions.
-- soft_clamp: both sides of a choice are computed, `exp` and `tanh` each to the last bit, where the native loop makes one exponential do; and the derivative of tanh is sech² from `cosh`, which keeps its digits where the native loop's 1 - t² has none left.
+- chain_250 beside JAX: XLA folds the 250 additions into x + 250 (its optimised HLO says so), and 1,638 of 10,000 f32 results differ from
+  the sum as written; ours does what the text says.
+- gradients beside heyoka: those of short programs write several columns and take about as long as the native loop, so memory is what
+  remains. Those of newton20 and three_body wait for divisions.
+- soft_clamp: both sides of a choice are computed, `exp` and `tanh` each to the last bit, where the native loop makes one exponential do;
+  and the derivative of tanh is sech² from `cosh`, which keeps its digits where the native loop's 1 - t² has none left.
 - add beside PyTorch eager: a single operation is one loop there too; ours takes about the time of the native loop.
 - batch 1: chain_250 waits for 250 additions, one after the other, as the native loop does; tree_1000 brings 2,000 inputs one by one.
 - at 10^6 and with two threads memory, and whatever else the machine did, decide: see the load above."""
@@ -60,16 +63,16 @@ def suite(name: str, title: str, said: str, report: dict[str, Any]) -> list[str]
     ]
 
 
-MODULE = """`compile_scheme` as an `nn.Module` beside the same formula in eager PyTorch, called and differentiated alike; programs of five operations or
-more. *Empty Function* hands a tensor through `torch.autograd.Function` and computes nothing: what PyTorch itself charges for a call and, with a
-gradient, for its backward pass. Where a miss has little or nothing *allowed over empty*, PyTorch's own charge is its cause; a program with many
-inputs pays it for each of them."""
+MODULE = """`compile_scheme` as an `nn.Module` beside the same formula in eager PyTorch, called and differentiated alike; programs of five
+operations or more. *Empty Function* hands a tensor through `torch.autograd.Function` and computes nothing: what PyTorch itself charges
+for a call and, with a gradient, for its backward pass. Where a miss has little or nothing *allowed over empty*, PyTorch's own charge is
+its cause; a program with many inputs pays it for each of them."""
 
-HYBRID = """Zero the gradients, forward, loss, backward, Adam: the paper's three patterns with our physics and with the same physics by hand. Both start from
-the same weights and give the same loss and gradients before they are timed. Most of a step is the network and the optimiser, the same on both sides.
-Timed apart, the physics and its backward pass take less time compiled than by hand; in a step, the loss and the optimiser that come after take longer
-than they do after physics by hand. So they do after any call of our code, one on NumPy arrays included: 4 to 5 % for the 200 µs that follow. The
-cause is not known; vectors of half the width change nothing."""
+HYBRID = """Zero the gradients, forward, loss, backward, Adam: the paper's three patterns with our physics and with the same physics by
+hand. Both start from the same weights and give the same loss and gradients before they are timed. Most of a step is the network and the
+optimiser, the same on both sides. Timed apart, the physics and its backward pass take less time compiled than by hand; in a step, the
+loss and the optimiser that come after take longer than they do after physics by hand. So they do after any call of our code, one on NumPy
+arrays included: 4 to 5 % for the 200 µs that follow. The cause is not known; vectors of half the width change nothing."""
 
 FIT = "Constants from data, everything a user waits for included."
 
@@ -95,8 +98,10 @@ def page(bench: dict[str, Any], parts_of: dict[str, Any]) -> str:
         "## How it is measured",
         "Every contender computes the same columns and is first held to NumPy in f64, its derivatives to the complex step; one that is "
         "wrong is not timed. Then all take turns, round after round, and the best round of each counts. With one thread the process is "
-        "pinned to one core and its processor time is taken, with several the wall clock. *ours (Rust)* and *native loop* are called from Rust, all others from Python, as their users do. The native "
-        "loops are written by hand with the vectors of the crate `wide` (whose `exp`, `sin` and `cos` promise no bound on their error; ours is 1 ULP) and compiled "
+        "pinned to one core and its processor time is taken, with several the wall clock. *ours (Rust)* and *native loop* are called "
+        "from Rust, all others from Python, as their users do. The native "
+        "loops are written by hand with the vectors of the crate `wide` (whose `exp`, `sin` and `cos` promise no bound on their error; "
+        "ours is 1 ULP) and compiled "
         "with `target-cpu=native`; *ours* is a plain release build. casadi knows f64 only. A gradient is the value and the derivatives "
         "with respect to every input, for every lane. In brackets: how many times as long as *ours (Rust)*.",
         "![Time of each contender, in times of ours](benchmarks.svg)",
@@ -111,13 +116,19 @@ def page(bench: dict[str, Any], parts_of: dict[str, Any]) -> str:
     if notes:
         parts += ["Empty cells:", notes]
     if scaling:
-        parts += ["## Cost per lane", *(without_title(tables.markdown(t)) for t in tables.scaling(scaling["scaling"])), f"Measured at commit {scaling['machine']['commit']}."]
+        parts += [
+            "## Cost per lane",
+            *(without_title(tables.markdown(t)) for t in tables.scaling(scaling["scaling"])),
+            f"Measured at commit {scaling['machine']['commit']}.",
+        ]
     for name, title, said in (("module", "The PyTorch module", MODULE), ("hybrid", "Hybrid models", HYBRID), ("fit", "Fits", FIT)):
         if parts_of.get(name):
             parts += suite(name, title, said.replace("\n", " "), parts_of[name])
     if memory:
         lines = ["| rows | file | peak memory | time |", "| ---: | ---: | ---: | ---: |"]
-        lines += [f"| {m['rows']:,} | {m['file_bytes'] / 1e6:.1f} MB | {m['peak_bytes'] / 1e6:.1f} MB | {m['seconds']:.2f} s |" for m in memory]
+        lines += [
+            f"| {m['rows']:,} | {m['file_bytes'] / 1e6:.1f} MB | {m['peak_bytes'] / 1e6:.1f} MB | {m['seconds']:.2f} s |" for m in memory
+        ]
         parts += ["## Memory of `neuralc eval`", "\n".join(lines)]
     return "\n\n".join(parts) + "\n"
 
@@ -125,13 +136,20 @@ def page(bench: dict[str, Any], parts_of: dict[str, Any]) -> str:
 def linear_page(report: dict[str, Any]) -> str:
     """The page of the suite `linear`."""
     about, section = report["machine"], report["linear"]
-    times = [(c["module"]["best"], c["eager"]["best"]) for c in (r["contenders"] for r in section["records"]) if "best" in c["module"] and "best" in c["eager"]]
+    times = [
+        (c["module"]["best"], c["eager"]["best"])
+        for c in (r["contenders"] for r in section["records"])
+        if "best" in c["module"] and "best" in c["eager"]
+    ]
     met = sum(ours <= eager for ours, eager in times)
     parts = [
         "# Linear algebra beside PyTorch",
-        "Products, dot products and sums as an `nn.Module` beside batched PyTorch by hand. Every lane has operands of its own unless a row says *shared*; gradients are "
-        "those of all operands. Results are held to NumPy in f64 first, then all take turns and the best round of each counts, processor time on one core. Ours sum in "
-        "the order of the [language](../spec/operations.md), the same bits on every machine. Beside another Python thread, which could exchange a tensor's memory, a module copies inputs first: there the rows that "
+        "Products, dot products and sums as an `nn.Module` beside batched PyTorch by hand. Every lane has operands of its own unless a "
+        "row says *shared*; gradients are "
+        "those of all operands. Results are held to NumPy in f64 first, then all take turns and the best round of each counts, "
+        "processor time on one core. Ours sum in "
+        "the order of the [language](../spec/operations.md), the same bits on every machine. Beside another Python thread, which could "
+        "exchange a tensor's memory, a module copies inputs first: there the rows that "
         "read much and compute little take up to three times as long. This page is made by `make bench-linear`.",
         "\n".join(f"- {key}: {value}" for key, value in about.items()) + f"\n- torch: {section['versions']['eager']}",
         *(["**A quick run: fewer and shorter rounds.**"] if report["quick"] else []),
@@ -175,7 +193,10 @@ def main() -> None:
     threads = read(folder / "threads" / "bench.json")
     if bench is None:
         raise SystemExit(f"{folder} has no bench.json: run bench/run.py first")
-    (DOCS / "benchmarks.md").write_text(page(merged(bench, threads), {name: read(folder / f"{name}.json") for name in ("scaling", "module", "hybrid", "fit", "memory")}), encoding="utf-8")
+    (DOCS / "benchmarks.md").write_text(
+        page(merged(bench, threads), {name: read(folder / f"{name}.json") for name in ("scaling", "module", "hybrid", "fit", "memory")}),
+        encoding="utf-8",
+    )
     shutil.copyfile(folder / "bench.svg", DOCS / "benchmarks.svg")
     print(f"written to {DOCS / 'benchmarks.md'}")
 

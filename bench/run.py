@@ -27,20 +27,56 @@ BATCHES = [1, 100, 10**4, 10**6]
 
 def arguments() -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1].replace("\n", " "), epilog="Example: run.py --programs quadratic,gaussian --peers native,heyoka_cfunc --batches 10000")
+    parser = argparse.ArgumentParser(
+        description=__doc__.split("\n\n")[1].replace("\n", " "),
+        epilog="Example: run.py --programs quadratic,gaussian --peers native,heyoka_cfunc --batches 10000",
+    )
     listed = lambda text: text.split(",")
-    parser.add_argument("--suite", choices=["batches", "scaling", "module", "linear", "hybrid", "fit"], default="batches", help="batches: every contender on every program; scaling: our cost per lane from 10^4 to 10^7 lanes; module: our nn.Module against eager PyTorch; linear: the linear algebra of it alone; hybrid: a training step of the paper's hybrid models against physics by hand; fit: constants from data beside SciPy, PyTorch and diffrax")
+    parser.add_argument(
+        "--suite",
+        choices=["batches", "scaling", "module", "linear", "hybrid", "fit"],
+        default="batches",
+        help="batches: every contender on every program; scaling: our cost per lane from 10^4 to 10^7 lanes; module: our nn.Module "
+        "against eager PyTorch; linear: the linear algebra of it alone; hybrid: a training step of the paper's hybrid models against "
+        "physics by hand; fit: constants from data beside SciPy, PyTorch and diffrax",
+    )
     parser.add_argument("--programs", type=listed, default=list(PROGRAMS), metavar="A,B", help=f"of {', '.join(PROGRAMS)} (default: all)")
-    parser.add_argument("--peers", type=listed, default=list(NAMES), metavar="A,B", help=f"of {', '.join(NAMES)} (default: all); ours are always measured")
-    parser.add_argument("--batches", type=listed, default=[str(b) for b in BATCHES], metavar="N,M", help="sizes of batches (default: %(default)s)")
-    parser.add_argument("--what", type=listed, default=["value", "gradient"], metavar="value,gradient", help="gradient: value and gradient in one call (default: both)")
+    parser.add_argument(
+        "--peers", type=listed, default=list(NAMES), metavar="A,B", help=f"of {', '.join(NAMES)} (default: all); ours are always measured"
+    )
+    parser.add_argument(
+        "--batches", type=listed, default=[str(b) for b in BATCHES], metavar="N,M", help="sizes of batches (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--what",
+        type=listed,
+        default=["value", "gradient"],
+        metavar="value,gradient",
+        help="gradient: value and gradient in one call (default: both)",
+    )
     parser.add_argument("--dtypes", type=listed, default=["float32"], metavar="float32,float64", help="number types (default: float32)")
-    parser.add_argument("--threads", type=listed, default=["1", "all"], metavar="1,all", help="numbers of threads, each in a process of its own (default: 1,all)")
+    parser.add_argument(
+        "--threads",
+        type=listed,
+        default=["1", "all"],
+        metavar="1,all",
+        help="numbers of threads, each in a process of its own (default: 1,all)",
+    )
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
-    parser.add_argument("--minutes", type=float, default=600, help="start no further case after so many minutes for each number of threads (default: %(default)g)")
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        default=600,
+        help="start no further case after so many minutes for each number of threads (default: %(default)g)",
+    )
     parser.add_argument("--out", type=Path, default=HERE.parent / "out" / "bench", help="folder for the results (default: out/bench)")
     given = parser.parse_args()
-    for what, known in ((given.programs, PROGRAMS), (given.peers, NAMES), (given.what, ("value", "gradient")), (given.dtypes, ("float32", "float64"))):
+    for what, known in (
+        (given.programs, PROGRAMS),
+        (given.peers, NAMES),
+        (given.what, ("value", "gradient")),
+        (given.dtypes, ("float32", "float64")),
+    ):
         unknown = [w for w in what if w not in known]
         if unknown:
             parser.error(f"there is no {', '.join(unknown)}; known are {', '.join(known)}")
@@ -61,7 +97,18 @@ def cores() -> int:
 
 def environment(threads: int) -> dict[str, str]:
     """What makes the libraries use so many threads; most read it once, when they are imported."""
-    pinned = {name: str(threads) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMEXPR_MAX_THREADS", "RAYON_NUM_THREADS", "NPROC")}
+    pinned = {
+        name: str(threads)
+        for name in (
+            "OMP_NUM_THREADS",
+            "MKL_NUM_THREADS",
+            "OPENBLAS_NUM_THREADS",
+            "NUMEXPR_NUM_THREADS",
+            "NUMEXPR_MAX_THREADS",
+            "RAYON_NUM_THREADS",
+            "NPROC",
+        )
+    }
     pinned["XLA_FLAGS"] = f"--xla_cpu_multi_thread_eigen={'true' if threads > 1 else 'false'} intra_op_parallelism_threads={threads}"
     # Compiling in the background would disturb what is measured.
     pinned["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
@@ -86,7 +133,9 @@ def measured(given: argparse.Namespace) -> dict[str, Any]:
                 "dtypes": given.dtypes,
                 "result": str(result),
             }
-            done = subprocess.run([sys.executable, str(HERE / "worker.py")], input=json.dumps(job).encode(), env=environment(threads), check=False)
+            done = subprocess.run(
+                [sys.executable, str(HERE / "worker.py")], input=json.dumps(job).encode(), env=environment(threads), check=False
+            )
             if done.returncode != 0 or not result.exists():
                 raise SystemExit(f"the process with {threads} threads ended with {done.returncode}; nothing was written")
             part = json.loads(result.read_text(encoding="utf-8"))
@@ -103,7 +152,9 @@ def main() -> None:
     section = measured(given)
     verdicts = [v.record() for v in floors.judge(section["records"], given.suite)]
     report = {"machine": about, "quick": given.quick, given.suite: section, "floors": verdicts}
-    shown = {"scaling": tables.scaling, "module": tables.module, "linear": tables.linear, "hybrid": tables.hybrid, "fit": tables.fits}.get(given.suite, tables.batches)
+    shown = {"scaling": tables.scaling, "module": tables.module, "linear": tables.linear, "hybrid": tables.hybrid, "fit": tables.fits}.get(
+        given.suite, tables.batches
+    )
     parts = [tables.text(t) for t in shown(section)]
     if verdicts:
         parts.append(tables.text(tables.floors(verdicts)))

@@ -39,7 +39,8 @@ def batches(section: dict[str, Any]) -> list[Table]:
         groups.setdefault((record["threads"], record["dtype"], record["gradient"], record["lanes"]), []).append(record)
     tables = []
     for (threads, dtype, gradient, lanes), records in groups.items():
-        title = f"{'value and gradient' if gradient else 'value'}, batch {power(lanes)}, {dtype}, {threads} thread{'s' if threads > 1 else ''}, µs per call"
+        what, many = "value and gradient" if gradient else "value", "s" if threads > 1 else ""
+        title = f"{what}, batch {power(lanes)}, {dtype}, {threads} thread{many}, µs per call"
         rows = []
         for record in records:
             times = times_of(record)
@@ -67,13 +68,18 @@ def fits(section: dict[str, Any]) -> list[Table]:
         for record in (r for r in section["records"] if r["threads"] == threads):
             times, said = times_of(record), record["contenders"]
             cell = lambda n: f"{times[n]:.4g} ({factor(times[n] / times['ours'])})" + (f", {said[n]['off']}" if "off" in said[n] else "")
-            rows.append([record["program"], *(cell(n) if n in times and "ours" in times else "failed" if "failed" in said.get(n, {}) else "-" for n in names)])
+            rows.append(
+                [
+                    record["program"],
+                    *(cell(n) if n in times and "ours" in times else "failed" if "failed" in said.get(n, {}) else "-" for n in names),
+                ]
+            )
         tables.append((f"fits, {threads} thread{'s' if threads > 1 else ''}, seconds", ["fit", *section["labels"].values()], rows))
     return tables
 
 
 def module(section: dict[str, Any]) -> list[Table]:
-    """Our module beside eager PyTorch: how much of its time, how much is allowed, and what of both is over a Function that computes nothing."""
+    """Our module beside eager PyTorch: its share of the time, the share allowed, and both less a Function that computes nothing."""
     tables = []
     for floor in MODULE_FLOORS:
         limit, rows = 1 / floor.needed, []
@@ -83,9 +89,27 @@ def module(section: dict[str, Any]) -> list[Table]:
                 continue
             ours, eager, empty = times["module"], times["eager"], times.get("empty_function")
             over = ["-"] * 3 if empty is None else [microseconds(empty), microseconds(ours - empty), microseconds(limit * eager - empty)]
-            rows.append([record["program"], microseconds(ours), microseconds(eager), f"{ours / eager:.2f}", "met" if ours <= limit * eager else "MISSED", *over])
+            rows.append(
+                [
+                    record["program"],
+                    microseconds(ours),
+                    microseconds(eager),
+                    f"{ours / eager:.2f}",
+                    "met" if ours <= limit * eager else "MISSED",
+                    *over,
+                ]
+            )
         what = "forward and backward" if floor.gradient else "value"
-        head = ["program", "ours", "torch eager", f"ours / eager (at most {limit:.2f})", "result", "empty Function", "ours over empty", "allowed over empty"]
+        head = [
+            "program",
+            "ours",
+            "torch eager",
+            f"ours / eager (at most {limit:.2f})",
+            "result",
+            "empty Function",
+            "ours over empty",
+            "allowed over empty",
+        ]
         tables.append((f"module, {what}, batch {power(floor.lanes or 0)}, one thread, µs per call", head, rows))
     return [t for t in [*tables, *linear(section)] if t[2]]
 
@@ -98,9 +122,13 @@ def linear(section: dict[str, Any]) -> list[Table]:
         said = lambda n: "WRONG" if "wrong" in record["contenders"].get(n, {}) else "failed"
         cells = [microseconds(times[n]) if n in times else said(n) for n in ("module", "eager", "compile")]
         ratios = [f"{times['module'] / times[n]:.2f}" if {n, "module"} <= times.keys() else "-" for n in ("eager", "compile")]
-        groups.setdefault((record["threads"], record["dtype"], record["gradient"]), []).append([record["program"], str(record["lanes"]), *cells, *ratios])
+        groups.setdefault((record["threads"], record["dtype"], record["gradient"]), []).append(
+            [record["program"], str(record["lanes"]), *cells, *ratios]
+        )
     head = ["operation", "lanes", "ours", "torch eager", "torch.compile", "ours / eager (at most 1)", "ours / torch.compile (at most 1)"]
-    title = lambda t, d, g: f"linear algebra, {'forward and backward' if g else 'value'}, {d}, {t} thread{'s' if t > 1 else ''}, µs per call"
+    title = lambda t, d, g: (
+        f"linear algebra, {'forward and backward' if g else 'value'}, {d}, {t} thread{'s' if t > 1 else ''}, µs per call"
+    )
     return [(title(*key), head, rows) for key, rows in groups.items()]
 
 
@@ -113,7 +141,16 @@ def hybrid(section: dict[str, Any]) -> list[Table]:
             rows.append([record["program"], power(record["lanes"]), "WRONG", "-", "-", "-"])
             continue
         ours, eager = times["module"], times["eager"]
-        rows.append([record["program"], power(record["lanes"]), microseconds(ours), microseconds(eager), f"{ours / eager:.3f}", "met" if ours <= eager else "MISSED"])
+        rows.append(
+            [
+                record["program"],
+                power(record["lanes"]),
+                microseconds(ours),
+                microseconds(eager),
+                f"{ours / eager:.3f}",
+                "met" if ours <= eager else "MISSED",
+            ]
+        )
     head = ["pattern", "samples", "ours", "physics by hand", "ours / by hand (at most 1)", "result"]
     return [("training step of hybrid models, one thread, µs per step", head, rows)]
 
@@ -135,14 +172,23 @@ def scaling(section: dict[str, Any]) -> list[Table]:
             continue
         largest = max(ours)
         beside = f"{native[largest]:.3g}" if largest in native else "-"
-        lines.append([*map(str, kind), *(f"{ours[n]:.3g}" if n in ours else "-" for n in sizes), f"{max(ours.values()) / min(ours.values()):.2f}", beside])
+        lines.append(
+            [
+                *map(str, kind),
+                *(f"{ours[n]:.3g}" if n in ours else "-" for n in sizes),
+                f"{max(ours.values()) / min(ours.values()):.2f}",
+                beside,
+            ]
+        )
     head = ["program", "what", "type", "threads", *map(power, sizes), "largest / smallest", "native loop at the largest"]
     return [("cost per lane by size of batch, ns, ours (Rust)", head, lines)]
 
 
 def case(verdict: dict[str, Any], floor: str) -> str:
     """A program, and what of it is not said by the promise."""
-    gradient = " gradient" if verdict["gradient"] and "gradients" not in floor and "backward" not in floor and "training" not in floor else ""
+    gradient = (
+        " gradient" if verdict["gradient"] and "gradients" not in floor and "backward" not in floor and "training" not in floor else ""
+    )
     size = f" at {power(verdict['lanes'])}" if verdict.get("lanes") else ""
     return f"{verdict['program']}{size}{gradient}{' f64' if verdict.get('dtype') == 'float64' else ''}"
 
@@ -159,7 +205,11 @@ def floors(verdicts: list[dict[str, Any]]) -> Table:
         status = f"met, {len(group)} of {len(group)}" if not missed else f"MISSED, {len(group) - len(missed)} of {len(group)} met"
         needed = f"{group[0]['needed']:.2f}"
         rows.append([floor, "Rust" if ours == "ours_rust" else "Python", needed, status, shown])
-    return "floors (one thread and f32 unless they say otherwise)", ["floor", "called from", "ratio needed", "result", "misses with the ratio seen"], rows
+    return (
+        "floors (one thread and f32 unless they say otherwise)",
+        ["floor", "called from", "ratio needed", "result", "misses with the ratio seen"],
+        rows,
+    )
 
 
 def text(table: Table) -> str:
@@ -168,7 +218,10 @@ def text(table: Table) -> str:
     widths = [max(len(str(line[i])) for line in [heads, *rows]) for i in range(len(heads))]
     # The first column names a row; the last of the promises is prose.
     left = {0} | ({len(heads) - 1} if heads[0] == "floor" else set())
-    lines = ["  ".join(f"{cell:<{w}}" if i in left else f"{cell:>{w}}" for i, (cell, w) in enumerate(zip(line, widths))).rstrip() for line in [heads, *rows]]
+    lines = [
+        "  ".join(f"{cell:<{w}}" if i in left else f"{cell:>{w}}" for i, (cell, w) in enumerate(zip(line, widths))).rstrip()
+        for line in [heads, *rows]
+    ]
     return "\n".join([title, "-" * len(title), *lines, ""])
 
 

@@ -42,7 +42,8 @@ def page(found: list[dict[str, Any]], figures: dict[str, list[str]]) -> str:
     machine = found[0]["machine"]
     lines += [
         "",
-        f"Machine: {machine['processor']}, {machine['cores']} cores, {machine['system']}; Python {machine['python']}, torch {machine['torch']}; {machine['date']}. "
+        f"Machine: {machine['processor']}, {machine['cores']} cores, {machine['system']}; Python {machine['python']}, torch "
+        f"{machine['torch']}; {machine['date']}. "
         "Times include what else the machine was doing; ratios were taken in turns, so that it falls on both sides.",
     ]
     for title, wanted in (("Claims that these runs do not bear out", False), ("Claims that they do", True)):

@@ -151,7 +151,8 @@ def report(records: Records, quick: bool) -> Report:
             *(f"batch {b:,}: ours / paper" for b in BATCHES),
             *(f"batch {b:,}: torch by hand" for b in BATCHES),
         ),
-        text="Native modules called through PyTorch. The paper's figures are those of an RTX 4090 (it prints the same ones as CPU figures elsewhere); ours are one core.",
+        text="Native modules called through PyTorch. The paper's figures are those of an RTX 4090 (it prints the same ones as CPU "
+        "figures elsewhere); ours are one core.",
     )
     names = [name for name in programs() if records.of("programs", name)]
     for name in names:
@@ -192,7 +193,8 @@ def report(records: Records, quick: bool) -> Report:
         result.claim(
             "Known structure costs 3.8 times the training of an MLP.",
             2.5 <= ratio <= 5,
-            f"{ratio:.2f} times through torch operations, {cost['compiled, window as one program (ours)']['seconds'] / mlp:.2f} times as one program",
+            f"{ratio:.2f} times through torch operations, {cost['compiled, window as one program (ours)']['seconds'] / mlp:.2f} times "
+            "as one program",
         )
     return result
 

@@ -3,8 +3,8 @@
     python tools/soak.py             # everything, about half an hour: `make soak`
     python tools/soak.py threads     # one of: threads, tensor_threads, forks, lengths, tensor_lengths
 
-Each prints what it did, how long it took and the memory it held. A wrong number, an error in any thread, a child that fails or hangs, or memory beyond
-the bound ends the whole with an error; so do two hours in one of them, with the place of every thread.
+Each prints what it did, how long it took and the memory it held. A wrong number, an error in any thread, a child that fails or hangs, or
+memory beyond the bound ends the whole with an error; so do two hours in one of them, with the place of every thread.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def tensor_threads(calls: int = 200_000, workers: int = 4, n: int = 1_000, most_
 
 
 def forks(count: int = 2_000) -> str:
-    """Children that use programs, modules and fits their parent has used, while another thread of the parent uses its programs and threads too."""
+    """Children that use programs, modules and fits their parent has used, while another thread of the parent uses them too."""
     import signal
 
     import torch

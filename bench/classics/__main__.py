@@ -1,6 +1,6 @@
 """Runs every case, or those named, and writes docs/fits.md.
 
-    python -m bench.classics [NAME …] [--no-page]
+python -m bench.classics [NAME …] [--no-page]
 """
 
 from __future__ import annotations

@@ -57,6 +57,19 @@ def compare(case: Case, known: Answer | None = None, timed: bool = True) -> Row:
     elif any(found.params[n].stderr is None for n in best.values):
         wrong = "no error bar: " + "; ".join(f"{n} {found.params[n].note}" for n in best.values if found.params[n].stderr is None)
     same = inf if exact else min(digits(found.params[n].stderr or 0.0, e) for n, e in best.errors.items())
-    shown = ", ".join(repr(found.params[n]) if found.params[n].stderr is not None else f"{float(found.params[n]):.6g}" for n in list(best.values)[:3])
+    shown = ", ".join(
+        repr(found.params[n]) if found.params[n].stderr is not None else f"{float(found.params[n]):.6g}" for n in list(best.values)[:3]
+    )
     likely = 0.0 if exact else found.loglik - best.loglik
-    return Row(case.name, case.what, shown, min(digits(float(found.params[n]), v) for n, v in best.values.items()), same, off, likely, ours, usual(case) if timed else 0.0, wrong)
+    return Row(
+        case.name,
+        case.what,
+        shown,
+        min(digits(float(found.params[n]), v) for n, v in best.values.items()),
+        same,
+        off,
+        likely,
+        ours,
+        usual(case) if timed else 0.0,
+        wrong,
+    )

@@ -8,7 +8,10 @@ from pathlib import Path
 from .compare import Row
 
 PAGE = Path(__file__).parents[2] / "docs" / "fits.md"
-HEAD = "| fit | law | constants (first three) | digits | of the standard errors | log-likelihood | SciPy's time | ours | ratio |\n|---|---|---|---|---|---|---|---|---|"
+HEAD = (
+    "| fit | law | constants (first three) | digits | of the standard errors | log-likelihood | SciPy's time | ours | ratio |\n"
+    "|---|---|---|---|---|---|---|---|---|"
+)
 
 TEXT = """# Classic fits, beside SciPy
 
@@ -30,13 +33,13 @@ hand in NumPy (`bench/classics`) and fitted by SciPy; sources of the data are in
 {wrong}
 Where SciPy's time is shorter, or was, and why:
 
-- Formulas of a few dozen rows, and the tank that drains: both take milliseconds. `least_squares` follows one start; ours follows several, since so few rows cannot
-  tell whether a better minimum hides.
-- van der Pol with mu = 100: `least_squares` from mu = 99 ends at 99.004, a minimum of the staircase this sum of squares is, and not the one
-  that made the data. Ours follows nine starts and ends at 100.012. Of nine starts up to ten per cent off, two lead `least_squares` there, in
-  twice the time it takes from 99 each.
-- The thousand trajectories are near each other, now one ahead, now the other: SciPy's are one system of 1,000 equations with one step for all,
-  in NumPy; ours take a step of their own each, and are solved again at 1e-10 for the check.
+- Formulas of a few dozen rows, and the tank that drains: both take milliseconds. `least_squares` follows one start; ours follows several,
+  since so few rows cannot tell whether a better minimum hides.
+- van der Pol with mu = 100: `least_squares` from mu = 99 ends at 99.004, a minimum of the staircase this sum of squares is, and not
+  the one that made the data. Ours follows nine starts and ends at 100.012. Of nine starts up to ten per cent off, two lead
+  `least_squares` there, in twice the time it takes from 99 each.
+- The thousand trajectories are near each other, now one ahead, now the other: SciPy's are one system of 1,000 equations with one step
+  for all, in NumPy; ours take a step of their own each, and are solved again at 1e-10 for the check.
 - Not in the table: heat with `--method rosenbrock`, which its stiffness does not call for, takes twice SciPy's time.
 """
 
@@ -52,7 +55,8 @@ def seconds(x: float) -> str:
 def table(rows: list[Row]) -> str:
     """As Markdown."""
     lines = [
-        f"| {r.name} | {r.what} | {r.constants} | {number(r.digits)} | {'' if isinf(r.errors) else number(r.errors)} | {r.loglik:+.0e} | {seconds(r.scipy)} | {seconds(r.ours)} | {r.scipy / r.ours:.3g} |{' ' + r.wrong if r.wrong else ''}"
+        f"| {r.name} | {r.what} | {r.constants} | {number(r.digits)} | {'' if isinf(r.errors) else number(r.errors)} | {r.loglik:+.0e} "
+        f"| {seconds(r.scipy)} | {seconds(r.ours)} | {r.scipy / r.ours:.3g} |{' ' + r.wrong if r.wrong else ''}"
         for r in rows
     ]
     return "\n".join([HEAD, *lines])

@@ -53,7 +53,17 @@ class Problem:
         """Down from a start, with finite differences as far as the solver's tolerance allows them."""
         ends = np.array([self.case.bounds()[n] for n in self.names]).T
         step = max(np.sqrt(self.tolerance), 1e-8)
-        done = least_squares(self.residuals, start, bounds=tuple(ends), x_scale="jac", diff_step=step, ftol=least, xtol=least, gtol=None if least < 1e-12 else least, max_nfev=2000)
+        done = least_squares(
+            self.residuals,
+            start,
+            bounds=tuple(ends),
+            x_scale="jac",
+            diff_step=step,
+            ftol=least,
+            xtol=least,
+            gtol=None if least < 1e-12 else least,
+            max_nfev=2000,
+        )
         return done.x
 
     def jacobian(self, theta: Array, steps: Array) -> Array:
@@ -103,7 +113,11 @@ def answer(case: Case, near: dict[str, float]) -> Answer:
     n, p = j.shape
     variance = 1.0 if case.weights else np.sum(r**2) / (n - p)
     errors = np.sqrt(np.diag(np.linalg.inv(j.T @ j)) * variance)
-    return Answer(dict(zip(problem.names, theta.tolist(), strict=True)), dict(zip(problem.names, errors.tolist(), strict=True)), loglik(problem, theta))
+    return Answer(
+        dict(zip(problem.names, theta.tolist(), strict=True)),
+        dict(zip(problem.names, errors.tolist(), strict=True)),
+        loglik(problem, theta),
+    )
 
 
 def loglik(problem: Problem, theta: Array) -> float:

@@ -11,7 +11,14 @@ Array = np.ndarray
 Table = dict[str, Array]
 
 
-def solved(law: Callable[..., Iterable[float]], start: Iterable[float], times: Array, tolerance: float, first: float | None = None, method: str = "LSODA") -> Array:
+def solved(
+    law: Callable[..., Iterable[float]],
+    start: Iterable[float],
+    times: Array,
+    tolerance: float,
+    first: float | None = None,
+    method: str = "LSODA",
+) -> Array:
     """States at the times, a row each; the start holds at the first of them, or at `first`. An unsolvable one is not a number."""
     start = np.array(list(start), float)
     begin = times[0] if first is None else first
@@ -127,7 +134,11 @@ def doses(table: Table, k: dict[str, float], tolerance: float) -> Table:
     edges = sorted({0.0, 60.0, *(a + b for a in (0, 12, 24, 36) for b in (0, 0.01))})
     for a, b in zip(edges, edges[1:], strict=False):
         rate = 10000.0 if b - a < 0.02 else 0.0
-        law = lambda _, s: (rate - ka * s[0], (ka * s[0] + q * s[2] / v2 - (clearance + q) * s[1]) / v1, q * s[1] - q * s[2] / v2)  # noqa: E731, B023
+        law = lambda _, s: (  # noqa: E731
+            rate - ka * s[0],  # noqa: B023
+            (ka * s[0] + q * s[2] / v2 - (clearance + q) * s[1]) / v1,
+            q * s[1] - q * s[2] / v2,
+        )
         inside = (times > a) & (times <= b)
         y = solved(law, state, np.unique([a, *times[inside], b]), tolerance)
         out[inside], state = y[1 : 1 + inside.sum(), 1], y[-1]

@@ -40,7 +40,8 @@ def prepare(problem: Problem) -> Callable[[], dict[str, float]]:
     def residuals(constants: Any, _: Any) -> Any:
         solved = diffrax.diffeqsolve(
             diffrax.ODETerm(law), diffrax.Tsit5(), 0.0, 12.0, 0.1, jnp.asarray([4.0, 1.0]), constants,
-            saveat=diffrax.SaveAt(ts=times), stepsize_controller=diffrax.PIDController(rtol=1e-8, atol=1e-8), adjoint=diffrax.DirectAdjoint(),
+            saveat=diffrax.SaveAt(ts=times), stepsize_controller=diffrax.PIDController(rtol=1e-8, atol=1e-8),
+            adjoint=diffrax.DirectAdjoint(),
         )  # fmt: skip
         return solved.ys - record
 

@@ -40,7 +40,13 @@ def decay(points: int) -> Problem:
     start = dict.fromkeys(truth, 1.0)
     declared = " ".join(f"(param {k} {v})" for k, v in start.items())
     return Problem(
-        f"decay, {points:,} points", f"{declared} (+ c (* a (exp (- (* k x)))))", start, truth, {"x": x, "y": y}, {}, lambda m, x, a, k, c: c + a * m.exp(-k * x)
+        f"decay, {points:,} points",
+        f"{declared} (+ c (* a (exp (- (* k x)))))",
+        start,
+        truth,
+        {"x": x, "y": y},
+        {},
+        lambda m, x, a, k, c: c + a * m.exp(-k * x),
     )
 
 

@@ -32,7 +32,16 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
     for problem in PROBLEMS:
         bar = tqdm(modules.items(), desc=problem.name, unit="contender")
         found = {name: measured(module, problem, clock, 3 if job["quick"] else 9) for name, module in bar}
-        records.append({"program": problem.name, "dtype": "float64", "gradient": False, "lanes": len(next(iter(problem.data.values()))), "threads": job["threads"], "contenders": found})
+        records.append(
+            {
+                "program": problem.name,
+                "dtype": "float64",
+                "gradient": False,
+                "lanes": len(next(iter(problem.data.values()))),
+                "threads": job["threads"],
+                "contenders": found,
+            }
+        )
     return {"versions": versions, "missing": missing, "labels": {n: m.LABEL for n, m in modules.items()}, "records": records}
 
 

@@ -1,7 +1,7 @@
 """A training step of the paper's hybrid models: ours against the same model with physics written by hand in PyTorch.
 
-In: a job; out: a section like that of `batches`, a record per pattern and batch. A step is zero_grad, forward, loss, backward and Adam's step. Both
-contenders start from the same weights and must give the same loss and gradients before they are timed.
+In: a job; out: a section like that of `batches`, a record per pattern and batch. A step is zero_grad, forward, loss, backward and Adam's
+step. Both contenders start from the same weights and must give the same loss and gradients before they are timed.
 """
 
 from __future__ import annotations
@@ -55,7 +55,11 @@ class Pendulum(nn.Module):
     def __init__(self, ours: bool) -> None:
         super().__init__()
         torch.manual_seed(0)
-        self.pull = compiled("(* (- 0 g_L) (sin theta))", ["theta"], g_L=5.0) if ours else ByHand(lambda theta, g_L: (0 - g_L) * torch.sin(theta), g_L=5.0)
+        self.pull = (
+            compiled("(* (- 0 g_L) (sin theta))", ["theta"], g_L=5.0)
+            if ours
+            else ByHand(lambda theta, g_L: (0 - g_L) * torch.sin(theta), g_L=5.0)
+        )
         self.rest = nn.Sequential(nn.Linear(2, 32), nn.Tanh(), nn.Linear(32, 32), nn.Tanh(), nn.Linear(32, 1))
 
     def forward(self, theta: Tensor, omega: Tensor) -> Tensor:
@@ -167,7 +171,9 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
             racing: dict[str, Any] = {who: Contender(m, step(m, inputs, target)) for who, m in models.items()}
             wrong = agree(racing["module"].results(), racing["eager"].results())
             record: dict[str, Any] = {"program": name, "dtype": "float32", "gradient": True, "lanes": lanes, "threads": job["threads"]}
-            record["contenders"] = {"module": {"wrong": wrong}} if wrong else measure(SimpleNamespace(threads=job["threads"]), racing, effort)
+            record["contenders"] = (
+                {"module": {"wrong": wrong}} if wrong else measure(SimpleNamespace(threads=job["threads"]), racing, effort)
+            )
             records.append(record)
     version = f"torch {torch.__version__}"
     return {

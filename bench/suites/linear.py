@@ -1,7 +1,8 @@
 """Linear algebra as an `nn.Module` beside hand-written batched PyTorch, eager and through torch.compile.
 
-In: a job, of this suite or of the suite `module`. Out: a record per operation and size, values and gradients. Every lane has operands of its own unless a name says
-`shared`. Results are held to NumPy in f64 before anything is timed; gradients come from a cotangent drawn at random.
+In: a job, of this suite or of the suite `module`. Out: a record per operation and size, values and gradients. Every lane has operands of
+its own unless a name says `shared`. Results are held to NumPy in f64 before anything is timed; gradients come from a cotangent drawn at
+random.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from tqdm import tqdm
 
 from measure import FULL, QUICK, Contender, race
 
-# A progress bar's watching thread would be one more Python thread, beside which modules copy their inputs before they let go of Python's lock.
+# A progress bar's watching thread would be one more Python thread, beside which modules copy their inputs before they let go of Python's
+# lock.
 tqdm.monitor_interval = 0
 
 LABELS = {"module": "our nn.Module", "eager": "torch eager", "compile": "torch.compile"}
@@ -74,7 +76,9 @@ def operands(case: Linear, kind: torch.dtype) -> list[torch.Tensor]:
     """The same for every contender."""
     generator = torch.Generator().manual_seed(20_260_101)
     batch = lambda name: () if name in case.shared else (case.lanes,)
-    return [(torch.rand(*batch(name), *shape, generator=generator, dtype=torch.float64) - 0.5).to(kind) for name, shape in case.shapes.items()]
+    return [
+        (torch.rand(*batch(name), *shape, generator=generator, dtype=torch.float64) - 0.5).to(kind) for name, shape in case.shapes.items()
+    ]
 
 
 def contender(case: Linear, name: str) -> Callable[..., torch.Tensor]:
@@ -131,6 +135,13 @@ def measured(job: dict[str, Any]) -> list[dict[str, Any]]:
     for case, gradient, dtype in tqdm(cases, desc="linear algebra", unit="case"):
         kind = getattr(torch, dtype)
         found = {name: ready(case, name, gradient, kind, job["threads"]) for name in LABELS}
-        record = {"program": case.name, "dtype": dtype, "gradient": gradient, "lanes": case.lanes, "threads": job["threads"], "linear": True}
+        record = {
+            "program": case.name,
+            "dtype": dtype,
+            "gradient": gradient,
+            "lanes": case.lanes,
+            "threads": job["threads"],
+            "linear": True,
+        }
         records.append(record | {"contenders": race(found, effort)})
     return records

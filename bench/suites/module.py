@@ -1,5 +1,5 @@
-"""Our PyTorch module against hand-written eager PyTorch, and against a Function that computes nothing: one lane and 10^4; and linear algebra
-against hand-written batched PyTorch, eager and compiled."""
+"""Our PyTorch module against hand-written eager PyTorch, and against a Function that computes nothing: one lane and 10^4; and linear
+algebra against hand-written batched PyTorch, eager and compiled."""
 
 from __future__ import annotations
 

@@ -37,5 +37,19 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
                         continue
                     case = peers.Case(program, program.columns(lanes, np.dtype(dtype)), gradient, job["threads"])
                     found = measure(case, modules, effort)
-                    records.append({"program": name, "dtype": dtype, "gradient": gradient, "lanes": lanes, "threads": job["threads"], "contenders": found})
-    return {"versions": versions, "missing": missing, "labels": {name: module.LABEL for name, module in modules.items()}, "records": records}
+                    records.append(
+                        {
+                            "program": name,
+                            "dtype": dtype,
+                            "gradient": gradient,
+                            "lanes": lanes,
+                            "threads": job["threads"],
+                            "contenders": found,
+                        }
+                    )
+    return {
+        "versions": versions,
+        "missing": missing,
+        "labels": {name: module.LABEL for name, module in modules.items()},
+        "records": records,
+    }

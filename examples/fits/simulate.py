@@ -1,6 +1,6 @@
 """The simulated tables of this folder, written again: truth solved by SciPy at tight tolerances, Gaussian noise from a fixed seed.
 
-    python examples/fits/simulate.py
+python examples/fits/simulate.py
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def van_der_pol(mu: float) -> None:
 
 def robertson() -> None:
     times = np.concatenate([[0], np.geomspace(1e-4, 1e5, 46)])
-    y = solve(lambda _, s: (1e4 * s[1] * s[2] - 0.04 * s[0], 0.04 * s[0] - 3e7 * s[1] ** 2 - 1e4 * s[1] * s[2], 3e7 * s[1] ** 2), [1, 0, 0], times)
+    y = solve(
+        lambda _, s: (1e4 * s[1] * s[2] - 0.04 * s[0], 0.04 * s[0] - 3e7 * s[1] ** 2 - 1e4 * s[1] * s[2], 3e7 * s[1] ** 2), [1, 0, 0], times
+    )
     y[1:] *= 1 + 0.02 * np.random.default_rng(1).standard_normal((len(times) - 1, 3))
     write("robertson", {"t": times} | dict(zip("ABC", y.T)))
 
@@ -106,7 +108,9 @@ def doses() -> None:
 
 def seir() -> None:
     times = np.arange(0, 161.0, 2)
-    y = solve(lambda _, s: (-0.5 * s[0] * s[2] / 1e6, (0.3 * 0.5 * s[0] * s[2] / 1e6 - s[1]) / 5.2, s[1] / 0.3 - 0.25 * s[2]), [1e6, 0, 40], times)
+    y = solve(
+        lambda _, s: (-0.5 * s[0] * s[2] / 1e6, (0.3 * 0.5 * s[0] * s[2] / 1e6 - s[1]) / 5.2, s[1] / 0.3 - 0.25 * s[2]), [1e6, 0, 40], times
+    )
     cases = y[:, 1] * (1 + 0.05 * np.random.default_rng(6).standard_normal(len(times)))
     write("seir", {"t": times, "cases": np.round(cases)})
 

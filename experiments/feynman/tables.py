@@ -45,7 +45,8 @@ def _errors(result: Report, records: Records, setting: str, title: str) -> None:
             "error of the worst constant",
             "seeds (MLP)",
         ),
-        text="Mean squared errors on 10,000 clean samples; 5x on the part where the equation has a value. Cells: median over seeds [least … greatest] / paper.",
+        text="Mean squared errors on 10,000 clean samples; 5x on the part where the equation has a value. Cells: median over seeds "
+        "[least … greatest] / paper.",
     )
     for e in EQUATIONS:
         physics, net = records.of(setting, f"compiled: {e.name}"), records.of(setting, f"MLP: {e.name}")
@@ -80,7 +81,8 @@ def _constants(result: Report, records: Records) -> None:
             "paper",
             "seeds S, R, ours",
         ),
-        text="Gauss-Newton uses the samples the paper uses (all epochs' samples, once), 2 % noise; the native fit one table of 100,000 of them.",
+        text="Gauss-Newton uses the samples the paper uses (all epochs' samples, once), 2 % noise; the native fit one table of 100,000 "
+        "of them.",
     )
     for e in EQUATIONS:
 
@@ -210,7 +212,8 @@ def _claims(result: Report, records: Records, quick: bool) -> None:
     result.claim(
         "13 of 15 equations recover their constants to below 1 % (as stated).",
         counts.get("compiled, S", 0) >= 13,
-        f"{counts.get('compiled, S')} of 15 with the stated settings, {counts.get('compiled, R')} of 15 with the released ones, {counts.get('Gauss-Newton, S')} of 15 by Gauss-Newton (ours)",
+        f"{counts.get('compiled, S')} of 15 with the stated settings, {counts.get('compiled, R')} of 15 with the released ones, "
+        f"{counts.get('Gauss-Newton, S')} of 15 by Gauss-Newton (ours)",
     )
     ratios = []
     for e in EQUATIONS:

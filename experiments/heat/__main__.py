@@ -82,7 +82,8 @@ def report(records: Records, quick: bool) -> Report:
     table = Table(
         "Diffusivity",
         ("model", "parameters", "alpha", "error of alpha", "MSE, 5 steps", "MSE, 20 steps", "training time", "seeds"),
-        text=f"Alpha is {ALPHA}. Cells: median over seeds [least … greatest] / paper. The rows `one trajectory` are judged on that trajectory.",
+        text=f"Alpha is {ALPHA}. Cells: median over seeds [least … greatest] / paper. The rows `one trajectory` are judged on that "
+        "trajectory.",
     )
     for row, (error, near, far) in PURE.items():
         found = records.of("pure", row)
@@ -140,7 +141,8 @@ def report(records: Records, quick: bool) -> Report:
         result.claim(
             "A PINN recovers alpha with an error of 92.7 %.",
             abs(stated - 0.927) < 0.1,
-            f"{percent(stated)} as stated. The data contradict themselves for a network of (x, t) (no such network gets below a loss of {floor:.3g}); on one trajectory a tuned PINN is {percent(tuned)} off",
+            f"{percent(stated)} as stated. The data contradict themselves for a network of (x, t) (no such network gets below a loss "
+            f"of {floor:.3g}); on one trajectory a tuned PINN is {percent(tuned)} off",
         )
     alpha = records.median("forced", "compiled hybrid", "alpha")
     same, shared = records.same_digests("forced", "compiled hybrid", "hand-coded hybrid")

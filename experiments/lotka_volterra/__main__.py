@@ -52,7 +52,8 @@ def report(records: Records, quick: bool) -> Report:
     table = Table(
         "Constants and trajectories",
         ("model", "parameters", *(f"error of {n}" for n in TRUE), "MSE to t = 12", "to 24", "to 60", "training time", "seeds"),
-        text="2 % noise, windows of 25 steps, 3,000 epochs; constants start at 0.5 (so that beta and gamma start at their true values) or 1. Trajectories are integrated from the clean start; "
+        text="2 % noise, windows of 25 steps, 3,000 epochs; constants start at 0.5 (so that beta and gamma start at their true values) "
+        "or 1. Trajectories are integrated from the clean start; "
         "for PINNs they are the network's own output. Cells: median over seeds [least … greatest] / paper.",
     )
     model_rows(table, records, "models", ROWS, list(TRUE), PAPER)
@@ -87,7 +88,8 @@ def _claims(result: Report, records: Records) -> None:
         result.claim(
             "All four constants are recovered to within 1.1 %.",
             ours <= 0.011,
-            f"worst constant {percent(ours)} (median over the seeds run){more}; the windows start at noisy states, which biases the constants",
+            f"worst constant {percent(ours)} (median over the seeds run){more}; the windows start at noisy states, which biases the "
+            "constants",
         )
     each = [
         [records.median("models", row, lambda r, n=n: r["off"][n]) for n in TRUE]
@@ -106,7 +108,8 @@ def _claims(result: Report, records: Records) -> None:
         result.claim(
             "PINNs recover the constants worse than compiled models (up to 7.8 %).",
             min(released, tuned or 1) > (ours or 0),
-            f"worst constant as stated {percent(stated)}, as released {percent(released)}{last}: a PINN that is set up with care recovers constants as well or better",
+            f"worst constant as stated {percent(stated)}, as released {percent(released)}{last}: a PINN that is set up with care "
+            "recovers constants as well or better",
         )
 
 

@@ -66,7 +66,8 @@ def report(records: Records, quick: bool) -> Report:
         table = Table(
             title,
             ("model", "parameters", "error of g/L", "error of b", "MSE to t = 10", "to 20", "to 50", "training time", "seeds"),
-            text="2 % noise, windows of 25 steps, 3,000 epochs. For PINNs the trajectory is the network's own output. Cells: median over seeds [least … greatest] / paper."
+            text="2 % noise, windows of 25 steps, 3,000 epochs. For PINNs the trajectory is the network's own output. Cells: median "
+            "over seeds [least … greatest] / paper."
             if name == "models"
             else "",
         )
@@ -104,9 +105,7 @@ def _claims(result: Report, records: Records) -> None:
     ours = numbers["g_L.window"] if numbers["g_L.compiled"] is None else numbers["g_L.compiled"]
     if ours is not None:
         result.claim("S1 recovers g/L to 0.08 %.", ours <= 0.0008, f"{percent(ours)} (median over the seeds run)")
-    windows, whole = (
-        records.median("models", row, lambda r: r["off"]["b"]) for row in ("compiled", "native fit, whole trajectory (ours)")
-    )
+    windows, whole = (records.median("models", row, lambda r: r["off"]["b"]) for row in ("compiled", "native fit, whole trajectory (ours)"))
     if windows is not None and whole is not None:
         result.claim(
             "S1 recovers b to 0.17 %.",
@@ -125,7 +124,8 @@ def _claims(result: Report, records: Records) -> None:
         result.claim(
             "In S2 g/L stays 47 % off, an inherent limitation of additive hybrids.",
             released > 0.2 and min(speed, fitted) > 0.02,
-            f"{percent(released)} as described; {percent(fitted)} with the same network by the native fit, {percent(speed)} when it sees the speed only",
+            f"{percent(released)} as described; {percent(fitted)} with the same network by the native fit, {percent(speed)} when it "
+            "sees the speed only",
         )
     stated, released, tuned = (worst(f"PINN, {k}") for k in ("stated (S)", "released (R)", "tuned (ours)"))
     if stated is not None and released is not None:

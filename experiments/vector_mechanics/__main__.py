@@ -81,7 +81,8 @@ def report(records: Records, quick: bool) -> Report:
     drag = Table(
         "Gravity with an unknown drag",
         ("model", "parameters", "G", "error of G", "test MSE", "paper", "seeds"),
-        text="The drag -0.5 v|v| is left to a network of the velocity. As released: one Adam for both, where G has not arrived when training ends.",
+        text="The drag -0.5 v|v| is left to a network of the velocity. As released: one Adam for both, where G has not arrived when "
+        "training ends.",
     )
     for row, paper in DRAG.items():
         found = records.of("drag", row)
@@ -123,7 +124,8 @@ def report(records: Records, quick: bool) -> Report:
         result.claim(
             "With drag, the hybrid outperforms the MLP (G is not reported).",
             mixed < net,
-            f"test error {sci(mixed)} beside {sci(net)}; G of the joint training is {percent(released)} off, projected out {percent(result.numbers['drag_G_error_ours'])}",
+            f"test error {sci(mixed)} beside {sci(net)}; G of the joint training is {percent(released)} off, projected out "
+            f"{percent(result.numbers['drag_G_error_ours'])}",
         )
     return result
 

@@ -151,7 +151,9 @@ def fitted(drag: bool, seed: int) -> Record:
     """G through the native fit, with its standard error; an unknown drag is a network of each number of the velocity in the same text."""
     training, testing = data(seed, drag)
     text = f"(param G {START})\n(input r :size 3)\n"
-    text += f"(input v :size 3)\n(net drag (u) 8 1)\n(+ {SOURCE} (vec (drag (ref v 0)) (drag (ref v 1)) (drag (ref v 2))))" if drag else SOURCE
+    text += (
+        f"(input v :size 3)\n(net drag (u) 8 1)\n(+ {SOURCE} (vec (drag (ref v 0)) (drag (ref v 1)) (drag (ref v 2))))" if drag else SOURCE
+    )
     begun = time.perf_counter()
     found = native_fit.fit(text, _columns(training, drag), target="F", seed=seed)
     seconds = time.perf_counter() - begun

@@ -512,7 +512,8 @@ class Numbers:
 
 FOLDS = {"+": "add", "-": "sub", "*": "mul", "/": "div", "min": "min", "max": "max"}
 SPECIAL = {
-    "beta": "beta", "lbeta": "lbeta", "voigt": "voigt", "gamma-p": "gamma_p", "gamma-q": "gamma_q", "pow": "pow", "expt": "pow", "atan": "atan", "log": "log", "modulo": "modulo", "remainder": "remainder",
+    "beta": "beta", "lbeta": "lbeta", "voigt": "voigt", "gamma-p": "gamma_p", "gamma-q": "gamma_q",
+    "pow": "pow", "expt": "pow", "atan": "atan", "log": "log", "modulo": "modulo", "remainder": "remainder",
     "quotient": "quotient", "select": "select", "clamp": "clamp", "vec": "vec", "mat": "vec", "ref": "ref", "dot": "dot",
     "cross": "cross", "norm": "norm", "normalize": "normalize", "vsum": "total", "total": "total", "vlen": "vlen",
     "scale": "scale", "slice": "slice", "concat": "concat", "matmul": "matmul", "matvec": "matmul",

@@ -110,7 +110,14 @@ def check(line):
                 verdict["worst"][key] = max(verdict["worst"].get(key, 0.0), float(error / size))
             if not fine:
                 verdict["failures"].append(
-                    {"what": f"{key}[{k}]", "found": f, "expected": mp.nstr(e, 20), "scatter": wobble, "program": row["program"], "inputs": row["inputs"]}
+                    {
+                        "what": f"{key}[{k}]",
+                        "found": f,
+                        "expected": mp.nstr(e, 20),
+                        "scatter": wobble,
+                        "program": row["program"],
+                        "inputs": row["inputs"],
+                    }
                 )
     return verdict
 

@@ -169,7 +169,9 @@ def _told(of: Called, kind: str) -> str:
             *([f"at most {high:.6g}"] if high is not None else []),
         ]
         lines.append(f"{i.name}: {', '.join(said)}")
-    return "\n".join([*lines, "", "The text:", *("    " + line for line in of.source.strip().splitlines()), "", f"Its methods: help({kind})."])
+    return "\n".join(
+        [*lines, "", "The text:", *("    " + line for line in of.source.strip().splitlines()), "", f"Its methods: help({kind})."]
+    )
 
 
 def positions(inputs: Sequence[Input], wrt: Sequence[str]) -> list[int]:

@@ -13,6 +13,7 @@ from . import _native
 from .fitting import FitResult, fit
 from .signature import read_inputs
 
+
 class EquationRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """An equation with unknown constants as a regressor.
 

@@ -16,7 +16,9 @@ from neural_compiler.fx import lower
 DTYPES = (torch.float64, torch.float32)
 
 
-def agree(source: str, values: Mapping[str, Any], sizes: Mapping[str, Any] | None = None, rounding: float = 64, second: bool = False) -> None:
+def agree(
+    source: str, values: Mapping[str, Any], sizes: Mapping[str, Any] | None = None, rounding: float = 64, second: bool = False
+) -> None:
     """Value and gradient (and Hessian-vector product, if `second`) agree within `rounding` units in the last place of the largest."""
     shapes = {name: (sizes or {}).get(name) for name in values}
     program = nc.compile(source, inputs=shapes)
@@ -29,7 +31,9 @@ def agree(source: str, values: Mapping[str, Any], sizes: Mapping[str, Any] | Non
         expected = torch.from_numpy(np.asarray(program(*arrays)))
         assert value.dtype == dtype
         close(value, expected, rounding, source)
-        if expected.ndim and expected.shape != torch.broadcast_shapes(*(a.shape[: a.ndim - rank(s)] for a, s in zip(given, shapes.values()))):
+        if expected.ndim and expected.shape != torch.broadcast_shapes(
+            *(a.shape[: a.ndim - rank(s)] for a, s in zip(given, shapes.values()))
+        ):
             source_scalar = f"(total {source})" if "define" not in source else None
             if source_scalar is None:
                 continue

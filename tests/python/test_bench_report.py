@@ -59,7 +59,10 @@ def test_a_table_says_what_is_allowed_and_what_is_over_an_empty_function() -> No
 
     value, both = tables.module(report_of("module", MODULE)["module"])
     assert "value, batch 1," in value[0] and "at most 0.60" in value[1][3]
-    assert value[2] == [["quick", "3.00", "6.00", "0.50", "met", "2.00", "1.00", "1.60"], ["slow", "5.00", "6.00", "0.83", "MISSED", "2.00", "3.00", "1.60"]]
+    assert value[2] == [
+        ["quick", "3.00", "6.00", "0.50", "met", "2.00", "1.00", "1.60"],
+        ["slow", "5.00", "6.00", "0.83", "MISSED", "2.00", "3.00", "1.60"],
+    ]
     assert both[2][1] == ["slow", "72.0", "120", "0.60", "MISSED", "65.0", "7.00", "1.00"]
 
 

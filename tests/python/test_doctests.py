@@ -9,7 +9,10 @@ import pkgutil
 import neural_compiler
 import pytest
 
-MODULES = ["neural_compiler", *(m.name for m in pkgutil.walk_packages(neural_compiler.__path__, "neural_compiler.") if "_native" not in m.name)]
+MODULES = [
+    "neural_compiler",
+    *(m.name for m in pkgutil.walk_packages(neural_compiler.__path__, "neural_compiler.") if "_native" not in m.name),
+]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -19,5 +22,7 @@ def test_examples(name: str) -> None:
 
 
 def test_there_are_examples() -> None:
-    count = sum(doctest.testmod(importlib.import_module(n), optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).attempted for n in MODULES)
+    count = sum(
+        doctest.testmod(importlib.import_module(n), optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).attempted for n in MODULES
+    )
     assert count >= 20

@@ -70,7 +70,8 @@ def test_shapes_follow_the_tensors() -> None:
     r = torch.tensor([[3.0, 4.0, 0.0], [0.0, 2.0, 0.0]])
     found = DirectModule(gravity).forward_batch({"G": torch.tensor([125.0, 8.0]), "r": r})
     assert found.tolist() == [[-3.0, -4.0, 0.0], [0.0, -2.0, 0.0]]
-    assert evaluate(compile_scheme("(+ (+ a b) c)", inputs="abc"), {n: torch.ones(3) for n in "abc"}).tolist() == [3.0] * 3  # type: ignore[union-attr]
+    found = evaluate(compile_scheme("(+ (+ a b) c)", inputs="abc"), {n: torch.ones(3) for n in "abc"})
+    assert found.tolist() == [3.0] * 3  # type: ignore[union-attr]
     heat = compile_scheme("(+ u (scale (* alpha dt) (matvec L u)))", inputs={"u": None, "L": None, "alpha": None, "dt": None})
     laplacian = torch.diag(torch.ones(4), 1) + torch.diag(torch.ones(4), -1) - 2 * torch.eye(5)
     step = DirectModule(heat)({"u": torch.tensor([0.0, 0.0, 1.0, 0.0, 0.0]), "L": laplacian, "alpha": 1.0, "dt": 0.5})

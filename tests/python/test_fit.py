@@ -32,7 +32,9 @@ def data(noise: float = 0.02) -> dict[str, np.ndarray]:
 def test_values_and_errors_are_those_of_curve_fit() -> None:
     given = data()
     found = nc.fit(DECAY, given)
-    best, covariance = scipy.optimize.curve_fit(lambda t, a, k: a * np.exp(-k * t), given["t"], given["y"], p0=[1, 1], xtol=1e-14, ftol=1e-14, gtol=1e-14)
+    best, covariance = scipy.optimize.curve_fit(
+        lambda t, a, k: a * np.exp(-k * t), given["t"], given["y"], p0=[1, 1], xtol=1e-14, ftol=1e-14, gtol=1e-14
+    )
     np.testing.assert_allclose([found.params["a"], found.params["k"]], best, rtol=1e-7)
     np.testing.assert_allclose(found.covariance, covariance, rtol=1e-4)
     np.testing.assert_allclose([p.stderr for p in found.params.values()], np.sqrt(np.diag(covariance)), rtol=1e-4)
@@ -55,7 +57,9 @@ def test_what_a_result_offers() -> None:
     np.testing.assert_allclose(found.predict(), found.predicted, rtol=1e-14)
     np.testing.assert_allclose(found.residuals, data()["y"] - found.predicted)
     text = found.summary()
-    assert text.splitlines()[0].split() == ["parameter", "value", "std.", "error", "95", "%", "interval"] and "40 observations of `y`" in text
+    assert (
+        text.splitlines()[0].split() == ["parameter", "value", "std.", "error", "95", "%", "interval"] and "40 observations of `y`" in text
+    )
     assert "<table>" in found._repr_html_() and "<svg" in found._repr_html_()
     assert len(found.plot().axes) == 2
     again = pickle.loads(pickle.dumps(found))
@@ -88,7 +92,9 @@ def test_a_differential_equation_in_groups() -> None:
 
 def test_a_net_inside_a_model_learns_what_is_left() -> None:
     x = np.linspace(-2, 2, 60)
-    found = nc.fit("(param a 1) (net g (x) 6 1) (+ (* a t) (g x))", {"x": x, "t": np.cos(3 * x), "y": 2.5 * np.cos(3 * x) + np.tanh(x) - 0.3})
+    found = nc.fit(
+        "(param a 1) (net g (x) 6 1) (+ (* a t) (g x))", {"x": x, "t": np.cos(3 * x), "y": 2.5 * np.cos(3 * x) + np.tanh(x) - 0.3}
+    )
     assert found.params["a"] == pytest.approx(2.5, abs=0.05) and found.r2 > 0.999 and found.weights == 19
     assert set(found.params) == {"a"} and {"g.w0", "g.b0", "g.w1", "g.b1"} < set(found.values)
     np.testing.assert_allclose(found.predict(), found.predicted, rtol=1e-12)

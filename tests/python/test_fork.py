@@ -24,7 +24,9 @@ def value(k: int) -> float:
 
 def fitted(k: int) -> float:
     x = np.linspace(0, 1, 50)
-    found = nc.fit("(param a 1) (param b 1) (* a (exp (* b x)))", {"x": x, "y": (2 + k) * np.exp(0.5 * x)}, target="y", starts=4, profile=True)
+    found = nc.fit(
+        "(param a 1) (param b 1) (* a (exp (* b x)))", {"x": x, "y": (2 + k) * np.exp(0.5 * x)}, target="y", starts=4, profile=True
+    )
     return float(found.params["a"])
 
 

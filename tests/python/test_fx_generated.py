@@ -61,7 +61,9 @@ class Writer:
                 return f"({f} {self.rounds()} {one()} {two()})"
             case "vector":
                 v = self.fresh("w")
-                return f"(let (({v} [{one()} {two()} 1])) (/ (dot {v} (* 0.5 {v})) (+ 1 (norm {v}) (ref {v} {self.random.randrange(3)}) (vsum (abs {v})))))"
+                bound = f"[{one()} {two()} 1]"
+                below = f"(+ 1 (norm {v}) (ref {v} {self.random.randrange(3)}) (vsum (abs {v})))"
+                return f"(let (({v} {bound})) (/ (dot {v} (* 0.5 {v})) {below}))"
             case _:
                 return f"(select (> {one()} {two()}) {one()} {two()})"
 
@@ -72,7 +74,9 @@ class Writer:
         """A guard, and behind it what only the guard makes safe."""
         t = self.fresh("t")
         one, other = self.value(depth - 1, names), self.value(depth - 1, names)
-        safe = self.random.choice([f"(sqrt {t})", f"(log {t})", f"(/ (sin {t}) {t})", f"(pow {t} 1.5)", f"(/ 1 (+ {t} {t}))", f"(* {t} (log {t}))"])
+        safe = self.random.choice(
+            [f"(sqrt {t})", f"(log {t})", f"(/ (sin {t}) {t})", f"(pow {t} 1.5)", f"(/ 1 (+ {t} {t}))", f"(* {t} (log {t}))"]
+        )
         return f"(let (({t} {one})) (if (> {t} 0.25) {safe} {other}))"
 
 
@@ -104,7 +108,9 @@ def test_derivative_programs_agree(seed: int) -> None:
         source = Writer(one).program()
         program = nc.compile(source, inputs=list(INPUTS))
         generator = torch.Generator().manual_seed(one)
-        given = [torch.rand(5, dtype=torch.float64, generator=generator) * 4 - 2 for _ in range(2)] + [torch.tensor([0.0, 3.0, 1.0, 4.0, 2.0]).double()]
+        given = [torch.rand(5, dtype=torch.float64, generator=generator) * 4 - 2 for _ in range(2)] + [
+            torch.tensor([0.0, 3.0, 1.0, 4.0, 2.0]).double()
+        ]
         seed_of_walk = torch.ones(5, dtype=torch.float64)
         back = lower(program.graph_json(chain=(("vjp", (0, 1), (0,)),)))(*given, seed_of_walk)
         native = program.grad("x", "y")(*(g.numpy() for g in given))

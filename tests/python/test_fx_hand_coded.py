@@ -30,7 +30,11 @@ EQUATIONS: list[tuple[str, str, Hand]] = [
     ),
     ("(/ (* m (pow c 2)) (sqrt (- 1 (pow (/ v c) 2))))", "m c v", lambda m, c, v: m * c**2 / torch.sqrt(1 - (v / c) ** 2)),
     ("(sqrt (/ (* gamma P) rho))", "gamma P rho", lambda gamma, P, rho: torch.sqrt(gamma * P / rho)),
-    ("(* n0 (exp (/ (* (- 0 m) (* g x)) (* kB T))))", "n0 m g x kB T", lambda n0, m, g, x, kB, T: n0 * torch.exp((0 - m) * (g * x) / (kB * T))),
+    (
+        "(* n0 (exp (/ (* (- 0 m) (* g x)) (* kB T))))",
+        "n0 m g x kB T",
+        lambda n0, m, g, x, kB, T: n0 * torch.exp((0 - m) * (g * x) / (kB * T)),
+    ),
     ("(* coeff (* E (* E V)))", "coeff E V", lambda coeff, E, V: coeff * (E * (E * V))),
     ("(* A (sin (+ (* omega t) phi)))", "A omega t phi", lambda A, omega, t, phi: A * torch.sin(omega * t + phi)),
     ("(/ m0 (sqrt (- 1 (pow (/ v c) 2))))", "m0 v c", lambda m0, v, c: m0 / torch.sqrt(1 - (v / c) ** 2)),

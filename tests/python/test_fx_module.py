@@ -37,7 +37,13 @@ def test_derivative_modules_run_on_torch_too() -> None:
     source = "(* (exp (- (* k x))) (sin (dot v v)) x)"
     x, v = torch.tensor([0.5, 2.0], dtype=torch.float64), torch.tensor([[1.0, 0.2], [0.3, -0.5]], dtype=torch.float64)
     ours, native = (compile_scheme(source, inputs={"x": None, "v": 2}, params={"k": 0.7}, backend=b) for b in ("torch", "native"))
-    for derive in (lambda m: m.grad("x"), lambda m: m.grad("v"), lambda m: m.jacobian("v"), lambda m: m.hessian("v"), lambda m: m.grad("x").jacobian("v")):
+    for derive in (
+        lambda m: m.grad("x"),
+        lambda m: m.grad("v"),
+        lambda m: m.jacobian("v"),
+        lambda m: m.hessian("v"),
+        lambda m: m.grad("x").jacobian("v"),
+    ):
         torch.testing.assert_close(derive(ours)(x=x, v=v), derive(native)(x=x, v=v), rtol=1e-12, atol=1e-12)
 
 
@@ -81,7 +87,11 @@ def test_the_same_errors_word_for_word(what: str) -> None:
 def test_whole_numbers_and_mixed_types_follow_the_same_rules() -> None:
     for source in ("(/ x y)", "(if (> x y) (* 0.1 x) y)"):
         ours, native = (compile_scheme(source, backend=b) for b in ("torch", "native"))
-        for x, y in [(torch.tensor([1, 2]), torch.tensor([3, 1])), (torch.tensor([1.0, 2.0]), torch.tensor([3.0, 1.0]).double()), (torch.tensor([1.0]), 3)]:
+        for x, y in [
+            (torch.tensor([1, 2]), torch.tensor([3, 1])),
+            (torch.tensor([1.0, 2.0]), torch.tensor([3.0, 1.0]).double()),
+            (torch.tensor([1.0]), 3),
+        ]:
             a, b = ours(x, y), native(x, y)
             assert a.dtype == b.dtype
             torch.testing.assert_close(a, b)

@@ -67,8 +67,18 @@ def test_agrees_on_the_table_s_probes(operation: nc.Operation, dtype: torch.dtyp
         for found, should in zip(slope[usual], torch.from_numpy(np.asarray(want))[usual]):
             # torch's rules for asin, tanh and sigmoid cancel where the native ones do not.
             cancels = operation.op in ("Asin", "Acos", "Sigmoid", "Tanh")
-            tolerance = 1e-10 if special and dtype == torch.float64 else 1e-3 if special else 0.25 * torch.finfo(dtype).eps ** 0.5 if cancels else 128 * torch.finfo(dtype).eps
-            torch.testing.assert_close(found, should, rtol=tolerance, atol=1e-15 if dtype == torch.float64 else 1e-7, equal_nan=True, msg=f"d/d{name}")
+            tolerance = (
+                1e-10
+                if special and dtype == torch.float64
+                else 1e-3
+                if special
+                else 0.25 * torch.finfo(dtype).eps ** 0.5
+                if cancels
+                else 128 * torch.finfo(dtype).eps
+            )
+            torch.testing.assert_close(
+                found, should, rtol=tolerance, atol=1e-15 if dtype == torch.float64 else 1e-7, equal_nan=True, msg=f"d/d{name}"
+            )
 
 
 @pytest.mark.parametrize("operation", ELEMENTWISE, ids=lambda o: o.op)
@@ -78,12 +88,22 @@ def test_applies_to_vectors_and_constants(operation: nc.Operation) -> None:
     values = [torch.rand(4, 3, dtype=torch.float64, generator=generator) * 0.8 + 0.1 for _ in range(count)]
     names = "xyz"[:count]
     whole = nc.compile(f"({operation.name} {' '.join(names)})", inputs={n: 3 for n in names})
-    close(lower(whole.graph_json())(*values)[0], torch.from_numpy(whole(*(v.numpy() for v in values))), 4000 if operation.op in SPECIAL else 4, operation.op)
+    close(
+        lower(whole.graph_json())(*values)[0],
+        torch.from_numpy(whole(*(v.numpy() for v in values))),
+        4000 if operation.op in SPECIAL else 4,
+        operation.op,
+    )
     for constant in range(count) if count > 1 else ():
         parts = [n if k != constant else "0.3" for k, n in enumerate(names)]
         program = nc.compile(f"({operation.name} {' '.join(parts)})", inputs={n: 3 for k, n in enumerate(names) if k != constant})
         given = [v for k, v in enumerate(values) if k != constant]
-        close(lower(program.graph_json())(*given)[0], torch.from_numpy(program(*(v.numpy() for v in given))), 4000 if operation.op in SPECIAL else 4, f"{operation.op} {parts}")
+        close(
+            lower(program.graph_json())(*given)[0],
+            torch.from_numpy(program(*(v.numpy() for v in given))),
+            4000 if operation.op in SPECIAL else 4,
+            f"{operation.op} {parts}",
+        )
 
 
 def test_whole_division_is_exact() -> None:
@@ -98,7 +118,9 @@ def test_whole_division_is_exact() -> None:
 
 def test_scheme_s_signs() -> None:
     x, y = torch.tensor([7.0, -7.0, 7.0, -7.0]), torch.tensor([2.0, 2.0, -2.0, -2.0])
-    found = {op: lower(nc.compile(f"({op} x y)", inputs=["x", "y"]).graph_json())(x, y)[0].tolist() for op in ("modulo", "remainder", "quotient")}
+    found = {
+        op: lower(nc.compile(f"({op} x y)", inputs=["x", "y"]).graph_json())(x, y)[0].tolist() for op in ("modulo", "remainder", "quotient")
+    }
     assert found == {"modulo": [1, 1, -1, -1], "remainder": [1, -1, 1, -1], "quotient": [3, -3, -3, 3]}
 
 

@@ -21,14 +21,18 @@ SCALAR = {
     "loop": "(loop ((i 0) (s y)) (if (>= i n) s (recur (+ i 1) (+ (* s x) i))))",
     "guard in loop": "(loop ((i 0) (s 0)) (if (>= i n) s (recur (+ i 1) (+ s (if (= i 0) x (/ x i))))))",
     "loop on values": "(loop ((a (+ 1 (abs x))) (b 1)) (if (< (abs (- a b)) 1e-3) (* y a) (recur (/ (+ a b) 2) (sqrt (* a b)))))",
-    "loop in loop": "(loop ((i 0) (s x)) (if (>= i n) s (recur (+ i 1) (loop ((j 0) (t s)) (if (>= j i) t (recur (+ j 1) (* 0.5 (+ t y))))))))",
+    "loop in loop": "(loop ((i 0) (s x)) (if (>= i n) s (recur (+ i 1) (loop ((j 0) (t s)) (if (>= j i) t (recur (+ j 1) (* 0.5 (+ t "
+    "y))))))))",
     "newton": "(loop ((r 1) (k 0)) (if (> k 30) r (recur (- r (/ (- (* r r r) (+ 2 (square x))) (* 3 r r))) (+ k 1))))",
     "recursion": "(define (f k) (if (<= k 0) 1 (+ (* x (f (- k 1))) (/ y k)))) (f n)",
     "two calls": "(define (f k) (if (< k 2) (+ x k) (+ (f (- k 1)) (* 0.5 y (f (- k 2)))))) (f n)",
     "mutual": "(define (even k) (if (<= k 0) x (* y (odd (- k 1))))) (define (odd k) (if (<= k 0) y (+ x (even (- k 1))))) (even n)",
-    "mutual tail": "(define (up k s) (if (<= k 0) s (down (- k 1) (* s x)))) (define (down k s) (if (<= k 0) s (up (- k 1) (+ s y)))) (up n 1)",
-    "recursion with a branch": "(define (f k s) (if (<= k 0) s (if (> s 1) (+ 1 (f (- k 1) (/ s 2))) (* 2 (f (- k 1) (+ s (square x))))))) (+ y (f n x))",
-    "recursion in a loop": "(define (f k s) (if (<= k 0) s (* x (f (- k 1) (+ s y))))) (loop ((i 0) (s 0)) (if (>= i n) s (recur (+ i 1) (f i s))))",
+    "mutual tail": "(define (up k s) (if (<= k 0) s (down (- k 1) (* s x)))) (define (down k s) (if (<= k 0) s (up (- k 1) (+ s y)))) "
+    "(up n 1)",
+    "recursion with a branch": "(define (f k s) (if (<= k 0) s (if (> s 1) (+ 1 (f (- k 1) (/ s 2))) (* 2 (f (- k 1) (+ s (square "
+    "x))))))) (+ y (f n x))",
+    "recursion in a loop": "(define (f k s) (if (<= k 0) s (* x (f (- k 1) (+ s y))))) (loop ((i 0) (s 0)) (if (>= i n) s (recur (+ i "
+    "1) (f i s))))",
     "function twice": "(define (g a b) (if (> a b) (* a (sin b)) (+ b (cos (* a b))))) (+ (g x y) (* 2 (g y x)) (g (g x 1) y))",
     "only constants": "(if (> x 0) 2 3)",
     "unused input": "(if (> x 0) x (* 2 x))",

@@ -32,14 +32,22 @@ def examples() -> list[Example]:
     for page in sorted(SPEC.glob("*.md")):
         for block in re.finditer(r"```scheme\n(.*?)```", page.read_text(), re.DOTALL):
             text = block.group(1).splitlines()
-            lines = [t[2:].strip() for t in text if re.match(r"; (with |=>|~>|grad |hessian |error:|dtype |trap:|check |chain |feed |limits |inputs? )", t)]
+            lines = [
+                t[2:].strip()
+                for t in text
+                if re.match(r"; (with |=>|~>|grad |hessian |error:|dtype |trap:|check |chain |feed |limits |inputs? )", t)
+            ]
             place = f"{page.stem}:{page.read_text()[: block.start()].count(chr(10)) + 1}"
             found.append(Example(place, "\n".join(t for t in text if t[2:].strip() not in lines), lines))
     return found
 
 
 INDEX = "error: index-out-of-range"
-RUN = [e for e in examples() if not any(line.startswith(OTHER) for line in e.lines) and any("=>" in x or "~>" in x or x == INDEX for x in e.lines)]
+RUN = [
+    e
+    for e in examples()
+    if not any(line.startswith(OTHER) for line in e.lines) and any("=>" in x or "~>" in x or x == INDEX for x in e.lines)
+]
 LONG = "100000"
 """A hundred thousand rounds of a few torch operations each show nothing that a hundred do not."""
 RUN = [e for e in RUN if LONG not in e.program]

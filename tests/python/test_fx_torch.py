@@ -183,7 +183,9 @@ def test_function_transforms_of_loops_and_recursion(source: str) -> None:
         torch.func.vmap(gm)(*given)
 
 
-@pytest.mark.parametrize("source", [BRANCH, LOOP, RECURSION, "(loop ((i 0) (s x)) (if (>= i n) s (recur (+ i 1) (if (> s 1) (* s y) (exp (* s y))))))"])
+@pytest.mark.parametrize(
+    "source", [BRANCH, LOOP, RECURSION, "(loop ((i 0) (s x)) (if (>= i n) s (recur (+ i 1) (if (> s 1) (* s y) (exp (* s y))))))"]
+)
 def test_gradcheck_and_gradgradcheck(source: str) -> None:
     gm = module(source)
     names = [i.name for i in nc.compile(source).inputs]
@@ -224,7 +226,16 @@ def test_constants_are_made_where_the_inputs_are() -> None:
 
 def test_poison_in_a_branch_not_taken_does_not_leak() -> None:
     # Each guarded side has a pole, a NaN or an infinite slope at the lanes that do not take it.
-    sides = ["(/ 1 x)", "(log x)", "(sqrt x)", "(pow x -1.5)", "(/ (sin x) x)", "(* y (/ x x))", "(norm (/ [y x] x))", "(det (inv (mat [x 0] [0 x])))"]
+    sides = [
+        "(/ 1 x)",
+        "(log x)",
+        "(sqrt x)",
+        "(pow x -1.5)",
+        "(/ (sin x) x)",
+        "(* y (/ x x))",
+        "(norm (/ [y x] x))",
+        "(det (inv (mat [x 0] [0 x])))",
+    ]
     x = torch.tensor([0.0, 2.0, 0.0], dtype=torch.float64)
     y = torch.tensor(3.0, dtype=torch.float64)
     for side in sides:

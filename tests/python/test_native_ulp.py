@@ -29,7 +29,8 @@ FUNCTIONS: dict[str, tuple[Exact, list[tuple[float, float]]]] = {
     "bessel-i0": (lambda x: mpmath.besseli(0, x), [(-50, 50)]), "bessel-i1": (lambda x: mpmath.besseli(1, x), [(-50, 50)]),
     "bessel-k0": (lambda x: mpmath.besselk(0, x), [(0.01, 60)]), "bessel-k1": (lambda x: mpmath.besselk(1, x), [(0.01, 60)]),
     "erf": (mpmath.erf, [(-4, 4)]), "pow": (mpmath.power, [(0.01, 20), (-8, 8)]), "/": (lambda x, y: x / y, [(-9, 9), (0.1, 9)]),
-    "*": (lambda x, y: x * y, [(-9, 9), (-9, 9)]), "+": (lambda x, y: x + y, [(-9, 9), (-9, 9)]), "-": (lambda x, y: x - y, [(-9, 9), (-9, 9)]),
+    "*": (lambda x, y: x * y, [(-9, 9), (-9, 9)]), "+": (lambda x, y: x + y, [(-9, 9), (-9, 9)]),
+    "-": (lambda x, y: x - y, [(-9, 9), (-9, 9)]),
 }  # fmt: skip
 
 

@@ -163,7 +163,8 @@ def test_the_interpreter_s_lock_is_free_during_a_long_run() -> None:
 
 
 def test_torch_is_not_needed() -> None:
-    code = "import sys; sys.modules['torch'] = None; import neural_compiler as nc; print(float(nc.compile('(* x 2)')(3.0)), 'compile_scheme' in dir(nc))"
+    code = "import sys; sys.modules['torch'] = None; import neural_compiler as nc; "
+    code += "print(float(nc.compile('(* x 2)')(3.0)), 'compile_scheme' in dir(nc))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     # A name that cannot be had is not offered.
     assert done.stdout.split() == ["6.0", "False"]
@@ -208,10 +209,12 @@ def test_quick_calls_mean_what_slow_ones_mean(dtype: type) -> None:
     rng = np.random.default_rng(0)
     big = rng.normal(size=(4, 6)).astype(dtype)
     arguments = [
-        {"x": big, "y": big[:, ::2][:, :1], "z": 3.0}, {"x": big[::-1], "y": 2, "z": big.T.copy().T}, {"x": big[0], "y": big[1], "z": big[:, :1], "k": 3.0},
+        {"x": big, "y": big[:, ::2][:, :1], "z": 3.0}, {"x": big[::-1], "y": 2, "z": big.T.copy().T},
+        {"x": big[0], "y": big[1], "z": big[:, :1], "k": 3.0},
         {"x": dtype(1.5), "y": np.asarray(2.0, dtype), "z": 7}, {"x": big[:0], "y": 1.0, "z": 1.0}, {"x": True, "y": big, "z": 10**15},
         {"x": big, "y": big.astype(np.float64), "z": 1}, {"x": big.astype(">f8"), "y": 1, "z": 2}, {"x": [1.0, 2.0], "y": 1, "z": 2},
-        {"x": np.frombuffer(b"\0" + big[0].tobytes(), np.uint8)[1:].view(dtype), "y": 1, "z": 2}, {"x": big, "y": 1, "z": 2, "k": np.float64(0.3)},
+        {"x": np.frombuffer(b"\0" + big[0].tobytes(), np.uint8)[1:].view(dtype), "y": 1, "z": 2},
+        {"x": big, "y": 1, "z": 2, "k": np.float64(0.3)},
     ]  # fmt: skip
     for given in arguments:
         slow = p._run((), p._bound((), given), None)[0]

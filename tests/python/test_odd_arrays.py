@@ -91,7 +91,17 @@ def test_buffers_for_results_are_checked() -> None:
     fixed = np.empty(24)
     fixed.flags.writeable = False
     overlapping = as_strided(np.empty(24), (24,), (0,))
-    wrong = [misaligned(np.empty(24)), fixed, overlapping, np.empty(24)[::-1], np.empty(24, ">f8"), np.empty((24, 1)), np.empty(0), [0.0] * 24, None]
+    wrong = [
+        misaligned(np.empty(24)),
+        fixed,
+        overlapping,
+        np.empty(24)[::-1],
+        np.empty(24, ">f8"),
+        np.empty((24, 1)),
+        np.empty(0),
+        [0.0] * 24,
+        None,
+    ]
     for buffer in wrong[:-1]:
         with pytest.raises((ValueError, TypeError), match="`out`|writ|read-only"):
             P(X, Y, out=buffer)

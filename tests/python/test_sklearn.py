@@ -14,7 +14,8 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 EXCEPTIONS = {
-    "check_sample_weight_equivalence_on_dense_data": "it fits 31 constants to 15 rows; more constants than rows have no one answer, and fit says so",
+    "check_sample_weight_equivalence_on_dense_data": "it fits 31 constants to 15 rows; more constants than rows have no one answer, "
+    "and fit says so",
 }
 
 
@@ -42,7 +43,9 @@ def test_columns_bind_by_name_by_position_or_as_a_vector() -> None:
     frame = EquationRegressor(text).fit(pd.DataFrame({"y": y, "x": x}), z)
     order = EquationRegressor(text).fit(np.stack([x, y], 1), z)
     named = EquationRegressor(text, inputs=["y", "x"]).fit(np.stack([y, x], 1), z)
-    whole = EquationRegressor("(param a 1) (param b 1 :min 0 :max 5) (+ (* a (ref v 0)) (sin (* b (ref v 1)))) ".replace("(param a", "(input v :size 2) (param a")).fit(np.stack([x, y], 1), z)
+    whole = EquationRegressor(
+        "(param a 1) (param b 1 :min 0 :max 5) (+ (* a (ref v 0)) (sin (* b (ref v 1)))) ".replace("(param a", "(input v :size 2) (param a")
+    ).fit(np.stack([x, y], 1), z)
     for model in (frame, order, named, whole):
         np.testing.assert_allclose([model.result_.params["a"], model.result_.params["b"]], [2, 3], rtol=1e-9)
     with pytest.raises(ValueError, match="X has 3 columns, the model has 2 inputs: x, y"):

@@ -102,7 +102,10 @@ def test_a_default_type_of_half_precision(backend: str) -> None:
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "sparse": (lambda: torch.eye(2).to_sparse(), r"the input `x` is a sparse tensor .*give `x.to_dense\(\)`"),
     "compressed": (lambda: torch.eye(2).to_sparse_csr(), "the input `x` is a sparse tensor"),
-    "nested": (lambda: torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged), "the input `x` is a nested tensor: pad it"),
+    "nested": (
+        lambda: torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged),
+        "the input `x` is a nested tensor: pad it",
+    ),
     "ragged": (lambda: [[1.0], [1.0, 2.0]], "the input `x` is a list .* pad its rows"),
     "complex": (lambda: torch.ones(2, dtype=torch.complex64), "the input `x` is complex .* real and imaginary part"),
     "complex number": (lambda: 1j, "the input `x` is complex"),

@@ -200,7 +200,11 @@ def anomaly_mode(m: nc.CompiledModule) -> None:
     with torch.autograd.detect_anomaly(check_nan=True):
         backward(m)
         # Each guards against what the other lanes have, also where no lane takes a side.
-        for source, at in (("(if (> x 0) (log x) x)", [1.0, 0.0]), ("(if (= x 2) x (/ x (- 2 x)))", [2.0, 3.0]), ("(if (> x 0) (sqrt x) 0)", [0.0])):
+        for source, at in (
+            ("(if (> x 0) (log x) x)", [1.0, 0.0]),
+            ("(if (= x 2) x (/ x (- 2 x)))", [2.0, 3.0]),
+            ("(if (> x 0) (sqrt x) 0)", [0.0]),
+        ):
             x = torch.tensor(at, dtype=F64, requires_grad=True)
             nc.compile_scheme(source, backend=m.backend)(x).sum().backward()
 
@@ -296,10 +300,14 @@ def test_the_table_in_the_documentation() -> None:
         "",
         "## Every derivative, every way to run",
         "",
-        "Found by `tests/python/test_torch_matrix.py` (all of it with NEURAL_COMPILER_FULL_MATRIX=1): each cell with a straight program, one",
-        "with a branch, one with a loop as long as the numbers ask for, and one with recursion, with both backends, compared with hand-written",
-        "torch. All of it was run with PyTorch 2.15 (792 tests); the tests of every change try every cell of eager, dispatch mode and subclass so,",
-        "of the others each with one program and one backend. `backward`, double backward and dual numbers (`torch.autograd.forward_ad`) go through what was compiled or traced; function",
+        "Found by `tests/python/test_torch_matrix.py` (all of it with NEURAL_COMPILER_FULL_MATRIX=1): each cell with a straight "
+        "program, one",
+        "with a branch, one with a loop as long as the numbers ask for, and one with recursion, with both backends, compared with "
+        "hand-written",
+        "torch. All of it was run with PyTorch 2.15 (792 tests); the tests of every change try every cell of eager, dispatch mode and "
+        "subclass so,",
+        "of the others each with one program and one backend. `backward`, double backward and dual numbers "
+        "(`torch.autograd.forward_ad`) go through what was compiled or traced; function",
         "transforms are inside of what is compiled, and both inside and outside of what is traced.",
         "",
         *torch_matrix.table(),

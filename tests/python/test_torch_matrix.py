@@ -50,7 +50,9 @@ def test_parameters_have_derivatives_in_one_graph(program: str, backend: str) ->
 
     k = m.k.detach()
     pulled = torch.compile(torch.func.grad(of), backend="aot_eager", fullgraph=True)(k, matrix.X)
-    pushed = torch.compile(lambda k, x: torch.func.jvp(lambda k: of(k, x), (k,), (torch.ones_like(k),))[1], backend="aot_eager", fullgraph=True)(k, matrix.X)
+    pushed = torch.compile(
+        lambda k, x: torch.func.jvp(lambda k: of(k, x), (k,), (torch.ones_like(k),))[1], backend="aot_eager", fullgraph=True
+    )(k, matrix.X)
     before = matrix.Y.clone()
     step = 1e-6
     try:

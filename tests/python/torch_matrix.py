@@ -124,7 +124,8 @@ class Wrapped(torch.Tensor):
 
     @staticmethod
     def __new__(cls, held: torch.Tensor) -> Wrapped:
-        return torch.Tensor._make_wrapper_subclass(cls, held.shape, strides=held.stride(), dtype=held.dtype, device=held.device)  # type: ignore[attr-defined, no-any-return]
+        like: dict[str, Any] = {"strides": held.stride(), "dtype": held.dtype, "device": held.device}
+        return torch.Tensor._make_wrapper_subclass(cls, held.shape, **like)  # type: ignore[attr-defined, no-any-return]
 
     def __init__(self, held: torch.Tensor) -> None:
         self.held = held
@@ -219,7 +220,11 @@ def verdict(way: str, derivative: str, f: Of, hand: Of) -> str:
 _PLAIN = frozenset({"straight", "branch"})
 """Programs that the torch backend writes out as torch operations: they are refused what hand-written torch is refused."""
 _TWICE = ("does not currently support double backward", "refused by `torch.compile`, as hand-written torch is", None)
-_PUSHED = ("Dynamo failed to run FX node with fake tensors", "works; torch operations without a loop refused, as hand-written torch is", _PLAIN)
+_PUSHED = (
+    "Dynamo failed to run FX node with fake tensors",
+    "works; torch operations without a loop refused, as hand-written torch is",
+    _PLAIN,
+)
 _ASSERTED = ("INTERNAL ASSERT FAILED", _PUSHED[1])
 REFUSED: dict[tuple[str, str], tuple[str, str, frozenset[str] | None]] = {
     ("`torch.compile`", "double backward"): _TWICE,

@@ -97,7 +97,9 @@ PROGRAMS: dict[str, Sample] = {
     "branch": Sample("(if (> x 1) (* x y) (/ (sin x) y))", {"x": None, "y": None}, ((0.99,), (1.3,))),
     "loop": Sample("(loop ((i 0) (a 1)) (if (>= i 4) a (recur (+ i 1) (+ (* a x) (sin y)))))", {"x": None, "y": None}, ((0.7,), (0.4,))),
     "uneven loop": Sample("(let go ((a x)) (if (> (abs a) 3) (* a y) (go (* a 1.7))))", {"x": None, "y": None}, ((1.75,), (0.4,))),
-    "recursion": Sample("(define (f n) (if (<= n 0) x (+ (* y (f (- n 1))) (exp (f (- n 2)))))) (f 3)", {"x": None, "y": None}, ((0.3,), (0.4,))),
+    "recursion": Sample(
+        "(define (f n) (if (<= n 0) x (+ (* y (f (- n 1))) (exp (f (- n 2)))))) (f 3)", {"x": None, "y": None}, ((0.3,), (0.4,))
+    ),
     "vectors": Sample("(dot (cross u v) (normalize (+ u (* 2 v))))", {"u": 3, "v": 3}, (V, W)),
     "matrices": Sample("(matvec (inv (matmul a (transpose a))) v)", {"a": (3, 3), "v": 3}, (M, V)),
     "vector result": Sample("[(* x y) (sin x) (/ x y)]", {"x": None, "y": None}, ((0.6,), (1.4,))),

@@ -6,10 +6,32 @@ Polynomials come from the Remez exchange algorithm in 60-digit arithmetic; each 
 largest weighted error it leaves.  Constants of two or three words are the value rounded to double,
 then the remainder rounded, and so on.
 """
+
 import os
 import struct
-from mpmath import (mp, mpf, matrix, lu_solve, exp, log, sin, cos, atan, asin, atanh, erf, erfc, sqrt, tanh,
-                    pi, sinh, cosh, floor, nstr, chebyt)
+from mpmath import (
+    mp,
+    mpf,
+    matrix,
+    lu_solve,
+    exp,
+    log,
+    sin,
+    cos,
+    atan,
+    asin,
+    atanh,
+    erf,
+    erfc,
+    sqrt,
+    tanh,
+    pi,
+    sinh,
+    cosh,
+    floor,
+    nstr,
+    chebyt,
+)
 
 mp.prec = 260
 
@@ -88,9 +110,12 @@ def bits(v):
     return struct.unpack("<Q", struct.pack("<d", v))[0]
 
 
-out = ["//! Polynomials and constants of the kernels, written by tests/make_coefficients.py; do not edit.",
-       "//! In: nothing. Out: coefficients, lowest degree first; each comment gives the largest weighted error left.",
-       "#![allow(clippy::excessive_precision, clippy::approx_constant, clippy::unreadable_literal)]", ""]
+out = [
+    "//! Polynomials and constants of the kernels, written by tests/make_coefficients.py; do not edit.",
+    "//! In: nothing. Out: coefficients, lowest degree first; each comment gives the largest weighted error left.",
+    "#![allow(clippy::excessive_precision, clippy::approx_constant, clippy::unreadable_literal)]",
+    "",
+]
 
 
 def poly(name, what, g, w, a, b, n, low_name=None, type="f64"):
@@ -121,41 +146,126 @@ NEAR_TANH = 0.96875  # tanh of an f32 is a polynomial below
 one = lambda z: mpf(1)
 R = log(2) / 2 * (1 + mpf(2) ** -20)
 Z = R * R
-poly("EXP_EVEN", "(cosh r - 1 - r^2/2)/r^4 in r^2, |r| <= ln(2)/2, absolute error of cosh", lambda z: (cosh(sqrt(z)) - 1 - z / 2) / z ** 2, lambda z: z * z, 0, Z, 5)
-poly("EXP_ODD", "(sinh r - r)/r^3 in r^2, |r| <= ln(2)/2, error relative to sinh", lambda z: (sinh(sqrt(z)) / sqrt(z) - 1) / z, lambda z: z, 0, Z, 5)
+poly(
+    "EXP_EVEN",
+    "(cosh r - 1 - r^2/2)/r^4 in r^2, |r| <= ln(2)/2, absolute error of cosh",
+    lambda z: (cosh(sqrt(z)) - 1 - z / 2) / z**2,
+    lambda z: z * z,
+    0,
+    Z,
+    5,
+)
+poly(
+    "EXP_ODD",
+    "(sinh r - r)/r^3 in r^2, |r| <= ln(2)/2, error relative to sinh",
+    lambda z: (sinh(sqrt(z)) / sqrt(z) - 1) / z,
+    lambda z: z,
+    0,
+    Z,
+    5,
+)
 poly("EXP_EVEN_F32", "(cosh r - 1)/r^2 in r^2, for f32", lambda z: (cosh(sqrt(z)) - 1) / z, lambda z: z, 0, Z, 4)
 poly("EXP_ODD_F32", "as EXP_ODD, for f32", lambda z: (sinh(sqrt(z)) / sqrt(z) - 1) / z, lambda z: z, 0, Z, 3)
 T = (pi / 4 * (1 + mpf(2) ** -20)) ** 2
 poly("SIN", "(sin r - r)/r^3 in r^2, |r| <= pi/4, error relative to sin", lambda z: (sin(sqrt(z)) / sqrt(z) - 1) / z, lambda z: z, 0, T, 6)
-poly("COS", "(cos r - 1 + r^2/2)/r^4 in r^2, |r| <= pi/4, absolute error", lambda z: (cos(sqrt(z)) - 1 + z / 2) / z ** 2, lambda z: z * z, 0, T, 6)
+poly(
+    "COS",
+    "(cos r - 1 + r^2/2)/r^4 in r^2, |r| <= pi/4, absolute error",
+    lambda z: (cos(sqrt(z)) - 1 + z / 2) / z**2,
+    lambda z: z * z,
+    0,
+    T,
+    6,
+)
 poly("SIN_F32", "as SIN, for f32", lambda z: (sin(sqrt(z)) / sqrt(z) - 1) / z, lambda z: z, 0, T, 4)
-poly("COS_F32", "as COS, for f32", lambda z: (cos(sqrt(z)) - 1 + z / 2) / z ** 2, lambda z: z * z, 0, T, 4)
-poly("EXP_SINGLE", "(e^r - 1 - r)/r^2 in r, |r| <= ln(2)/2, absolute error", lambda r: (exp(r) - 1 - r) / r ** 2 if r else mpf("0.5"), lambda r: r * r, -R, R, 5, type="f32")
-poly("EXP_EVEN_SINGLE", "as EXP_EVEN, in f32", lambda z: (cosh(sqrt(z)) - 1 - z / 2) / z ** 2, lambda z: z * z, 0, Z, 2, type="f32")
+poly("COS_F32", "as COS, for f32", lambda z: (cos(sqrt(z)) - 1 + z / 2) / z**2, lambda z: z * z, 0, T, 4)
+poly(
+    "EXP_SINGLE",
+    "(e^r - 1 - r)/r^2 in r, |r| <= ln(2)/2, absolute error",
+    lambda r: (exp(r) - 1 - r) / r**2 if r else mpf("0.5"),
+    lambda r: r * r,
+    -R,
+    R,
+    5,
+    type="f32",
+)
+poly("EXP_EVEN_SINGLE", "as EXP_EVEN, in f32", lambda z: (cosh(sqrt(z)) - 1 - z / 2) / z**2, lambda z: z * z, 0, Z, 2, type="f32")
 poly("EXP_ODD_SINGLE", "as EXP_ODD, in f32", lambda z: (sinh(sqrt(z)) / sqrt(z) - 1) / z, lambda z: z, 0, Z, 3, type="f32")
 out.append("/// Where the polynomial of tanh in f32 ends.")
 out.append(f"pub(crate) const NEAR_TANH: f32 = {NEAR_TANH};")
 N = mpf(NEAR_TANH) ** 2 * (1 + mpf(2) ** -20)
-poly("TANH_SINGLE", f"(tanh x - x)/x^3 in x^2, |x| <= {NEAR_TANH}, error relative to x, in f32", lambda z: (tanh(sqrt(z)) / sqrt(z) - 1) / z, lambda z: z, 0, N, 8, type="f32")
+poly(
+    "TANH_SINGLE",
+    f"(tanh x - x)/x^3 in x^2, |x| <= {NEAR_TANH}, error relative to x, in f32",
+    lambda z: (tanh(sqrt(z)) / sqrt(z) - 1) / z,
+    lambda z: z,
+    0,
+    N,
+    8,
+    type="f32",
+)
 poly("SIN_SINGLE", "as SIN, in f32", lambda z: (sin(sqrt(z)) / sqrt(z) - 1) / z, lambda z: z, 0, T, 3, type="f32")
-poly("COS_SINGLE", "as COS, in f32", lambda z: (cos(sqrt(z)) - 1 + z / 2) / z ** 2, lambda z: z * z, 0, T, 3, type="f32")
+poly("COS_SINGLE", "as COS, in f32", lambda z: (cos(sqrt(z)) - 1 + z / 2) / z**2, lambda z: z * z, 0, T, 3, type="f32")
 S = ((sqrt(2) - 1) / (sqrt(2) + 1)) ** 2 * (1 + mpf(2) ** -20)
-poly("LOG", "(2 atanh(s)/s - 2)/s^2 in s^2, s = f/(2+f), 1+f in [sqrt(1/2), sqrt(2)], error relative to the logarithm", lambda z: (2 * atanh(sqrt(z)) / sqrt(z) - 2) / z, lambda z: z / 2, 0, S, 7)
+poly(
+    "LOG",
+    "(2 atanh(s)/s - 2)/s^2 in s^2, s = f/(2+f), 1+f in [sqrt(1/2), sqrt(2)], error relative to the logarithm",
+    lambda z: (2 * atanh(sqrt(z)) / sqrt(z) - 2) / z,
+    lambda z: z / 2,
+    0,
+    S,
+    7,
+)
 poly("LOG_F32", "as LOG, for f32", lambda z: (2 * atanh(sqrt(z)) / sqrt(z) - 2) / z, lambda z: z / 2, 0, S, 5)
-poly("LOG_POW", "(2 atanh(s)/s - 2 - 2 s^2/3)/s^4 in s^2, same range, for pow", lambda z: (2 * atanh(sqrt(z)) / sqrt(z) - 2 - 2 * z / 3) / z ** 2, lambda z: z * z / 2, 0, S, 8)
+poly(
+    "LOG_POW",
+    "(2 atanh(s)/s - 2 - 2 s^2/3)/s^4 in s^2, same range, for pow",
+    lambda z: (2 * atanh(sqrt(z)) / sqrt(z) - 2 - 2 * z / 3) / z**2,
+    lambda z: z * z / 2,
+    0,
+    S,
+    8,
+)
 A = (sqrt(2) - 1) ** 2 * (1 + mpf(2) ** -10)
-poly("ATAN", "(atan t - t)/t^3 in t^2, |t| <= tan(pi/8), relative error", lambda z: (atan(sqrt(z)) / sqrt(z) - 1) / z, lambda z: z, 0, A, 11)
+poly(
+    "ATAN", "(atan t - t)/t^3 in t^2, |t| <= tan(pi/8), relative error", lambda z: (atan(sqrt(z)) / sqrt(z) - 1) / z, lambda z: z, 0, A, 11
+)
 poly("ATAN_F32", "as ATAN, for f32", lambda z: (atan(sqrt(z)) / sqrt(z) - 1) / z, lambda z: z, 0, A, 7)
-poly("ASIN", "(asin s - s)/s^3 in s^2, |s| <= 1/2, relative error", lambda z: (asin(sqrt(z)) / sqrt(z) - 1) / z, lambda z: z, 0, mpf("0.2501"), 13)
+poly(
+    "ASIN",
+    "(asin s - s)/s^3 in s^2, |s| <= 1/2, relative error",
+    lambda z: (asin(sqrt(z)) / sqrt(z) - 1) / z,
+    lambda z: z,
+    0,
+    mpf("0.2501"),
+    13,
+)
 poly("ASIN_F32", "as ASIN, for f32", lambda z: (asin(sqrt(z)) / sqrt(z) - 1) / z, lambda z: z, 0, mpf("0.2501"), 8)
 C0 = 2 / sqrt(pi) - 1
-poly("ERF", "(erf(x)/x - 2/sqrt(pi))/x^2 in x^2, |x| <= 1, error relative to erf", lambda z: (erf(sqrt(z)) / sqrt(z) - 1 - C0) / z, lambda z: z, 0, mpf("1.0001"), 12, "ERF_1_LO")
+poly(
+    "ERF",
+    "(erf(x)/x - 2/sqrt(pi))/x^2 in x^2, |x| <= 1, error relative to erf",
+    lambda z: (erf(sqrt(z)) / sqrt(z) - 1 - C0) / z,
+    lambda z: z,
+    0,
+    mpf("1.0001"),
+    12,
+    "ERF_1_LO",
+)
 poly("ERF_F32", "erf(x)/x - 1 in x^2, for f32", lambda z: erf(sqrt(z)) / sqrt(z) - 1, one, 0, mpf("1.0001"), 9)
 # erfc(x) = exp(-x^2) p(v), v = (x - 2)/(x + 2), well-conditioned; the absolute error of erfc counts
 inv = lambda v: 2 * (1 + v) / (1 - v)
 erfcx = lambda x: exp(x * x) * erfc(x)
-poly("ERFC", "exp(x^2) erfc(x) in v = (x-2)/(x+2), 1 <= x <= 6, error weighted by exp(-x^2)", lambda v: erfcx(inv(v)), lambda v: exp(-inv(v) ** 2), -mpf(1) / 3, mpf(1) / 2, 13)
-poly("ERFC_F32", "as ERFC, for f32, 1 <= x <= 4", lambda v: erfcx(inv(v)), lambda v: exp(-inv(v) ** 2), -mpf(1) / 3, mpf(1) / 3, 8)
+poly(
+    "ERFC",
+    "exp(x^2) erfc(x) in v = (x-2)/(x+2), 1 <= x <= 6, error weighted by exp(-x^2)",
+    lambda v: erfcx(inv(v)),
+    lambda v: exp(-(inv(v) ** 2)),
+    -mpf(1) / 3,
+    mpf(1) / 2,
+    13,
+)
+poly("ERFC_F32", "as ERFC, for f32, 1 <= x <= 4", lambda v: erfcx(inv(v)), lambda v: exp(-(inv(v) ** 2)), -mpf(1) / 3, mpf(1) / 3, 8)
 poly("CBRT", "m^(-1/3), 1 <= m <= 8, relative error", lambda m: m ** (-mpf(1) / 3), lambda m: m ** (mpf(1) / 3), 1, 8, 5)
 
 words("ERF_0", "2/sqrt(pi) - 1", C0, 2)

@@ -2,15 +2,20 @@
 
 Run:  python make_special_tables.py   (needs mpmath; gmpy2 makes it faster)
 """
+
 import os
 from mpmath import mp, mpf, bernoulli, cosh, digamma, euler, exp, factorial, findroot, log, pi, polygamma, sqrt, zeta
 
 mp.prec = 400
 
-out = ["//! Series and constants of the special functions, written by tests/make_special_tables.py; do not edit.",
-       "//! In: nothing. Out: numbers of two words, lowest degree first.",
-       "#![allow(clippy::excessive_precision, clippy::approx_constant, clippy::unreadable_literal)]", "",
-       "use super::double::D;", ""]
+out = [
+    "//! Series and constants of the special functions, written by tests/make_special_tables.py; do not edit.",
+    "//! In: nothing. Out: numbers of two words, lowest degree first.",
+    "#![allow(clippy::excessive_precision, clippy::approx_constant, clippy::unreadable_literal)]",
+    "",
+    "use super::double::D;",
+    "",
+]
 
 
 def word(v):
@@ -37,9 +42,16 @@ constant("EULER", "Euler's constant", +euler)
 constant("INV_SQRT_PI", "1/sqrt(pi)", 1 / sqrt(pi))
 constant("SQRT_HALF", "sqrt(1/2)", sqrt(mpf(1) / 2))
 constant("SIXTH", "1/6", mpf(1) / 6)
-table("LGAMMA_NEAR_2", "ln Gamma(2 + e)/e in e, |e| <= 0.3: 1 - Euler, then (-1)^k (zeta(k) - 1)/k",
-      [1 - euler] + [(-1) ** k * (zeta(k) - 1) / k for k in range(2, 28)])
-table("STIRLING", "B(2k)/(2k (2k - 1)), k = 1, 2, ...: the tail of Stirling's series", [bernoulli(2 * k) / (2 * k * (2 * k - 1)) for k in range(1, 14)])
+table(
+    "LGAMMA_NEAR_2",
+    "ln Gamma(2 + e)/e in e, |e| <= 0.3: 1 - Euler, then (-1)^k (zeta(k) - 1)/k",
+    [1 - euler] + [(-1) ** k * (zeta(k) - 1) / k for k in range(2, 28)],
+)
+table(
+    "STIRLING",
+    "B(2k)/(2k (2k - 1)), k = 1, 2, ...: the tail of Stirling's series",
+    [bernoulli(2 * k) / (2 * k * (2 * k - 1)) for k in range(1, 14)],
+)
 table("BERNOULLI", "B(2k), k = 1, 2, ...", [bernoulli(2 * k) for k in range(1, 19)])
 root = findroot(digamma, mpf("1.4616321449683622"))
 h1 = float(root)

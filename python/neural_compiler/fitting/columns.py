@@ -175,7 +175,9 @@ _UNITS = {"D": 86_400 * 10**9, "h": 3_600 * 10**9, "m": 60 * 10**9, "s": 10**9, 
 def _counted(array: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
     unit, many = np.datetime_data(array.dtype)
     if unit not in _UNITS or many != 1:
-        array = array.astype("datetime64[ns]" if unit in ("ps", "fs", "as") else "datetime64[D]" if unit in "YMW" else f"datetime64[{unit}]")
+        array = array.astype(
+            "datetime64[ns]" if unit in ("ps", "fs", "as") else "datetime64[D]" if unit in "YMW" else f"datetime64[{unit}]"
+        )
         unit, many = np.datetime_data(array.dtype)
     return np.ascontiguousarray(array).view(np.int64), _UNITS[unit]
 

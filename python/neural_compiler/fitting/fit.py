@@ -56,7 +56,8 @@ def fit(
     `sigma` in standard deviations, for several states without `sigma` in the scatter of each (left out: found from the data). `starts`:
     at most so many. `budget`: seconds it may take; then the best so far is the result. `method`: how models with states are solved: `auto`,
     `rk4` (with `step`), `dopri5`, `rosenbrock`. `rtol`, `atol`: relative and absolute tolerance of adaptive steps (`tolerance` is
-    another name of `rtol`). `holdout`: share of rows to judge by. `profile`: intervals by profile likelihood. `progress(done, of, cost)` is called now and then.
+    another name of `rtol`). `holdout`: share of rows to judge by. `profile`: intervals by profile likelihood. `progress(done, of, cost)` is
+    called now and then.
 
     Nets in the model: `training` is `auto`, `gauss-newton` or `first-order` (Adam on minibatches of `batch` rows for `epochs` passes, then
     L-BFGS); `weight_decay` is the penalty on a squared weight (left out: estimated from the data).
@@ -70,8 +71,9 @@ def fit(
     (0.7, True)
     """
     options: dict[str, Any] = {
-        "target": target, "time": time, "group": group, "start_time": start_time, "time_unit": time_unit, "time_origin": time_origin, "weights": weights, "loss": loss, "loss_scale": loss_scale, "starts": starts,
-        "budget": budget, "method": method, "step": step, "rtol": tolerance if rtol is None else rtol, "atol": atol, "holdout": holdout, "profile": profile,
+        "target": target, "time": time, "group": group, "start_time": start_time, "time_unit": time_unit,
+        "time_origin": time_origin, "weights": weights, "loss": loss, "loss_scale": loss_scale, "starts": starts, "budget": budget,
+        "method": method, "step": step, "rtol": tolerance if rtol is None else rtol, "atol": atol, "holdout": holdout, "profile": profile,
         "seed": seed, "threads": threads,
         "training": training, "weight_decay": weight_decay, "epochs": epochs, "batch": batch,
     }  # fmt: skip

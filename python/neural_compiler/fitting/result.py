@@ -264,7 +264,9 @@ class FitResult:
             return f"cost {self.cost:.6g}; a robust loss belongs to no likelihood, so there is no AIC"
         many = f" with {self.sigmas} standard deviations of the errors"
         reduced = "-" if self.reduced_chi_square is None else f"{self.reduced_chi_square:.4g}"
-        errors = {0: f", errors known: reduced chi-square {reduced}", 1: " with the standard deviation of the errors"}.get(self.sigmas, many)
+        errors = {0: f", errors known: reduced chi-square {reduced}", 1: " with the standard deviation of the errors"}.get(
+            self.sigmas, many
+        )
         # Few data have no AICc.
         aicc = "-" if np.isnan(self.aicc) else f"{self.aicc:.6g}"
         return (

@@ -125,7 +125,11 @@ def bessel_k(order: float, x: Value) -> Value:
     n, _ = _mirrored(order)
     pole = x == 0
     small, far = (x < 2) & ~pole, (x >= _FAR) & (x != math.inf)
-    parts = _k_series(torch.where(small, x, 1.0)), _k_middle(torch.where(small | far | pole | (x == math.inf), 4.0, x)), _k_far(torch.where(far, x, 100.0))
+    parts = (
+        _k_series(torch.where(small, x, 1.0)),
+        _k_middle(torch.where(small | far | pole | (x == math.inf), 4.0, x)),
+        _k_far(torch.where(far, x, 100.0)),
+    )
     low, high = (torch.where(small, a, torch.where(far, c, b)) for a, b, c in zip(*parts))
     size = torch.where(pole, 1.0, x)
     found = _raised(n, x, (low, high), lambda k, low, high: 2 * k / size * high + low)

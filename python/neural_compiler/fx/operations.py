@@ -361,9 +361,7 @@ OPERATIONS: dict[str, Expression] = {
     "GammaP2": function(partial(gamma_p_slope, 2)),
     "GammaP3": function(partial(gamma_p_slope, 3)),
     "GammaDensity": function(gamma_density),
-    **{
-        f"Faddeeva{part}{order or ''}": function(partial(faddeeva, order, part == "Im")) for order in range(3) for part in ("Re", "Im")
-    },
+    **{f"Faddeeva{part}{order or ''}": function(partial(faddeeva, order, part == "Im")) for order in range(3) for part in ("Re", "Im")},
     "Eq": comparison(lambda x, y: x == y),
     "Lt": comparison(lambda x, y: x < y),
     "Gt": comparison(lambda x, y: x > y),

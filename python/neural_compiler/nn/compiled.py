@@ -124,8 +124,8 @@ class Lowered:
         self._chooses = any(n["kind"] == "if" for r in graph["regions"] for n in r["nodes"])
 
     def quick(self) -> Callable[..., Any]:
-        """The code for `Caller.add_code`. Where autograd looks for NaN in each of its nodes, code that runs both sides of a branch says that
-        it does not fit, and the longer way runs each lane's own side."""
+        """The code for `Caller.add_code`. Where autograd looks for NaN in each of its nodes, code that runs both sides of a branch says
+        that it does not fit, and the longer way runs each lane's own side."""
         forward: Callable[..., Any] = self.code.forward
         return _unless_nan_is_looked_for(forward) if self._chooses else forward
 

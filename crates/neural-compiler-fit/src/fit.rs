@@ -1,14 +1,15 @@
 //! The fit as one function. In: a program, a table, options; out: a [`Fit`], or every mistake in the data by row and column.
 
-use crate::layout::Layout;
-use crate::least::effort::Effort;
-use crate::least::loss::Loss;
-use crate::least::search::{self, Found, Task};
+use crate::data::table::Table;
+use crate::model::layout::Layout;
+use crate::optimise::effort::Effort;
+use crate::optimise::loss::Loss;
+use crate::optimise::search::{self, Found, Task};
 use crate::options::Options;
-use crate::random::Stream;
 use crate::report::Fit;
-use crate::table::Table;
-use crate::{algebraic_fit, dynamic_fit, threads};
+use crate::support::random::Stream;
+use crate::support::threads;
+use crate::{algebraic, dynamics};
 use neural_compiler::syntax::ast::ModelKind;
 use neural_compiler::{Diagnostic, Diagnostics, Program};
 use std::sync::Arc;
@@ -28,8 +29,10 @@ pub fn fit(program: &Program, table: &Table, options: &Options<'_>) -> Result<Fi
     let outcome = effort.watched(options.cancel, options.budget, |stop| {
         let options = &Options { cancel: stop, ..options.clone() };
         match program.kind() {
-            ModelKind::Expression => algebraic_fit::fit(program, table, options, &effort),
-            ModelKind::Derivatives | ModelKind::Map => threads::on(options.threads, || dynamic_fit::fit(program, table, options, &effort)),
+            ModelKind::Expression => algebraic::fit::fit(program, table, options, &effort),
+            ModelKind::Derivatives | ModelKind::Map => {
+                threads::on(options.threads, || dynamics::fit::fit(program, table, options, &effort))
+            }
         }
     });
     match options.budget.filter(|_| effort.is_late()) {
@@ -58,7 +61,7 @@ fn in_time(outcome: Result<Fit, Diagnostics>, budget: f64) -> Result<Fit, Diagno
 pub fn fit_at_once(program: &Program, table: &Table, options: &Options<'_>) -> Option<Fit> {
     some_rows(table).and_then(|()| no_constants(program, table, options)).ok()?;
     match program.kind() {
-        ModelKind::Expression => algebraic_fit::fit_at_once(program, table, options),
+        ModelKind::Expression => algebraic::fit::fit_at_once(program, table, options),
         ModelKind::Derivatives | ModelKind::Map => None,
     }
 }

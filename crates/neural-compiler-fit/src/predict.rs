@@ -1,11 +1,13 @@
 //! Predictions of a model at its declared values. In: a program (fitted and saved, say) and a table; out: new columns for the table.
 
 use crate::algebraic::{Algebraic, Engines};
+use crate::data::bind;
+use crate::data::table::Table;
+use crate::dynamics;
 use crate::fit::{no_constants, wrong};
-use crate::layout::{Layout, element_names};
+use crate::model::layout::{Layout, element_names};
 use crate::options::Options;
-use crate::table::Table;
-use crate::{bind, dynamic_fit, threads};
+use crate::support::threads;
 use neural_compiler::syntax::ast::ModelKind;
 use neural_compiler::{Diagnostic, Diagnostics, Program, Shape};
 use std::sync::Arc;
@@ -17,7 +19,7 @@ pub fn predict(program: &Program, table: &Table, options: &Options<'_>) -> Resul
         return Err(wrong("no-rows", "the data have no rows"));
     }
     no_constants(program, table, options)?;
-    if let Some((name, _)) = crate::weights::needed(program).into_iter().find(|(n, _)| options.values.iter().all(|v| v.0 != *n)) {
+    if let Some((name, _)) = crate::saved::weights::needed(program).into_iter().find(|(n, _)| options.values.iter().all(|v| v.0 != *n)) {
         let message = format!("the weight `{name}` has no value: the net has not been trained");
         return Err(Diagnostic::error("no-weights", Default::default(), message)
             .help("fit the model and save it, or give the fitted values")
@@ -25,7 +27,7 @@ pub fn predict(program: &Program, table: &Table, options: &Options<'_>) -> Resul
     }
     match program.kind() {
         ModelKind::Expression => algebraic(program, table, options),
-        ModelKind::Derivatives | ModelKind::Map => dynamic_fit::predict(program, table, options),
+        ModelKind::Derivatives | ModelKind::Map => dynamics::fit::predict(program, table, options),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::Algebraic;
 use super::engines::Scratch;
-use crate::least::gradient::Gradient;
-use crate::least::{Residuals, Unusable, all_finite, dot, weigh};
+use crate::optimise::gradient::Gradient;
+use crate::optimise::{Residuals, Unusable, all_finite, dot, weigh};
 use neural_compiler::exec::lanes::Column;
 
 impl Gradient for Algebraic {

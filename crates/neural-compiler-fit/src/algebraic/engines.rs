@@ -1,9 +1,9 @@
 //! The engines of an algebraic model. In: a graph and which of its inputs all rows share; out: prediction, prediction with derivatives,
 //! and a cost pulled back, each made when it is first needed.
 
-use crate::layout::Layout;
-use crate::least::Unusable;
-use crate::least::effort::Effort;
+use crate::model::layout::Layout;
+use crate::optimise::Unusable;
+use crate::optimise::effort::Effort;
 use neural_compiler::exec::lanes::{Engine, Workspace};
 use neural_compiler::graph::Graph;
 use neural_compiler::{Diagnostics, Shape, diff};

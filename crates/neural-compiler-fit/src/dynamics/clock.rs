@@ -2,8 +2,8 @@
 //! what the user says, the table; out: times since the start for every row, and the words for all that.
 
 use super::trajectories::error;
+use crate::data::table::Table;
 use crate::options::Options;
-use crate::table::Table;
 use neural_compiler::syntax::ast::ModelKind;
 use neural_compiler::{Diagnostic, Diagnostics, Program, number_text};
 

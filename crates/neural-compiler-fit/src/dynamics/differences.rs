@@ -6,9 +6,9 @@
 //! the minimum; where the two differ, the fit is made again with differences.
 
 use super::problem::Dynamics;
-use super::switches::CONDITIONS;
-use crate::least::linear::Linear;
-use crate::least::{Residuals, Unusable, norm};
+use super::solver::switches::CONDITIONS;
+use crate::optimise::linear::Linear;
+use crate::optimise::{Residuals, Unusable, norm};
 use neural_compiler::graph::{Graph, Kind};
 
 /// The share by which a column of derivatives may differ from its differences: errors of differences are a hundredth of it.

@@ -1,21 +1,15 @@
 //! Models with states: differential equations and maps. In: a program with `derive` or `next` clauses and a table of trajectories; out:
-//! residuals with exact derivatives of the discretised solution.
+//! residuals with exact derivatives of the discretised solution, and their fit.
 
-pub mod adjoint;
+pub(crate) mod check;
 pub mod clock;
 pub(crate) mod differences;
-pub mod field;
-mod march;
+pub(crate) mod fit;
 pub mod problem;
-pub mod rows;
-mod segments;
+pub(crate) mod ready;
 pub mod shooting;
 pub mod solver;
-mod sparsity;
-pub mod steps;
-mod sweep;
-mod switches;
-pub mod tableaus;
-mod tangents;
 pub mod trajectories;
 pub(crate) mod white;
+
+pub use solver::{field, steps, tableaus};

@@ -4,9 +4,9 @@
 use super::differences;
 use super::solver::{Lane, Path, Solver};
 use super::trajectories::{Start, Trajectories, Trajectory};
-use crate::layout::Layout;
-use crate::least::gradient::Gradient;
-use crate::least::{Residuals, Unusable};
+use crate::model::layout::Layout;
+use crate::optimise::gradient::Gradient;
+use crate::optimise::{Residuals, Unusable};
 use std::sync::Arc;
 
 /// One number compared: the trajectory, the place in it, the number of the states, what was observed, its weight.

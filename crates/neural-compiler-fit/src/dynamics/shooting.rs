@@ -5,8 +5,8 @@
 use super::problem::Dynamics;
 use super::solver::Lane;
 use super::trajectories::Start;
-use crate::least::loss::Loss;
-use crate::least::{Bounds, Residuals, Unusable, lm};
+use crate::optimise::loss::Loss;
+use crate::optimise::{Bounds, Residuals, Unusable, lm};
 
 /// A stretch: its trajectory and which of its times it runs from and to.
 #[derive(Clone, Copy, Debug)]

@@ -4,9 +4,9 @@
 //! trajectory of their own that runs backward; rows at equal times share one; missing observations are NaN, everything else is finite.
 
 use super::clock::{Clock, Pace};
-use super::field::Field;
-use crate::layout::{Layout, element_names};
-use crate::table::Table;
+use super::solver::field::Field;
+use crate::data::table::Table;
+use crate::model::layout::{Layout, element_names};
 use neural_compiler::syntax::ast::{InputKind, StateStart};
 use neural_compiler::{Diagnostic, Diagnostics, Program, Shape};
 use std::collections::HashMap;

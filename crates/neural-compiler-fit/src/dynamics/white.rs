@@ -93,7 +93,7 @@ fn alike<'a>(parts: impl Iterator<Item = &'a [f64]>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Stream;
+    use crate::support::random::Stream;
 
     /// Noise with a wave of a share of its variance, scaled to variance 1 as the caller does.
     fn waves(n: usize, share: f64, period: f64, seed: u32) -> Vec<f64> {

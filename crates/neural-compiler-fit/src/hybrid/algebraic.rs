@@ -3,13 +3,13 @@
 use super::Setting;
 use super::nets;
 use super::scene::Scene;
-use crate::algebraic_fit::{Prepared, search};
+use crate::algebraic::fit::{Prepared, search};
 use crate::fit::enough;
-use crate::layout::Layout;
-use crate::least::{Residuals, dot};
+use crate::model::layout::Layout;
+use crate::optimise::{Residuals, dot};
 use crate::options::{Method, Options};
 use crate::report::Fit;
-use crate::summary::summarise;
+use crate::report::summary::summarise;
 use neural_compiler::{Diagnostics, Program};
 use std::sync::Arc;
 

@@ -2,10 +2,10 @@
 //! the data and the penalty make them; and how many weights the data determine.
 
 use super::train::Trained;
-use crate::least::linear::Linear;
-use crate::least::penalised::gram;
-use crate::least::{Bounds, dot};
-use crate::uncertainty::{EXACT, Uncertainty, Variance, at_minimum};
+use crate::optimise::linear::Linear;
+use crate::optimise::penalised::gram;
+use crate::optimise::{Bounds, dot};
+use crate::statistics::uncertainty::{EXACT, Uncertainty, Variance, at_minimum};
 use faer::linalg::matmul::matmul;
 use faer::linalg::solvers::Solve;
 use faer::{Accum, Mat, MatRef, Par, Side};

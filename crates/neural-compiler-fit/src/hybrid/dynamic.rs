@@ -7,18 +7,18 @@ use super::nets;
 use super::scene::Scene;
 use super::train::{Trained, Training};
 use super::{Followed, Setting};
-use crate::dynamic_fit;
+use crate::dynamics;
 use crate::dynamics::problem::Dynamics;
+use crate::dynamics::ready::Ready;
 use crate::dynamics::shooting::Shooting;
 use crate::dynamics::trajectories::Trajectory;
 use crate::fit::enough;
-use crate::layout::Layout;
-use crate::least::loss::Loss;
-use crate::least::{Residuals, Unusable, dot, penalised};
+use crate::model::layout::Layout;
+use crate::optimise::loss::Loss;
+use crate::optimise::{Residuals, Unusable, dot, penalised};
 use crate::options::{Method, Options};
-use crate::ready::Ready;
 use crate::report::Fit;
-use crate::summary::{Ended, Sure, summarise};
+use crate::report::summary::{Ended, Sure, summarise};
 use neural_compiler::{Diagnostics, Program};
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(crate) fn fit(program: &Program, ready: &Ready, options: &Options<'_>) -> Re
     let layout = &ready.layout;
     let mut nets = nets::nets(program, layout);
     let voices = scene(ready).thinned().show(&mut nets);
-    let mut scatter = dynamic_fit::scales(&ready.data, ready.known);
+    let mut scatter = dynamics::fit::scales(&ready.data, ready.known);
     let mut kept: Option<(Followed, Ended, Sure, f64, Dynamics)> = None;
     // The columns on the scale of their values, then on that of what the first fit leaves unexplained.
     let rounds = if ready.data.one_scale(ready.known) { 1 } else { 2 };
@@ -40,13 +40,13 @@ pub(crate) fn fit(program: &Program, ready: &Ready, options: &Options<'_>) -> Re
             rest.evaluate(theta, &mut residuals, None).ok()?;
             Some(dot(&residuals, &residuals))
         };
-        let options = &dynamic_fit::in_unit(ready, &scatter, options);
+        let options = &dynamics::fit::in_unit(ready, &scatter, options);
         let setting =
             Setting { options, layout, nets: &nets, voices: &voices, known: ready.known, judge: rest.is_some().then_some(&judge) };
         let first = setting.first();
         let followed = match &kept {
             None => {
-                let alone = setting.law_alone(&first).and_then(|held| dynamic_fit::law_alone(ready, held, &scatter, options));
+                let alone = setting.law_alone(&first).and_then(|held| dynamics::fit::law_alone(ready, held, &scatter, options));
                 let method = setting.method(problem.count());
                 setting.follow(&setting.starts(&first, alone), |training, start| match method {
                     Method::GaussNewton => whole(&setting, training, &problem, start, &first),
@@ -64,7 +64,7 @@ pub(crate) fn fit(program: &Program, ready: &Ready, options: &Options<'_>) -> Re
         };
         if round + 1 < rounds {
             scatter = {
-                let left = dynamic_fit::unexplained(&problem, &followed.trained.point.residuals, &scatter, Loss::Squares);
+                let left = dynamics::fit::unexplained(&problem, &followed.trained.point.residuals, &scatter, Loss::Squares);
                 // A state without noise does not outweigh everything.
                 left.into_iter().zip(&scatter).map(|(deviation, s)| deviation.max(1e-6 * s)).collect()
             };

@@ -3,9 +3,9 @@
 //! Training starts with hidden layers at random, on the scale of the inputs they will see, and the last layer at 0: a net says nothing
 //! until the data make it.
 
-use crate::layout::Layout;
-use crate::least::penalised::Penalty;
-use crate::random::Stream;
+use crate::model::layout::Layout;
+use crate::optimise::penalised::Penalty;
+use crate::support::random::Stream;
 use neural_compiler::graph::{Graph, Kind, NodeId};
 use neural_compiler::ops::Op;
 use neural_compiler::syntax::ast::InputKind;

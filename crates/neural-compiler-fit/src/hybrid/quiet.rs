@@ -9,7 +9,7 @@
 //! one hardly anything.)
 
 use crate::algebraic::Algebraic;
-use crate::least::{Residuals, Unusable};
+use crate::optimise::{Residuals, Unusable};
 
 /// What a net says at the data, as residuals from silence.
 pub(super) struct Voice {

@@ -4,7 +4,7 @@
 use super::nets::Net;
 use super::quiet::Voice;
 use crate::algebraic::{Algebraic, Engines};
-use crate::layout::Layout;
+use crate::model::layout::Layout;
 use neural_compiler::graph::{Graph, NodeId, compact};
 use std::sync::Arc;
 

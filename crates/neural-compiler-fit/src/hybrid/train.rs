@@ -1,15 +1,15 @@
 //! Training: constants of the known law and weights of nets together. In: residuals, the nets, a start; out: the point at which the data
 //! are most probable, and how strongly the weights had to be held there.
 //!
-//! The weights are a random function whose size the data decide (`least::evidence`), the constants are free: what a constant can explain
+//! The weights are a random function whose size the data decide (`optimise::evidence`), the constants are free: what a constant can explain
 //! costs nothing, what a net explains has its price. So known physics keeps its credit, and a net does not learn the noise.
 
 use super::Judge;
 use super::nets::{self, Net};
 use super::quiet::{Quiet, Voice};
-use crate::least::evidence::{Components, components};
-use crate::least::penalised::{self, Penalty, Point};
-use crate::least::{Bounds, Residuals, Unusable};
+use crate::optimise::evidence::{Components, components};
+use crate::optimise::penalised::{self, Penalty, Point};
+use crate::optimise::{Bounds, Residuals, Unusable};
 
 /// How to train.
 pub(crate) struct Training<'a> {

@@ -1,0 +1,209 @@
+//! Data as columns of numbers. In: named columns; out: the same, with every defect named by row and column.
+//! Invariant: rows are counted from 1 for people.
+
+use crate::optimise::{all_finite, extent};
+use crate::support::memory;
+use neural_compiler::diagnostic::did_you_mean;
+use neural_compiler::{Diagnostic, Shape};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+/// Named columns of equal length.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    names: Vec<String>,
+    columns: Vec<Vec<f64>>,
+    /// Where the column of a name is: tables have many.
+    places: HashMap<String, usize>,
+    others: Vec<Other>,
+}
+
+/// A column that is in the data and holds something else than numbers. Where a model asks for it, it is missed, never passed over.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Other {
+    /// What it is called.
+    pub name: String,
+    /// Its first value is a number: the column is one of numbers, but for a cell.
+    pub nearly: bool,
+}
+
+/// Numbers whose squares, and sums of many of those, stay in the range; so do those of one over it.
+const SQUARES: f64 = 1e145;
+
+fn error(code: &'static str, message: String) -> Diagnostic {
+    Diagnostic::error(code, Default::default(), message)
+}
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        self.columns.drain(..).for_each(memory::give);
+    }
+}
+
+impl Table {
+    /// A table of these columns; they must be equally long and have different names.
+    pub fn new(columns: impl IntoIterator<Item = (String, Vec<f64>)>) -> Result<Table, Diagnostic> {
+        let (names, columns): (Vec<String>, Vec<Vec<f64>>) = columns.into_iter().unzip();
+        let mut places = HashMap::with_capacity(names.len());
+        for (i, name) in names.iter().enumerate() {
+            match places.entry(name.clone()) {
+                Entry::Occupied(_) => return Err(error("duplicate-column", format!("there are two columns `{name}`"))),
+                Entry::Vacant(place) => drop(place.insert(i)),
+            }
+            if columns[i].len() != columns[0].len() {
+                let message = format!("the column `{name}` has {} rows, `{}` has {}", columns[i].len(), names[0], columns[0].len());
+                return Err(error("uneven-columns", message));
+            }
+        }
+        Ok(Table { names, columns, places, others: Vec::new() })
+    }
+
+    /// The table, with columns beside it that hold something else than numbers.
+    pub fn beside(mut self, others: Vec<Other>) -> Table {
+        self.others = others;
+        self
+    }
+
+    /// Whether there is a column of this name, of numbers or not.
+    pub(crate) fn lists(&self, name: &str) -> bool {
+        self.column(name).is_some() || self.others.iter().any(|o| o.name == name)
+    }
+
+    /// The columns of numbers but for a cell.
+    pub(crate) fn nearly_numbers(&self) -> impl Iterator<Item = &str> {
+        self.others.iter().filter(|o| o.nearly).map(|o| o.name.as_str())
+    }
+
+    /// A table of copies of these columns.
+    pub fn copied<'a>(columns: impl IntoIterator<Item = (String, &'a [f64])>) -> Result<Table, Diagnostic> {
+        Table::new(columns.into_iter().map(|(name, column)| (name, memory::joined(&[column]))))
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, Vec::len)
+    }
+
+    /// The names of the columns.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// A column by name.
+    pub fn column(&self, name: &str) -> Option<&[f64]> {
+        self.places.get(name).map(|&i| self.columns[i].as_slice())
+    }
+
+    /// Whether there is a column of this name, or columns for the numbers of a vector or matrix of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.column(name).is_some()
+            || self.names.iter().any(|n| n.strip_prefix(name).is_some_and(|rest| rest.starts_with('[') && rest.ends_with(']')))
+    }
+
+    /// The columns that make up a value of a shape, number by number.
+    pub fn columns_of(&self, name: &str, shape: Shape) -> Result<Vec<&[f64]>, Diagnostic> {
+        crate::model::layout::element_names(name, shape).iter().map(|n| self.column(n).ok_or_else(|| self.missing(n))).collect()
+    }
+
+    /// The numbers a vector of this name has in the table.
+    pub fn vector_length(&self, name: &str) -> Option<u32> {
+        (0..).find(|i| self.column(&format!("{name}[{i}]")).is_none()).filter(|&n| n > 0)
+    }
+
+    /// An error about a column that is not there.
+    pub fn missing(&self, name: &str) -> Diagnostic {
+        if self.lists(name) {
+            return error("missing-column", format!("the column `{name}` holds something else than numbers"));
+        }
+        let bare = |n: &str| n.split(['(', '[', '/']).next().unwrap_or(n).trim().to_lowercase();
+        let with_unit = self.names.iter().find(|n| *n != name && bare(n) == name.to_lowercase());
+        let help = match with_unit {
+            Some(found) => Some(format!("there is a column `{found}`; columns bind by their exact name, so rename it to `{name}`")),
+            None => did_you_mean(name, self.names.iter().map(String::as_str)).or_else(|| {
+                let shown: Vec<String> = self.names.iter().take(12).map(|n| format!("`{n}`")).collect();
+                Some(format!("the columns are {}", shown.join(", ")))
+            }),
+        };
+        error("missing-column", format!("the data have no column `{name}`")).maybe_help(help)
+    }
+
+    /// The first number of a column that is none.
+    pub fn finite(&self, name: &str) -> Result<(), Diagnostic> {
+        self.finite_except(name, &[])
+    }
+
+    /// The first number of a column that is none, in rows that are not to be left out; `without`: those that are, in order.
+    pub fn finite_except(&self, name: &str, without: &[usize]) -> Result<(), Diagnostic> {
+        let Some(column) = self.column(name) else { return Err(self.missing(name)) };
+        if all_finite(column) {
+            return Ok(());
+        }
+        let first = (0..column.len()).find(|i| !column[*i].is_finite() && without.binary_search(i).is_err());
+        match first {
+            None => Ok(()),
+            Some(i) => {
+                let what = if column[i].is_nan() { "the value is missing or not a number" } else { "the value is infinite" };
+                Err(error("bad-value", format!("row {}, column `{name}`: {what}", i + 1)).help("remove the row, or fill the value in"))
+            }
+        }
+    }
+
+    /// The rows in which one of these columns has no value, in order; a value that is infinite is a mistake.
+    pub fn rows_without(&self, names: &[String]) -> Result<Vec<usize>, Diagnostic> {
+        let mut rows = Vec::new();
+        for name in names {
+            let Some(column) = self.column(name) else { return Err(self.missing(name)) };
+            if all_finite(column) {
+                continue;
+            }
+            if let Some(i) = column.iter().position(|x| x.is_infinite()) {
+                return Err(error("bad-value", format!("row {}, column `{name}`: the value is infinite", i + 1))
+                    .help("remove the row, or fill the value in"));
+            }
+            rows.extend((0..column.len()).filter(|&i| column[i].is_nan()));
+        }
+        rows.sort_unstable();
+        rows.dedup();
+        Ok(rows)
+    }
+
+    /// The group of each row, counted from 0 in the order of appearance, and how many there are.
+    pub fn groups(&self, name: &str) -> (Vec<usize>, usize) {
+        let mut numbers: HashMap<u64, usize> = HashMap::new();
+        let column = self.column(name).unwrap_or(&[]);
+        let all = column.iter().map(|x| {
+            let next = numbers.len();
+            // 0 and -0 are one group.
+            *numbers.entry((x + 0.0).to_bits()).or_insert(next)
+        });
+        (all.collect(), numbers.len())
+    }
+
+    /// An error unless squares of the differences in a column, times a weight, are numbers of full precision.
+    pub(crate) fn squares(&self, name: &str, weight: f64) -> Result<(), Diagnostic> {
+        let there: Vec<f64> = self.column(name).unwrap_or(&[]).iter().copied().filter(|x| x.is_finite()).collect();
+        let (low, high) = extent(&there);
+        let (apart, size) = ((high - low) * weight, low.abs().max(high.abs()) * weight);
+        let message = match () {
+            () if there.is_empty() || high == low => return Ok(()),
+            () if apart < 1.0 / SQUARES => {
+                format!(
+                    "the numbers of the column `{name}` differ by at most {:e}: squares of that are too small to compute with",
+                    high - low
+                )
+            }
+            () if size > SQUARES => {
+                format!("the column `{name}` has numbers as large as {:e}: squares of that are too large to compute with", size / weight)
+            }
+            () => return Ok(()),
+        };
+        let by = if size > SQUARES { -size.log10().floor() } else { -apart.log10().floor() };
+        Err(error("out-of-range", message).help(format!("give it in another unit: multiply it by 1e{by}")))
+    }
+
+    /// Some of the rows.
+    pub fn select(&self, rows: &[usize]) -> Table {
+        let columns = self.columns.iter().map(|c| rows.iter().map(|&i| c[i]).collect()).collect();
+        Table { names: self.names.clone(), columns, places: self.places.clone(), others: self.others.clone() }
+    }
+}

@@ -1,0 +1,411 @@
+//! Fits of models with states. In: a program with `derive` or `next` clauses, a table, options; out: a [`Fit`]. Models with nets go on to
+//! `hybrid`.
+//!
+//! Multiple shooting finds a start that follows the data; single shooting from it, from the declared values and from sampled ones finds the
+//! minimum: with rough solutions, of some of the trajectories where there are many, then with accurate ones of all. Columns of different
+//! size or noise count alike: each is weighted by one over the scatter the fit leaves in it, again and again until that does not change,
+//! unless the standard deviations are known.
+
+use crate::algebraic::fit::doubtful;
+use crate::data::table::Table;
+use crate::dynamics::check::{Checking, TIGHTER};
+use crate::dynamics::differences::{disagree, has_conditions};
+use crate::dynamics::problem::Dynamics;
+use crate::dynamics::ready::Ready;
+use crate::dynamics::solver::steps::Scheme;
+use crate::dynamics::solver::{self, Solver};
+use crate::dynamics::trajectories::Trajectories;
+use crate::dynamics::{shooting, white};
+use crate::fit::{enough, solve, typical};
+use crate::model::layout::{Layout, element_names};
+use crate::optimise::effort::Effort;
+use crate::optimise::lm::{self, End, Local};
+use crate::optimise::search::{Found, Task};
+use crate::optimise::{Residuals, elsewhere};
+use crate::options::{Options, Stage};
+use crate::report::summary::{Ended, Minimum, summarise};
+use crate::report::{Fit, significant};
+use crate::statistics::profile;
+use crate::statistics::uncertainty::EXACT;
+use crate::{Loss, hybrid};
+use neural_compiler::{Diagnostic, Diagnostics, Program};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Starts followed, unless told otherwise: solving is dear.
+const STARTS: usize = 9;
+const SCREENED: usize = 32;
+/// Starts followed where much is left unexplained, and how many must agree there to be believed.
+const PERSIST: usize = 3 * STARTS;
+const CONVINCING: usize = 8;
+
+pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>, effort: &Arc<Effort>) -> Result<Fit, Diagnostics> {
+    let mut ready = Ready::new(program, table, options, effort, true)?;
+    if ready.layout.weights() > 0 {
+        return hybrid::dynamic::fit(program, &ready, options);
+    }
+    let mut ended = weighted(&ready, options);
+    // Steps beyond counting on the way to the data: the explicit method was the wrong one.
+    let stiff = match &ended {
+        Ok(found) => found.best.best.wall.as_ref().is_some_and(|w| w.0.contains(solver::TOO_MANY)),
+        Err(_) => true,
+    };
+    if stiff && options.scheme.is_none() && ready.solver.scheme() == Scheme::Dopri5 {
+        let before = ready.solver.clone();
+        ready.solver = ready.implicit(options)?;
+        // Its steps are of another kind.
+        effort.forget();
+        match (weighted(&ready, options), &ended) {
+            (Ok(again), Ok(first)) if again.best.best.end == End::Converged || again.best.best.cost < first.best.best.cost => {
+                ended = Ok(again)
+            }
+            (Ok(again), Err(_)) => ended = Ok(again),
+            _ => ready.solver = before,
+        }
+    }
+    let mut found = ended?;
+    let mut notes = Vec::new();
+    if lacks_jumps(&ready, &found) {
+        ready.by_differences = true;
+        found = weighted(&ready, options)?;
+        notes.push(JUMPS.to_string());
+    }
+    let layout = &ready.layout;
+    let search = lm::Options { cancel: options.cancel, ..lm::Options::default() };
+    if found.best.best.end == End::Wall {
+        notes.extend(around(&mut found, layout, &search));
+    }
+    let Weighted { mut problem, best: mut found, loss, unit, notes: about } = found;
+    notes.extend(about);
+    // Adaptive steps leave errors of the size of their tolerance in the derivatives too.
+    let precision = match (ready.by_differences, problem.solver.adaptive()) {
+        (true, _) => options.accuracy().relative.powf(2.0 / 3.0).max(1e-6),
+        (false, true) => (100.0 * options.accuracy().relative).max(EXACT),
+        (false, false) => EXACT,
+    };
+    let check = Checking { layout, loss, known: ready.known, precision, search }.run(&mut problem, &mut found.best);
+    let observations = problem.count();
+    let sure = Minimum { problem: &problem, best: &found.best, loss, known: ready.known, observations, precision }.certainty(layout)?;
+    let compared = ready.compared(&problem, &found.best.theta, layout.len() as f64)?;
+    let mut fit = summarise(layout, Ended::of(&found, &layout.names, loss, unit), compared, sure);
+    fit.check = check;
+    fit.warnings.extend(notes);
+    ready.finish(&mut fit);
+    if options.profile && found.best.end != End::Wall {
+        let ends =
+            profile::intervals(&problem, &found.best, &layout.bounds, loss, &fit.uncertainty, &options.telling_of_profiles(fit.cost));
+        fit.parameters.iter_mut().zip(ends).for_each(|(p, e)| p.profile = e);
+    }
+    Ok(fit)
+}
+
+/// Said of fits whose derivatives are differences.
+const JUMPS: &str =
+    "the law jumps where a state passes a level, at a time that moves with the parameters: derivatives were taken by differences";
+
+/// Whether the law changes its form where a state passes a level, in a way that derivatives along the solution do not see.
+fn lacks_jumps(ready: &Ready, found: &Weighted) -> bool {
+    let best = &found.best.best;
+    found.problem.solver.adaptive() && has_conditions(&ready.field.graph) && disagree(&found.problem, &best.theta, &best.linear)
+}
+
+/// What a search found, and for which weights of the columns.
+struct Weighted {
+    problem: Dynamics,
+    best: Found,
+    loss: Loss,
+    /// The unit in which the cost is told.
+    unit: f64,
+    /// What there is to say of the weights.
+    notes: Vec<String>,
+}
+
+/// The search with the columns on the scale of their values, repeated on that of what the fit before leaves unexplained.
+fn weighted(ready: &Ready, options: &Options<'_>) -> Result<Weighted, Diagnostics> {
+    let layout = &ready.layout;
+    let scatter = scales(&ready.data, ready.known);
+    let problem = ready.problem(&ready.solver, layout, &scatter, false);
+    enough(layout, problem.count())?;
+    let options = &in_unit(ready, &scatter, options);
+    let one = ready.data.one_scale(ready.known);
+    // A single scale is that of the data: the cost is told in their unit.
+    let unit = if one && !ready.known { scatter[0] * scatter[0] } else { 1.0 };
+    let tell = |stage: Stage, done: usize, of: usize, cost: f64| {
+        options.progress.iter().for_each(|progress| progress(stage, done, of, unit * cost))
+    };
+    let telling = Options { progress: Some(&tell), ..options.clone() };
+    let (best, loss) = search(&problem, &layout.start, layout, ready.known, &telling, true)?;
+    let first = Weighted { problem, best, loss, unit, notes: vec![] };
+    if one { Ok(first) } else { reweigh(ready, first, scatter, options) }
+}
+
+/// The options with the scale of a robust loss, which is given in the unit of the data, as the residuals count: in that of the one scatter
+/// they are divided by. Known errors are the unit of both; columns of several states, whose units may differ, are each measured by its own.
+pub(crate) fn in_unit<'a>(ready: &Ready, scatter: &[f64], options: &Options<'a>) -> Options<'a> {
+    let divide = ready.data.one_scale(ready.known) && !ready.known;
+    let loss = options.loss.map(|loss| if divide { loss.with_scale(loss.scale() / scatter[0]) } else { loss });
+    Options { loss, ..options.clone() }
+}
+
+/// What the scale of a loss was measured by, where that is not one unit for all.
+fn about_scale(ready: &Ready, scatter: &[f64], options: &Options<'_>) -> Option<String> {
+    let scale = options.loss.filter(|l| *l != Loss::Squares).map(Loss::scale).filter(|c| *c > 0.0)?;
+    let each = ready
+        .data
+        .observed
+        .iter()
+        .zip(scatter)
+        .map(|(o, s)| format!("{} of `{}`", significant(*s, 3), o.name))
+        .collect::<Vec<_>>()
+        .join(", ");
+    Some(format!(
+        "the scale {scale} of the loss counts in the scatter of each state's errors: {each}; with --sigma it counts in standard deviations"
+    ))
+}
+
+/// Shares of the rows that are fitted one after the other where a fit of all ends at a wall.
+const HORIZONS: [f64; 6] = [0.1, 0.2, 0.35, 0.5, 0.7, 0.85];
+
+/// Goes round a wall: the first rows alone, then more and more of them. What there is to say where even that does not reach the end.
+fn around(found: &mut Weighted, layout: &Layout, options: &lm::Options<'_>) -> Option<String> {
+    let mut theta = layout.start.clone();
+    let mut reached = None;
+    for share in HORIZONS {
+        let Some(part) = found.problem.until(share) else { continue };
+        if part.points.len() < layout.len() {
+            continue;
+        }
+        match lm::minimise(&part, &theta, &layout.bounds, found.loss, options) {
+            Ok(fit) if fit.end == End::Converged => {
+                theta = fit.theta;
+                reached = part.data.all.iter().map(|t| t.origin + t.direction * t.times[t.times.len() - 1]).reduce(f64::max);
+            }
+            _ => break,
+        }
+    }
+    let reached = reached?;
+    match lm::minimise(&found.problem, &theta, &layout.bounds, found.loss, options) {
+        Ok(fit) if fit.cost < found.best.best.cost => {
+            found.best.best = fit;
+            None
+        }
+        Ok(_) => None,
+        Err(why) => {
+            let values =
+                layout.names.iter().zip(&theta).map(|(n, x)| format!("{n} = {}", significant(*x, 7))).collect::<Vec<_>>().join(", ");
+            Some(format!("the rows up to time {reached} alone give {values}, but with these values {} in the rows after them", why.0))
+        }
+    }
+}
+
+/// Rounds of weighing at most, and the relative change of a scatter that is none.
+const ROUNDS: usize = 60;
+const SETTLED: f64 = 1e-8;
+
+/// Weighs every state by one over the scatter the fit leaves in it, fits again, and so on until nothing changes: there the likelihood, with
+/// each state's most probable standard deviation, is largest. A scatter below what the solver can tell is none.
+fn reweigh(ready: &Ready, first: Weighted, mut scatter: Vec<f64>, options: &Options<'_>) -> Result<Weighted, Diagnostics> {
+    let tolerance = if ready.solver.adaptive() { 10.0 * options.accuracy().relative } else { 1e-12 };
+    let least: Vec<f64> = ready.data.observed.iter().map(|o| tolerance * ready.solver.sizes[o.component]).collect();
+    let once = Options { starts: Some(1), progress: None, ..options.clone() };
+    let mut weighed = first;
+    let mut last = f64::INFINITY;
+    let mut settled = false;
+    for round in 0..ROUNDS {
+        if options.cancel.is_some_and(|c| c.load(Ordering::Relaxed)) {
+            settled = true;
+            break;
+        }
+        let left = unexplained(&weighed.problem, &weighed.best.best.linear.residuals, &scatter, weighed.loss);
+        let next: Vec<f64> = left.iter().zip(&least).map(|(s, least)| s.max(*least)).collect();
+        let change = next.iter().zip(&scatter).fold(0.0f64, |m, (n, s)| m.max((n / s).ln().abs()));
+        // Where steps are adaptive the last digits may never come to rest.
+        if change <= SETTLED || round > 4 && change < 1e-4 && change >= last {
+            settled = true;
+            break;
+        }
+        last = change;
+        scatter = next;
+        let problem = ready.problem(&ready.solver, &ready.layout, &scatter, false);
+        let before = weighed.best;
+        let (mut best, loss) = search(&problem, &before.best.theta, &ready.layout, ready.known, &once, false)?;
+        (best.tried, best.agreed, best.failed, best.noise, best.doubtful) =
+            (before.tried, before.agreed, before.failed, before.noise, before.doubtful);
+        best.twin = before.twin;
+        best.tie = before.tie.map(|tie| tie / before.best.cost * best.best.cost);
+        weighed = Weighted { problem, best, loss, unit: 1.0, notes: vec![] };
+    }
+    let exact: Vec<bool> = scatter.iter().zip(&least).map(|(s, least)| s <= least).collect();
+    let names = |which: bool| {
+        ready
+            .data
+            .observed
+            .iter()
+            .zip(&exact)
+            .filter(|(_, e)| **e == which)
+            .map(|(o, _)| format!("`{}`", o.name))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let doubt = if exact.contains(&true) && exact.contains(&false) {
+        Some(format!(
+            "the fit meets {} exactly, so that nothing says how large its errors are; give them with --sigma if {} count too little",
+            names(true),
+            names(false)
+        ))
+    } else if !settled {
+        Some(format!("the weights of the observed states did not settle in {ROUNDS} rounds; give the errors of the data with --sigma"))
+    } else {
+        None
+    };
+    weighed.notes.extend(doubt.into_iter().chain(about_scale(ready, &scatter, options)));
+    Ok(weighed)
+}
+
+/// The global search over the free numbers of a layout. `rough`: the way down is taken with a rough solution first.
+fn search(
+    problem: &Dynamics,
+    start: &[f64],
+    layout: &Layout,
+    known: bool,
+    options: &Options<'_>,
+    rough: bool,
+) -> Result<(Found, Loss), Diagnostics> {
+    let local = lm::Options { evaluations: 200, polish: false, cancel: options.cancel, ..lm::Options::default() };
+    let sketch = rough.then(|| problem.rough(layout.len())).flatten();
+    let sample = sketch.as_ref().unwrap_or(problem);
+    let also = || shooting::start(sample, start, &layout.bounds, &local).into_iter().collect();
+    let floor = problem.blur().max(1e-22 * problem.size());
+    // Where only noise is left no other minimum can be much better; of a robust loss that cannot be told. What is noise and what the
+    // solution leaves is told by the accurate one.
+    let plain = options.loss.is_none_or(|l| l == Loss::Squares);
+    let white = |l: &Local| {
+        let fine = !known || elsewhere::as_errors_say(l.cost, problem.count(), layout.len());
+        fine && white::only_noise(problem, &l.linear.residuals, layout.len())
+    };
+    let would_show =
+        |l: &Local| known || elsewhere::only(sample, &l.theta, &layout.bounds, options.seed, &|change| white::is_smooth(sample, change));
+    let noise = |l: &Local| plain && l.end == End::Converged && (l.cost <= floor || white(l) && would_show(l));
+    let enough = |l: &Local| match &sketch {
+        // More starts were asked for; or only the weights have changed, and the first search has told.
+        _ if !rough || options.starts.is_some_and(|s| s > 1) => None,
+        None => noise(l).then(|| l.theta.clone()),
+        Some(_) => lm::minimise(problem, &l.theta, &layout.bounds, Loss::Squares, &local).ok().filter(noise).map(|fine| fine.theta),
+    };
+    let doubtful = if plain { doubtful(sample.of_the_mean(), known, sample.count(), layout.len()) } else { f64::INFINITY };
+    let persist = if options.starts.is_none() { PERSIST } else { 0 };
+    let (floor, convincing) = (floor.max(sample.blur()), CONVINCING);
+    let task = Task {
+        floor,
+        also: &also,
+        enough: &enough,
+        doubtful,
+        persist,
+        convincing,
+        known,
+        ..Task::new(problem, sample, start, &layout.bounds)
+    };
+    let (mut found, loss) = solve(&task, options, &problem.solver.effort, (STARTS, 3, SCREENED))?;
+    // Of many starts the best, where little is left: what is left looks like noise, whatever others might explain.
+    found.noise = found.noise
+        || found.tried > 1
+            && plain
+            && !found.doubtful
+            && found.best.end == End::Converged
+            && (found.best.cost <= floor || white(&found.best));
+    Ok((found, loss))
+}
+
+/// The parameters with which the known law alone explains the data best, nets being held as in `held`; `None` where that leads nowhere.
+pub(crate) fn law_alone(ready: &Ready, held: Layout, scatter: &[f64], options: &Options<'_>) -> Option<Vec<f64>> {
+    let held = Arc::new(held);
+    let solver = Solver::new(&ready.field, &held, ready.solver.scheme(), ready.step, options.accuracy()).ok()?;
+    let solver = Arc::new(solver.with_sizes(ready.solver.sizes.clone()).with_effort(&ready.solver.effort));
+    let problem = ready.problem(&solver, &held, scatter, false);
+    let quiet = Options { progress: None, ..options.clone() };
+    let found = search(&problem, &held.start, &held, ready.known, &quiet, true).ok().map(|(found, _)| found.best.theta);
+    // What nets make of it may cost more.
+    ready.solver.effort.forget();
+    found
+}
+
+/// The scale of each column to begin with: the standard deviation of the values of its state, but never so small that a state which
+/// hardly moves counts more than all others. The numbers of a vector are of one kind and have one scale.
+pub(crate) fn scales(data: &Trajectories, known: bool) -> Vec<f64> {
+    if known {
+        return vec![1.0; data.observed.len()];
+    }
+    let variance = |values: &[f64]| {
+        let there: Vec<f64> = values.iter().copied().filter(|x| x.is_finite()).collect();
+        let mean = there.iter().sum::<f64>() / there.len() as f64;
+        there.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / there.len() as f64
+    };
+    let all = by_state(data, |c| variance(&data.observed[c].values));
+    let largest = all.iter().copied().fold(0.0, f64::max);
+    let least = if largest > 0.0 { 1e-6 * largest } else { 1.0 };
+    all.into_iter().map(|s| s.max(least)).collect()
+}
+
+/// What a fit leaves of each column, in its own unit; with a robust loss, of most of its numbers.
+pub(crate) fn unexplained(problem: &Dynamics, residuals: &[f64], scatter: &[f64], loss: Loss) -> Vec<f64> {
+    let squares = |c: usize| {
+        let own: Vec<f64> = problem.points.iter().zip(residuals).filter(|(p, _)| p.column == c).map(|(_, r)| r * scatter[c]).collect();
+        if loss == Loss::Squares || own.is_empty() {
+            own.iter().map(|r| r * r).sum::<f64>() / own.len().max(1) as f64
+        } else {
+            typical(&own).powi(2)
+        }
+    };
+    by_state(&problem.data, squares)
+}
+
+/// The root of the mean over all columns of a state, for each column.
+fn by_state(data: &Trajectories, square: impl Fn(usize) -> f64) -> Vec<f64> {
+    let squares: Vec<f64> = (0..data.observed.len()).map(square).collect();
+    let of = |state: usize| {
+        let own: Vec<f64> = squares.iter().zip(&data.observed).filter(|(_, o)| o.state == state).map(|(s, _)| *s).collect();
+        (own.iter().sum::<f64>() / own.len() as f64).sqrt()
+    };
+    data.observed.iter().map(|o| of(o.state)).collect()
+}
+
+/// The states at every row, at the declared values of the parameters.
+pub(crate) fn predict(program: &Program, table: &Table, options: &Options<'_>) -> Result<Vec<(String, Vec<f64>)>, Diagnostics> {
+    let ready = Ready::new(program, table, &Options { holdout: None, ..options.clone() }, &Arc::default(), false)?;
+    let problem = Dynamics::new(ready.solver.clone(), ready.layout.clone(), ready.data.clone(), |_, _| 1.0);
+    let names = ready.field.states.iter().flat_map(|s| element_names(&s.name, s.shape)).map(|n| format!("{n}.predicted"));
+    let all: Vec<usize> = (0..ready.field.size).collect();
+    let mut columns = ready.predicted(&problem, &ready.layout.start, &all)?;
+    // An accuracy the user asks for is the user's; else what is told must not depend on it.
+    if options.tolerance.is_none() && ready.solver.adaptive() {
+        let mut problem = problem;
+        while let Some((solver, _)) = problem.solver.finer(TIGHTER, 1) {
+            problem = problem.with(Arc::new(solver));
+            // As many steps as may be taken do not suffice for more.
+            let Ok(finer) = ready.predicted(&problem, &ready.layout.start, &all) else { return Ok(names.zip(columns).collect()) };
+            if columns.iter().zip(&finer).all(|(a, b)| told_alike(a, b)) {
+                return Ok(names.zip(columns).collect());
+            }
+            columns = finer;
+        }
+        return Err(Diagnostic::error(
+            "no-prediction",
+            Default::default(),
+            "the solution depends on how accurately it is computed, however accurately that is",
+        )
+        .help(
+            "a solution that is chaotic, or grows without end, cannot be told so far ahead; \
+               a relative tolerance of your own (rtol) takes it as it comes",
+        )
+        .into());
+    }
+    Ok(names.zip(columns).collect())
+}
+
+/// The share of the largest value by which two solutions of a state may differ and be told alike.
+const ALIKE: f64 = 1e-5;
+
+fn told_alike(a: &[f64], b: &[f64]) -> bool {
+    let largest = b.iter().filter(|x| x.is_finite()).fold(0.0f64, |m, x| m.max(x.abs()));
+    a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits() || (a - b).abs() <= ALIKE * largest)
+}

@@ -1,0 +1,211 @@
+//! A model with states, ready to be solved. In: a program, a table, options; out: its law, its trajectories, a solver that suits them, and
+//! which rows are held out.
+
+use crate::data::table::Table;
+use crate::dynamics::clock::Pace;
+use crate::dynamics::problem::Dynamics;
+use crate::dynamics::solver::field::Field;
+use crate::dynamics::solver::steps::Scheme;
+use crate::dynamics::solver::{FIRST_LANES, Solver};
+use crate::dynamics::trajectories::{self, Observed, Start, Trajectories};
+use crate::fit::{split, weights, wrong};
+use crate::model::layout::Layout;
+use crate::optimise::effort::Effort;
+use crate::options::Options;
+use crate::report::summary::Compared;
+use crate::report::{Axis, Fit};
+use neural_compiler::syntax::ast::ModelKind;
+use neural_compiler::{Diagnostics, Program};
+use std::sync::Arc;
+
+/// A model with states and its data.
+pub(crate) struct Ready {
+    pub(crate) solver: Arc<Solver>,
+    pub(crate) layout: Arc<Layout>,
+    pub(crate) data: Arc<Trajectories>,
+    pub(crate) field: Field,
+    /// The longest step, or that of a map.
+    pub(crate) step: Option<f64>,
+    /// Whether the weights are those of known errors.
+    pub(crate) known: bool,
+    /// One per row; empty: all 1.
+    weights: Vec<f64>,
+    /// Rows that are not fitted, in order.
+    held_out: Vec<usize>,
+    axis: Axis,
+    /// Whether derivatives are taken by differences.
+    pub(crate) by_differences: bool,
+}
+
+impl Ready {
+    /// `fitting`: the table must observe a state; a prediction needs no observations.
+    pub(crate) fn new(
+        program: &Program,
+        table: &Table,
+        options: &Options<'_>,
+        effort: &Arc<Effort>,
+        fitting: bool,
+    ) -> Result<Ready, Diagnostics> {
+        let layout = Arc::new(Layout::new(program, &options.values)?);
+        let pace = Pace::new(program, table, options)?;
+        let field = Field::new(program, &layout, &pace.name)?;
+        let data = Arc::new(trajectories::read(program, &field, &layout, table, &pace, options.group.as_deref(), fitting)?);
+        let step = pace.step.or(options.step);
+        let solver = solver(&field, &layout, &data, step, (program.kind() == ModelKind::Map, fitting), options, effort)?;
+        let unobserved: Vec<usize> = (0..table.rows()).filter(|&row| data.observed.iter().all(|o| o.values[row].is_nan())).collect();
+        let (weights, known) = weights(table, options, &unobserved)?;
+        if fitting {
+            let heaviest = weights.iter().copied().reduce(f64::max).filter(|_| known).unwrap_or(1.0);
+            data.observed.iter().try_for_each(|o| table.squares(&o.name, heaviest))?;
+        }
+        let held_out = split(table.rows(), options)?;
+        let mut axis =
+            Axis { name: pace.column.unwrap_or_else(|| "step".into()), values: data.row_times.clone(), trajectory: vec![0; table.rows()] };
+        data.all.iter().for_each(|t| t.rows.iter().for_each(|&row| axis.trajectory[row] = t.group));
+        Ok(Ready { solver, layout, data, field, step, known, weights, held_out, axis, by_differences: false })
+    }
+
+    /// A solver for stiff problems.
+    pub(crate) fn implicit(&self, options: &Options<'_>) -> Result<Arc<Solver>, Diagnostics> {
+        let solver = Solver::new(&self.field, &self.layout, Scheme::Rodas4, self.step, options.accuracy())?;
+        Ok(Arc::new(solver.with_sizes(self.solver.sizes.clone()).with_effort(&self.solver.effort)))
+    }
+
+    /// Whether rows are held out.
+    pub(crate) fn holds_out(&self) -> bool {
+        !self.held_out.is_empty()
+    }
+
+    fn is_held_out(&self, row: usize) -> bool {
+        self.held_out.binary_search(&row).is_ok()
+    }
+
+    /// The problem of the rows to fit, or of those held out, with columns weighted by one over their scatter.
+    pub(crate) fn problem(&self, solver: &Arc<Solver>, layout: &Arc<Layout>, scatter: &[f64], held_out: bool) -> Dynamics {
+        let weight = |column: usize, row: usize| {
+            let counts = self.is_held_out(row) == held_out;
+            if counts { self.weights.get(row).copied().unwrap_or(1.0) / scatter[column] } else { 0.0 }
+        };
+        Dynamics { by_differences: self.by_differences, ..Dynamics::new(solver.clone(), layout.clone(), self.data.clone(), weight) }
+    }
+
+    /// The numbers of some component of the states, row by row of the table.
+    pub(crate) fn predicted(&self, problem: &Dynamics, theta: &[f64], components: &[usize]) -> Result<Vec<Vec<f64>>, Diagnostics> {
+        let paths = problem.paths(theta).map_err(|e| wrong("no-prediction", e.0))?;
+        let mut columns = vec![vec![f64::NAN; self.axis.values.len()]; components.len()];
+        for (t, path) in self.data.all.iter().zip(&paths) {
+            for (&row, &at) in t.rows.iter().zip(&t.at) {
+                components.iter().zip(&mut columns).for_each(|(&c, column)| column[row] = path.states[at][c]);
+            }
+        }
+        Ok(columns)
+    }
+
+    /// Data and predictions of all rows; what was not compared is NaN.
+    pub(crate) fn compared(&self, problem: &Dynamics, theta: &[f64], spent: f64) -> Result<Compared, Diagnostics> {
+        let rows = self.axis.values.len();
+        let components: Vec<usize> = self.data.observed.iter().map(|o| o.component).collect();
+        let predicted = self.predicted(problem, theta, &components)?.concat();
+        let mut observed = vec![f64::NAN; predicted.len()];
+        for p in &problem.points {
+            observed[p.column * rows + p.row] = p.value;
+        }
+        let targets = self.data.observed.iter().map(|o| o.name.clone()).collect();
+        let left = |o: &Observed| {
+            o.values.iter().enumerate().map(|(row, x)| if self.is_held_out(row) { *x } else { f64::NAN }).collect::<Vec<f64>>()
+        };
+        let held_out = if self.holds_out() { self.data.observed.iter().flat_map(left).collect() } else { vec![] };
+        let scales = self.data.observed.iter().map(|o| o.state).collect();
+        let (weights, axis) = (self.weights.clone(), Some(self.axis.clone()));
+        Ok(Compared { targets, observed, predicted, known: self.known, weights, scales, axis, held_out, spent })
+    }
+
+    /// What a fit should say of its data besides: when starts hold, how rows were read.
+    pub(crate) fn finish(&self, fit: &mut Fit) {
+        fit.clock = Some(self.data.clock.clone());
+        fit.warnings.extend(self.data.notes.iter().cloned());
+    }
+}
+
+/// Most steps of the explicit method where the implicit one is at hand.
+const PATIENCE: usize = 30_000;
+
+/// How much dearer the explicit method must be than the implicit one, whose derivatives cost more, to be given up.
+const STIFF: f64 = 1.5;
+
+/// How many times as many steps as a rough solution an accurate one takes at least where accuracy decides: its tolerance is a thousandth,
+/// for the fifth order four times as many.
+const ACCURACY: usize = 2;
+
+/// The solver the user asks for, or one that suits the model at its declared values.
+fn solver(
+    field: &Field,
+    layout: &Arc<Layout>,
+    data: &Arc<Trajectories>,
+    step: Option<f64>,
+    (map, fitting): (bool, bool),
+    options: &Options<'_>,
+    effort: &Arc<Effort>,
+) -> Result<Arc<Solver>, Diagnostics> {
+    let sizes = sizes(data, layout, field.size);
+    let make = |scheme: Scheme| -> Result<Arc<Solver>, Diagnostics> {
+        let solver = Solver::new(field, layout, scheme, step, options.accuracy())?;
+        Ok(Arc::new(solver.with_sizes(sizes.clone()).with_effort(effort)))
+    };
+    match options.scheme {
+        _ if map => make(Scheme::Map),
+        Some(scheme) => make(scheme),
+        // A net has not said anything yet that could be stiff.
+        None if layout.weights() > 0 => make(Scheme::Dopri5),
+        None => {
+            let explicit = make(Scheme::Dopri5)?;
+            let count = |solver: &Arc<Solver>| {
+                let problem = Dynamics::new(solver.clone(), layout.clone(), data.clone(), |_, _| 1.0);
+                solver.count(&problem.lanes(&layout.start), &problem.shared(&layout.start))
+            };
+            let steps = count(&explicit);
+            // Where other values turn out to be stiff, the fit is done again: no need to take very many steps first.
+            let patient = |solver: &Arc<Solver>| if fitting { Arc::new(Solver::clone(solver).with_most(PATIENCE)) } else { solver.clone() };
+            // A rough solution in far fewer steps: accuracy decides over their length, not stability.
+            let rough = explicit.rough().filter(|_| steps.is_some_and(|s| s < PATIENCE / 4)).and_then(|rough| count(&Arc::new(rough)));
+            if let (Some(steps), Some(rough)) = (steps, rough)
+                && steps > ACCURACY * rough
+            {
+                return Ok(patient(&explicit));
+            }
+            // A step of the implicit method solves six systems, and takes one from row to row at least.
+            let intervals: usize = data.all.iter().take(FIRST_LANES).map(|t| t.times.len() - 1).sum();
+            let n = field.size as f64;
+            let least = intervals as f64 * 6.0 * (n.powi(3) / 3.0 + n * n);
+            if steps.is_some_and(|s| s < PATIENCE / 4 && s as f64 * explicit.price() < STIFF * least) {
+                return Ok(patient(&explicit));
+            }
+            let implicit = make(Scheme::Rodas4)?;
+            let cost = |solver: &Arc<Solver>, steps: usize| solver.price() * steps as f64;
+            // Stiff at the declared values: so many steps of the explicit method that the dearer ones of the implicit method cost less.
+            Ok(match (steps, count(&implicit)) {
+                (Some(e), Some(i)) if cost(&explicit, e) > STIFF * cost(&implicit, i) => implicit,
+                (None, Some(_)) => implicit,
+                (_, Some(_)) => patient(&explicit),
+                _ => explicit,
+            })
+        }
+    }
+}
+
+/// The size of each number of the states: the largest value observed, else the largest it starts with, else that of the smallest other.
+fn sizes(data: &Trajectories, layout: &Layout, n: usize) -> Vec<f64> {
+    let mut sizes = vec![0.0f64; n];
+    for o in &data.observed {
+        sizes[o.component] = o.values.iter().filter(|x| x.is_finite()).fold(0.0, |m, x| m.max(x.abs()));
+    }
+    let begins = |s: &Start| match s {
+        Start::Value(x) => x.abs(),
+        Start::Free(j) => layout.start[*j].abs(),
+    };
+    for (k, size) in sizes.iter_mut().enumerate().filter(|(_, s)| **s == 0.0) {
+        *size = data.all.iter().map(|t| begins(&t.start[k])).filter(|x| x.is_finite()).fold(0.0, f64::max);
+    }
+    let least = sizes.iter().copied().filter(|s| *s > 0.0).reduce(f64::min).unwrap_or(1.0);
+    sizes.into_iter().map(|s| if s > 0.0 { s } else { least }).collect()
+}

@@ -1,0 +1,209 @@
+//! Stretches without a jump. In: a lane and the times at which the law changes its form; out: the segments a solver may cross in steps of
+//! any length, and what a jump at their beginning does to derivatives.
+//!
+//! A step never crosses a stop. The one before it ends at the last time of the old form, so that all its stages see that form; the next
+//! begins at the first time of the new one, which is the next number: the states are carried over. Events can stop a lane likewise.
+
+use super::steps::Scheme;
+use super::switches::Stop;
+use super::{Lane, Solver, Step};
+use crate::optimise::Unusable;
+use neural_compiler::exec::interp::RunOptions;
+use neural_compiler::exec::lanes::{BatchOptions, Column, Workspace};
+use std::sync::Arc;
+
+/// A stretch within an interval between two times of a lane.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Segment {
+    pub(super) from: f64,
+    pub(super) to: f64,
+    pub(super) interval: usize,
+    /// It ends at the end of its interval.
+    pub(super) last: bool,
+    /// It ends at a stop, which no stage may cross.
+    pub(super) hard: bool,
+    /// The stop it begins at.
+    pub(super) stop: Option<usize>,
+}
+
+/// A lane's stops and the segments between them.
+pub(super) struct Course {
+    pub(super) stops: Arc<Vec<Stop>>,
+    pub(super) segments: Vec<Segment>,
+}
+
+impl Segment {
+    /// The step from a time to the end, `stop` being the one it begins at.
+    pub(super) fn end_from(self, lane: &Lane<'_>, time: f64, stop: Option<usize>) -> Step {
+        let mut length = self.to - time;
+        // The last stage computes its time by a sum of its own, which may be rounded beyond the stop.
+        let (now, end) = (lane.time(time), lane.time(self.to));
+        let rounding = f64::EPSILON * end.abs().max(now.abs());
+        while self.hard && length > rounding && lane.direction * (now + lane.direction * length) > lane.direction * end {
+            length -= rounding;
+        }
+        Step { time, length, interval: self.interval, last: self.last, stop }
+    }
+}
+
+impl Course {
+    pub(super) fn new(lane: &Lane<'_>, stops: Arc<Vec<Stop>>) -> Course {
+        let mut segments = Vec::with_capacity(lane.times.len() + stops.len());
+        let mut next = 0;
+        // A stop that falls on a row is where the next interval begins.
+        let mut pending = None;
+        for (interval, pair) in lane.times.windows(2).enumerate() {
+            let (mut from, mut stop) = (pair[0], pending.take());
+            let first = segments.len();
+            while next < stops.len() && stops[next].before < pair[1] {
+                let s = &stops[next];
+                if s.before > from {
+                    segments.push(Segment { from, to: s.before, interval, last: false, hard: true, stop });
+                }
+                (from, stop) = (from.max(s.after), Some(next));
+                next += 1;
+            }
+            if from < pair[1] || segments.len() == first {
+                segments.push(Segment {
+                    from: from.min(pair[0].max(pair[1].next_down())),
+                    to: pair[1],
+                    interval,
+                    last: false,
+                    hard: false,
+                    stop,
+                });
+            } else {
+                pending = stop;
+            }
+            if let Some(end) = segments.last_mut() {
+                end.last = true;
+            }
+        }
+        Course { stops, segments }
+    }
+}
+
+impl Solver {
+    /// The course of every lane.
+    pub(super) fn courses(&self, lanes: &[Lane<'_>], shared: &[&[f64]]) -> Result<Vec<Course>, Unusable> {
+        let stops = |lane: &Lane<'_>| match self.switches() {
+            Some(switches) if lane.times.len() > 1 => switches.stops(lane, shared),
+            _ => Ok(Arc::default()),
+        };
+        lanes.iter().map(|l| Ok(Course::new(l, stops(l)?))).collect()
+    }
+
+    /// Why there is no solution behind a step from these states, whose length was given, not chosen.
+    pub(super) fn lost(&self, workspace: &mut Workspace<f64>, lane: &Lane<'_>, step: Step, states: &[f64], shared: &[&[f64]]) -> Unusable {
+        let (from, to) = (lane.time(step.time), lane.time(step.time + step.length));
+        Unusable(match self.left_domain(workspace, lane, step, states, shared) {
+            Some(operation) => format!("the solution ends between the times {from} and {to}, where {operation}"),
+            None => format!("the solution diverges at time {to}"),
+        })
+    }
+
+    /// The operation of the right-hand side that leaves its domain where a step from these states leads, if one does.
+    pub(super) fn left_domain(
+        &self,
+        workspace: &mut Workspace<f64>,
+        lane: &Lane<'_>,
+        step: Step,
+        states: &[f64],
+        shared: &[&[f64]],
+    ) -> Option<String> {
+        let trap = BatchOptions { run: RunOptions { trap: true, ..RunOptions::default() }, ..BatchOptions::default() };
+        let mut law = |at: f64, states: &[f64]| -> Result<Vec<f64>, String> {
+            let (time, forces) = ([lane.time(at)], self.forcing_at_times(lane, step.interval, &[at]));
+            let mut inputs: Vec<Column<'_, f64>> = vec![Column::rows(states, self.size)];
+            inputs.extend(shared.iter().map(|v| Column::shared(v)));
+            inputs.push(Column::rows(&time, 1));
+            inputs.extend(forces.iter().map(|f| Column::rows(f, f.len())));
+            let mut slopes = vec![0.0; self.size];
+            let errors = self.law().run(workspace, &inputs, 1, &mut [&mut slopes], &trap).map_err(|e| e.message)?;
+            errors.into_iter().next().map_or(Ok(slopes), |e| Err(e.error.message))
+        };
+        let slope = match law(step.time, states) {
+            Ok(slope) => slope,
+            Err(message) => return Some(message),
+        };
+        // The law of a map is no slope to follow.
+        if self.scheme() == Scheme::Map {
+            return None;
+        }
+        // What was tried is no further away than this.
+        [0.1, 0.2, 0.5, 1.0].into_iter().find_map(|share| {
+            let length = share * step.length;
+            let there: Vec<f64> = states.iter().zip(&slope).map(|(x, s)| x + length * lane.direction * s).collect();
+            law(step.time + length, &there).err()
+        })
+    }
+
+    /// What a stop that moves with parameters does to the states behind it: the slope before less the slope after.
+    pub(super) fn jump(
+        &self,
+        workspace: &mut Workspace<f64>,
+        lane: &Lane<'_>,
+        step: Step,
+        stop: &Stop,
+        states: &[f64],
+        shared: &[&[f64]],
+    ) -> Result<Vec<f64>, Unusable> {
+        let times = [lane.time(stop.before), lane.time(stop.after)];
+        let both = states.repeat(2);
+        let forces: Vec<Vec<f64>> = self.forcing_at_times(lane, step.interval, &[stop.before, stop.after]);
+        let mut inputs: Vec<Column<'_, f64>> = vec![Column::rows(&both, self.size)];
+        inputs.extend(shared.iter().map(|v| Column::shared(v)));
+        inputs.push(Column::rows(&times, 1));
+        inputs.extend(forces.iter().map(|f| Column::rows(f, f.len() / 2)));
+        let mut slopes = vec![0.0; both.len()];
+        let errors =
+            self.law().run(workspace, &inputs, 2, &mut [&mut slopes], &BatchOptions::default()).map_err(|e| Unusable(e.message))?;
+        if let Some(e) = errors.first() {
+            return Err(Unusable(format!("at time {}: {}", times[e.lane], e.error.message)));
+        }
+        let (before, after) = slopes.split_at(self.size);
+        Ok(before.iter().zip(after).map(|(b, a)| b - a).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stop(before: f64, after: f64) -> Stop {
+        Stop { before, after, moves: vec![] }
+    }
+
+    #[test]
+    fn segments_leave_no_gap_but_stops() {
+        let lane = Lane { start: vec![], origin: 0.0, direction: 1.0, times: &[0.0, 1.0, 2.0], forcing: &[vec![], vec![], vec![]] };
+        let (half, one) = (0.5f64, 1.0f64);
+        // In the middle of an interval, and at a row as seen from either side.
+        for stop in
+            [stop(half.next_down(), half), stop(one.next_down(), one), stop(one, one.next_up()), stop(one.next_down(), one.next_up())]
+        {
+            let course = Course::new(&lane, Arc::new(vec![stop]));
+            let s = &course.segments;
+            assert_eq!((s[0].from, s[s.len() - 1].to), (0.0, 2.0));
+            assert_eq!(s.iter().filter(|s| s.last).count(), 2, "every interval has an end");
+            assert!(s.iter().all(|s| s.from < s.to), "{s:?}");
+            assert!(s.windows(2).all(|w| w[1].from >= w[0].to && w[1].from <= w[0].to.next_up().next_up()), "{s:?}");
+            assert_eq!(s.iter().filter(|s| s.stop.is_some()).count(), 1, "{s:?}");
+        }
+    }
+
+    #[test]
+    fn a_step_to_a_stop_stays_before_it() {
+        for (from, to) in [(0.1, 0.7), (1e-3, 24.0f64.next_down()), (23.999_999_999, 24.0f64.next_down()), (0.0, 0.3)] {
+            for (origin, direction) in [(0.0, 1.0), (17.3, 1.0), (1e6, 1.0), (-3.1, -1.0), (0.1, -1.0)] {
+                let lane = Lane { start: vec![], origin, direction, times: &[0.0, 30.0], forcing: &[vec![], vec![]] };
+                let step = Segment { from, to, interval: 0, last: false, hard: true, stop: None }.end_from(&lane, from, None);
+                let (reached, end) = (lane.time(step.time) + direction * step.length, lane.time(to));
+                assert!(
+                    direction * reached <= direction * end && (reached - end).abs() <= 1e-14 * end.abs().max(1.0),
+                    "{reached} and {end}"
+                );
+            }
+        }
+    }
+}

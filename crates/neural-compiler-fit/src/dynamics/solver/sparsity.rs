@@ -1,0 +1,148 @@
+//! Which states the slope of each state depends on, by the structure of the law. In: the graph of a law; out: the pattern of its
+//! Jacobian, and a colouring of the columns: columns of one colour have no row in common, so that one derivative along all of them at
+//! once gives them all (Curtis, Powell and Reid 1974).
+//! Invariant: an entry outside of the pattern is 0 whatever the states; one inside may be.
+
+use neural_compiler::Shape;
+use neural_compiler::graph::{Graph, Kind, NodeId, Region};
+use neural_compiler::ops::Op;
+use std::collections::HashMap;
+
+/// A number: the states it depends on, one bit each; `None` if it is 0.
+type Cell = Option<Vec<u64>>;
+
+fn union(cells: impl Iterator<Item = Cell>) -> Cell {
+    cells.flatten().reduce(|mut a, b| {
+        a.iter_mut().zip(&b).for_each(|(x, y)| *x |= y);
+        a
+    })
+}
+
+struct Walk<'a> {
+    law: &'a Graph,
+    words: usize,
+}
+
+impl Walk<'_> {
+    fn constant(&self) -> Cell {
+        Some(vec![0; self.words])
+    }
+
+    fn region(&self, region: &Region, args: &[Vec<Cell>]) -> Vec<Vec<Cell>> {
+        let mut cells: Vec<Vec<Cell>> = Vec::with_capacity(region.nodes.len());
+        let mut many: HashMap<NodeId, Vec<Vec<Cell>>> = HashMap::new();
+        for id in region.ids() {
+            let node = region.node(id);
+            let own: Vec<&Vec<Cell>> = region.args(id).iter().map(|a| &cells[a.0 as usize]).collect();
+            let made = match node.kind {
+                Kind::Param(p) => args[p as usize].clone(),
+                Kind::Const(bits) => vec![if f64::from_bits(bits) == 0.0 { None } else { self.constant() }],
+                Kind::Op(op, attr) => self.operation(op, attr as usize, region, id, &own),
+                Kind::Proj(i) => many[&region.args(id)[0]][i as usize].clone(),
+                kind => {
+                    let inner: Vec<Vec<Cell>> = own.into_iter().cloned().collect();
+                    let results = self.control(kind, &inner);
+                    many.insert(id, results);
+                    vec![]
+                }
+            };
+            cells.push(made);
+        }
+        region.results.iter().map(|r| cells[r.0 as usize].clone()).collect()
+    }
+
+    /// Nodes that run regions. What a choice depends on changes no derivative.
+    fn control(&self, kind: Kind, args: &[Vec<Cell>]) -> Vec<Vec<Cell>> {
+        if let Kind::If(yes, no) = kind {
+            let (y, n) = (self.region(self.law.region(yes), &args[1..]), self.region(self.law.region(no), &args[1..]));
+            return y.into_iter().zip(n).map(|(y, n)| y.into_iter().zip(n).map(|(y, n)| union([y, n].into_iter())).collect()).collect();
+        }
+        let all = union(args.iter().flatten().cloned()).or_else(|| self.constant());
+        self.law.result_types(kind).iter().map(|t| vec![all.clone(); t.shape().len()]).collect()
+    }
+
+    fn operation(&self, op: Op, attr: usize, region: &Region, id: NodeId, args: &[&Vec<Cell>]) -> Vec<Cell> {
+        let len = region.shape(id).len();
+        let shape = |k: usize| region.shape(region.args(id)[k]);
+        let at = |k: usize, i: usize| args[k][if args[k].len() == 1 { 0 } else { i }].clone();
+        // A product with 0 is 0 for every finite number.
+        let product = |a: Cell, b: Cell| a.and_then(|a| b.map(|b| a.iter().zip(&b).map(|(x, y)| x | y).collect()));
+        match op {
+            Op::Mul | Op::Scale => (0..len).map(|i| product(at(0, i), at(1, i))).collect(),
+            Op::Add | Op::Sub | Op::Neg => (0..len).map(|i| union((0..args.len()).map(|k| at(k, i)))).collect(),
+            Op::Cut => args[0][attr..attr + len].to_vec(),
+            Op::Join => args.iter().flat_map(|a| a.iter().cloned()).collect(),
+            Op::Spread => vec![args[0][0].clone(); len],
+            Op::Product => match (shape(0), shape(1)) {
+                (Shape::Matrix(_, columns), Shape::Vector(_)) => {
+                    let c = columns as usize;
+                    (0..len).map(|i| union((0..c).map(|j| product(args[0][i * c + j].clone(), args[1][j].clone())))).collect()
+                }
+                _ => self.dense(args, len),
+            },
+            _ if op.row().is_elementwise() => {
+                (0..len).map(|i| union((0..args.len()).map(|k| at(k, i))).or_else(|| self.constant())).collect()
+            }
+            _ => self.dense(args, len),
+        }
+    }
+
+    fn dense(&self, args: &[&Vec<Cell>], len: usize) -> Vec<Cell> {
+        vec![union(args.iter().flat_map(|a| a.iter().cloned())).or_else(|| self.constant()); len]
+    }
+}
+
+/// Per row of the Jacobian of a law by its states, its first input, the columns that may not be 0.
+pub(super) fn pattern(law: &Graph, size: usize) -> Vec<Vec<usize>> {
+    let walk = Walk { law, words: size.div_ceil(64) };
+    let unit = |i: usize| Some((0..walk.words).map(|w| if w == i / 64 { 1u64 << (i % 64) } else { 0 }).collect());
+    let mut args = vec![(0..size).map(unit).collect::<Vec<Cell>>()];
+    args.extend(law.inputs[1..].iter().map(|i| vec![walk.constant(); i.shape.len()]));
+    let rows = walk.region(law.main(), &args);
+    let columns = |cell: &Cell| cell.as_ref().map_or(vec![], |bits| (0..size).filter(|j| bits[j / 64] >> (j % 64) & 1 == 1).collect());
+    rows[0].iter().map(columns).collect()
+}
+
+/// A colour for each column: the first that no column with a common row has.
+pub(super) fn colours(pattern: &[Vec<usize>], size: usize) -> Vec<usize> {
+    let mut colours: Vec<usize> = Vec::with_capacity(size);
+    for column in 0..size {
+        let taken: Vec<usize> = pattern
+            .iter()
+            .filter(|row| row.contains(&column))
+            .flat_map(|row| row.iter().filter(|&&c| c < column).map(|&c| colours[c]))
+            .collect();
+        colours.push((0..).find(|c| !taken.contains(c)).unwrap_or(column));
+    }
+    colours
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dynamics::solver::field::Field;
+    use crate::model::layout::Layout;
+
+    fn of(text: &str) -> (Vec<Vec<usize>>, Vec<usize>) {
+        let program = neural_compiler::compile(text, &Default::default()).unwrap();
+        let field = Field::new(&program, &Layout::new(&program, &[]).unwrap(), "t").unwrap();
+        let pattern = pattern(&field.graph, field.size);
+        let colours = colours(&pattern, field.size);
+        (pattern, colours)
+    }
+
+    #[test]
+    fn a_chain_takes_three_colours() {
+        let (pattern, colours) = of("(param a 1) (state u [1 2 3 4 5 6 7])
+            (derive u (concat 0 (* a (+ (slice u 2 7) (slice u 0 5) (* -2 (slice u 1 6)))) 0))");
+        assert_eq!(pattern, [vec![], vec![0, 1, 2], vec![1, 2, 3], vec![2, 3, 4], vec![3, 4, 5], vec![4, 5, 6], vec![]]);
+        assert_eq!(colours, [0, 1, 2, 0, 1, 2, 0]);
+    }
+
+    #[test]
+    fn zeros_of_a_matrix_count_and_what_is_not_understood_is_dense() {
+        let (pattern, _) = of("(param k 1) (state x [1 2 3]) (state y 1)
+            (derive x (matvec [[(- k) 0 0] [k (- k) 0] [0 k 0]] x)) (derive y (if (> y 0) (norm x) (* y (ref x 1))))");
+        assert_eq!(pattern, [vec![0], vec![0, 1], vec![1], vec![0, 1, 2, 3]]);
+    }
+}

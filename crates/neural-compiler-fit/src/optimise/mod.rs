@@ -1,0 +1,83 @@
+//! Nonlinear least squares. In: residuals with exact derivatives as a [`Residuals`]; out: the parameters that make the sum of
+//! their squares (or of a robust loss) smallest.
+
+pub mod effort;
+pub(crate) mod elsewhere;
+pub mod evidence;
+pub(crate) mod first_order;
+pub mod gradient;
+pub mod linalg;
+pub mod linear;
+pub mod lm;
+pub mod loss;
+pub mod penalised;
+pub mod search;
+pub mod separable;
+mod sums;
+pub(crate) mod symmetry;
+
+pub(crate) use sums::{all_finite, dot, extent, sum_of, weigh, weighted_difference};
+
+/// A point where a model has no residuals: an operation left its domain, a solution diverged, a limit was met.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unusable(pub String);
+
+/// Residuals as a function of parameters.
+///
+/// Invariant: the same parameters give the same bits, on whatever thread.
+pub trait Residuals: Sync {
+    /// How many parameters there are.
+    fn parameters(&self) -> usize;
+
+    /// How many residuals there are.
+    fn count(&self) -> usize;
+
+    /// Writes the residuals and, where wanted, their derivatives: column `j` of `jacobian` is the derivative by parameter `j`.
+    /// Everything written is finite.
+    fn evaluate(&self, theta: &[f64], residuals: &mut [f64], jacobian: Option<&mut [f64]>) -> Result<(), Unusable>;
+
+    /// The sum of squares that errors in computing the residuals, beside those of rounding, may amount to: of a solution with adaptive
+    /// steps, say. Costs that differ by less than such errors make are not told apart. 0: there are none.
+    fn blur(&self) -> f64 {
+        0.0
+    }
+}
+
+/// The box the parameters must stay in; infinite where there is no bound.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Bounds {
+    /// Lower ends.
+    pub min: Vec<f64>,
+    /// Upper ends.
+    pub max: Vec<f64>,
+}
+
+impl Bounds {
+    /// No bounds at all.
+    pub fn none(parameters: usize) -> Bounds {
+        Bounds { min: vec![f64::NEG_INFINITY; parameters], max: vec![f64::INFINITY; parameters] }
+    }
+
+    /// The bounds of some of the parameters.
+    pub fn of(&self, chosen: &[usize]) -> Bounds {
+        Bounds { min: chosen.iter().map(|&j| self.min[j]).collect(), max: chosen.iter().map(|&j| self.max[j]).collect() }
+    }
+
+    /// Whether a parameter has a bound on either side.
+    pub fn any(&self, j: usize) -> bool {
+        self.min[j] > f64::NEG_INFINITY || self.max[j] < f64::INFINITY
+    }
+}
+
+pub(crate) fn norm(a: &[f64]) -> f64 {
+    let squares = dot(a, a);
+    if squares.is_finite() && squares > 1e-280 {
+        return squares.sqrt();
+    }
+    // Squares that leave the range: scale first.
+    let largest = a.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+    if largest == 0.0 || !largest.is_finite() {
+        return largest;
+    }
+    largest * a.iter().map(|x| (x / largest).powi(2)).sum::<f64>().sqrt()
+}

@@ -1,0 +1,93 @@
+//! A fit for programs. In: a fit; out: JSON, the same from every face. JSON knows neither NaN nor infinity: both are null.
+
+use crate::report::{Finer, Fit};
+use crate::statistics::likelihood::Column;
+use serde_json::{Map, Value, json};
+
+fn number(x: f64) -> Value {
+    if x.is_finite() { json!(x) } else { Value::Null }
+}
+
+/// A number of numbers: whole unless weights of nets are counted by what the data determine of them.
+fn count(x: f64) -> Value {
+    if x.fract() == 0.0 { json!(x as u64) } else { number(x) }
+}
+
+fn interval(ends: Option<(f64, f64)>) -> Value {
+    ends.map_or(Value::Null, |(lo, hi)| json!([number(lo), number(hi)]))
+}
+
+fn matrix(size: usize, entry: impl Fn(usize, usize) -> f64) -> Value {
+    (0..size).map(|i| (0..size).map(|j| number(entry(i, j))).collect::<Value>()).collect()
+}
+
+fn columns(all: &[Column]) -> Value {
+    all.iter().map(|c| (c.name.clone(), json!({"n": c.n, "rmse": number(c.rmse), "r2": number(c.r2)}))).collect::<Map<_, _>>().into()
+}
+
+/// Everything there is to say of a fit but its predictions.
+pub fn to_json(fit: &Fit) -> Value {
+    let mut params = Map::new();
+    for p in &fit.parameters {
+        let mut one = json!({"value": number(p.value), "stderr": p.stderr.map_or(Value::Null, number), "ci95": interval(p.ci95)});
+        if let Some(profile) = p.profile {
+            one["profile95"] = interval(Some(profile));
+        }
+        if let Some(note) = &p.note {
+            one["note"] = json!(note);
+        }
+        params.insert(p.name.clone(), one);
+    }
+    let n = fit.parameters.len();
+    let sure = &fit.uncertainty;
+    let names: Vec<&str> = fit.parameters.iter().map(|p| p.name.as_str()).collect();
+    let strong: Vec<Value> = fit.strong_correlations(0.95).into_iter().map(|(a, b, r)| json!({"params": [a, b], "r": r})).collect();
+    let undetermined: Vec<Value> = fit
+        .undetermined
+        .iter()
+        .map(|u| {
+            let combinations = u
+                .determined
+                .iter()
+                .map(|c| (c, c.stderr.map_or(Value::Null, number)))
+                .map(|(c, stderr)| json!({"combination": c.text, "value": number(c.value), "stderr": stderr, "exact": c.exact}));
+            json!({"params": u.parameters, "determined": combinations.collect::<Vec<_>>()})
+        })
+        .collect();
+    let likelihood = &fit.likelihood;
+    let mut all = json!({
+        "params": params, "order": names, "cost": number(fit.cost), "rmse": number(fit.rmse), "r2": number(fit.r2),
+        "columns": columns(&fit.columns),
+        "loglik": number(likelihood.loglik), "k": count(likelihood.k), "sigmas": likelihood.sigmas,
+        "reduced_chi_square": fit.reduced_chi_square().map_or(Value::Null, number),
+        "aic": number(likelihood.aic()), "aicc": number(likelihood.aicc()), "bic": number(likelihood.bic()),
+        "observations": fit.observations, "freedom": sure.freedom, "converged": fit.converged, "message": fit.message,
+        "warnings": fit.warnings, "undetermined": undetermined, "correlations": strong,
+        "covariance": matrix(n, |i, j| sure.covariance[i * n + j]),
+        "correlation": matrix(n, |i, j| sure.correlation(i, j).unwrap_or(f64::NAN)),
+        "starts": {"tried": fit.tried, "agreed": fit.agreed, "failed": fit.failed},
+    });
+    if fit.weights > 0 {
+        all["weights"] = json!(fit.weights);
+    }
+    if let Some(clock) = &fit.clock {
+        let time =
+            if clock.start.0 == clock.start.1 { number(clock.start.0) } else { json!([number(clock.start.0), number(clock.start.1)]) };
+        all["start"] = json!({"time": time, "from": if clock.given { "given" } else { "first row" }, "words": clock.words()});
+    }
+    if let Some(check) = &fit.check {
+        let (tolerance, steps) = match check.by {
+            Finer::Tolerance(t) => (Some(t), None),
+            Finer::Steps(times) => (None, Some(times)),
+        };
+        all["check"] = json!({
+            "holds": check.holds, "tolerance": tolerance, "steps": steps, "shift": number(check.shift), "share": number(check.share),
+            "stderr": number(check.error),
+        });
+    }
+    if !fit.holdout_columns.is_empty() {
+        let (rmse, r2) = fit.holdout.unwrap_or((f64::NAN, f64::NAN));
+        all["holdout"] = json!({"rmse": number(rmse), "r2": number(r2), "columns": columns(&fit.holdout_columns)});
+    }
+    all
+}

@@ -1,0 +1,254 @@
+//! Numbers and words about a minimum. In: where a fit ended, data and predictions; out: a [`Fit`].
+
+use crate::model::layout::Layout;
+use crate::optimise::Residuals;
+use crate::optimise::linear::Linear;
+use crate::optimise::lm::{End, Local};
+use crate::optimise::loss::Loss;
+use crate::optimise::search::Found;
+use crate::report::{Axis, Fit, outcome};
+use crate::statistics::identify::{self, Undetermined};
+use crate::statistics::likelihood::{self, Target};
+use crate::statistics::poor;
+use crate::statistics::smooth::{self, Influence};
+use crate::statistics::uncertainty::{self, Certainty, Open, Uncertainty};
+use neural_compiler::Diagnostics;
+
+/// Data and predictions of a finished fit, a number per row of the table for each target.
+pub(crate) struct Compared {
+    pub(crate) targets: Vec<String>,
+    /// NaN where nothing was compared.
+    pub(crate) observed: Vec<f64>,
+    pub(crate) predicted: Vec<f64>,
+    /// Whether the weights are those of known errors.
+    pub(crate) known: bool,
+    /// One over the standard deviation of each row where these are known, else the root of its relative weight; empty: all 1.
+    pub(crate) weights: Vec<f64>,
+    /// Targets of the same number have errors of one size, in one unit.
+    pub(crate) scales: Vec<usize>,
+    pub(crate) axis: Option<Axis>,
+    /// Data of rows held out, NaN elsewhere; empty: none are.
+    pub(crate) held_out: Vec<f64>,
+    /// Numbers the fit had to spend: parameters, and as many weights as the data determine.
+    pub(crate) spent: f64,
+}
+
+impl Compared {
+    /// The targets one by one, with these data.
+    fn each<'a>(&'a self, data: &'a [f64]) -> Vec<Target<'a>> {
+        let per = (data.len() / self.targets.len().max(1)).max(1);
+        let parts = data.chunks(per).zip(self.predicted.chunks(per)).zip(&self.scales);
+        self.targets.iter().zip(parts).map(|(name, ((observed, predicted), &scale))| Target { name, observed, predicted, scale }).collect()
+    }
+}
+
+/// The uncertainty at a minimum; where there is no minimum none but what is open. `precision`: of the derivatives.
+pub(crate) fn certainty(layout: &Layout, best: &Local, loss: Loss, known: bool, observations: usize, precision: f64) -> Uncertainty {
+    if best.end == End::Wall {
+        return Uncertainty::without(Certainty::NoMinimum, best.theta.len());
+    }
+    let (pulls, variance) = uncertainty::counted(&best.linear, loss, known);
+    let robust = (loss != Loss::Squares).then(|| Linear::new(pulls, best.linear.jacobian.clone()));
+    let linear = robust.as_ref().unwrap_or(&best.linear);
+    let found = match best.end {
+        End::Evaluations | End::Cancelled => uncertainty::short_of_minimum,
+        End::Converged | End::HeldOut | End::Wall => uncertainty::at_minimum,
+    };
+    found(&best.theta, linear, &layout.bounds, variance, observations, precision)
+}
+
+/// Where a fit ended, however it got there.
+pub(crate) struct Ended {
+    /// All free numbers, weights included.
+    pub(crate) theta: Vec<f64>,
+    pub(crate) cost: f64,
+    /// Whether the loss is that of a likelihood: not robust.
+    pub(crate) squares: bool,
+    pub(crate) end: End,
+    pub(crate) tried: usize,
+    pub(crate) agreed: usize,
+    /// Starts that ended at other values of the same cost.
+    pub(crate) twins: usize,
+    pub(crate) failed: usize,
+    /// Whether some other start led to a slightly lower cost.
+    pub(crate) better_elsewhere: bool,
+    pub(crate) warnings: Vec<String>,
+    /// Whether nothing but noise is left.
+    pub(crate) noise: bool,
+}
+
+impl Ended {
+    /// The end of a global search, whose costs are told in a unit.
+    pub(crate) fn of(found: &Found, names: &[String], loss: Loss, unit: f64) -> Ended {
+        let Local { theta, end, .. } = &found.best;
+        let cost = unit * found.best.cost;
+        let mut warnings = Vec::new();
+        match found.own.map(|own| unit * own) {
+            Some(own) if own > cost => {
+                warnings.push(format!("the given start leads to another minimum of cost {own:.6e}; a better one was found"))
+            }
+            _ => {}
+        }
+        if let Some(wall) = &found.best.wall {
+            warnings.push(format!("the data ask for values beyond these, but there {}", wall.0));
+        }
+        if let Some(other) = found.tie.map(|tie| unit * tie) {
+            warnings.push(format!(
+                "another minimum explains the data nearly as well (cost {other:.6e}, here {cost:.6e}); \
+                 this one was kept because the given start leads to it"
+            ));
+        }
+        if found.doubtful && found.agreed == 1 && found.tried >= MANY && found.best.end == End::Converged {
+            warnings.push(format!(
+                "only one of {} starts ends at this minimum, and much is left unexplained: a lower one may lie between them; \
+                 narrower bounds, better start values or more starts tell",
+                found.tried
+            ));
+        }
+        if let Some((twin, _)) = &found.twin {
+            let values =
+                names.iter().zip(twin).map(|(n, x)| format!("{n} = {}", outcome::significant(*x, 6))).collect::<Vec<_>>().join(", ");
+            warnings.push(format!("other values explain the data exactly as well: {values}; start values and bounds choose between them"));
+        }
+        let Found { tried, agreed, failed, noise, .. } = *found;
+        let twins = found.twin.as_ref().map_or(0, |t| t.1);
+        let (squares, better_elsewhere) = (loss == Loss::Squares, found.tie.is_some());
+        Ended { theta: theta.clone(), cost, squares, end: *end, tried, agreed, failed, better_elsewhere, warnings, noise, twins }
+    }
+}
+
+/// How sure a fit is of its parameters.
+pub(crate) struct Sure {
+    pub(crate) uncertainty: Uncertainty,
+    pub(crate) undetermined: Vec<Undetermined>,
+}
+
+/// A minimum of residuals, and what to know of them.
+pub(crate) struct Minimum<'a> {
+    pub(crate) problem: &'a dyn Residuals,
+    pub(crate) best: &'a Local,
+    pub(crate) loss: Loss,
+    /// Whether the weights are those of known errors.
+    pub(crate) known: bool,
+    /// How many of the residuals are data that count.
+    pub(crate) observations: usize,
+    /// The share of the largest singular value below which those of the derivatives are errors.
+    pub(crate) precision: f64,
+}
+
+impl Minimum<'_> {
+    /// How sure the fit is; an error where the predictions depend on a parameter in steps.
+    pub(crate) fn certainty(&self, layout: &Layout) -> Result<Sure, Diagnostics> {
+        let Local { theta, linear, .. } = self.best;
+        let influences = smooth::influences(self.problem, theta, &layout.start, linear, &layout.bounds, layout.parameters);
+        smooth::check(&layout.names, &influences)?;
+        let (uncertainty, strays) = self.without_strays(layout);
+        let mut undetermined = identify::determined(&layout.names, theta, linear, &uncertainty, Some(self.problem));
+        for (open, found) in uncertainty.open.iter().zip(&mut undetermined) {
+            let lies_elsewhere = |j: usize| strays.contains(&j) || influences.contains(&(j, Influence::Elsewhere));
+            found.elsewhere = matches!(open.parameters[..], [only] if lies_elsewhere(only));
+        }
+        Ok(Sure { uncertainty, undetermined })
+    }
+
+    /// The uncertainty, parameters that ran off being held where they are: what they still do there is lost in that of the others.
+    fn without_strays(&self, layout: &Layout) -> (Uncertainty, Vec<usize>) {
+        let of = |layout: &Layout| certainty(layout, self.best, self.loss, self.known, self.observations, self.precision);
+        let mut found = of(layout);
+        let theta = &self.best.theta;
+        let ran_off = |j: usize| {
+            let begun = layout.start[j].abs();
+            begun > 0.0 && theta[j].abs() > FAR_OFF * begun && matches!(found.certainty[j], Certainty::Error(e) if e > theta[j].abs())
+        };
+        let strays: Vec<usize> = (0..layout.parameters).filter(|&j| ran_off(j)).collect();
+        if strays.is_empty() {
+            return (found, strays);
+        }
+        let mut held = layout.clone();
+        strays.iter().for_each(|&j| (held.bounds.min[j], held.bounds.max[j]) = (theta[j], theta[j]));
+        found = of(&held);
+        for &j in &strays {
+            found.certainty[j] = Certainty::Unidentified;
+            found.open.push(Open { parameters: vec![j], ways: vec![vec![1.0]] });
+        }
+        (found, strays)
+    }
+}
+
+/// Starts that make one which ended alone doubtful.
+const MANY: usize = 9;
+
+/// How many times its start a parameter is that ran off, if its error is larger still.
+const FAR_OFF: f64 = 1e4;
+
+/// Everything there is to say.
+pub(crate) fn summarise(layout: &Layout, ended: Ended, compared: Compared, sure: Sure) -> Fit {
+    let Sure { uncertainty, undetermined } = sure;
+    let Ended { theta, cost, squares, end, tried, agreed, failed, better_elsewhere, warnings: more, noise, twins } = ended;
+    let targets = compared.each(&compared.observed);
+    let (columns, joint) = likelihood::columns(&targets, &compared.weights);
+    let (rmse, r2) = joint.unwrap_or((f64::NAN, f64::NAN));
+    let mut likelihood = likelihood::likelihood(&targets, &compared.weights, compared.known, compared.spent);
+    if !squares {
+        likelihood.loglik = f64::NAN;
+    }
+    let (holdout_columns, holdout) = match compared.held_out.is_empty() {
+        true => (vec![], None),
+        false => likelihood::columns(&compared.each(&compared.held_out), &[]),
+    };
+    let names = &layout.names[..layout.parameters];
+    let mut warnings = outcome::open_combinations(&undetermined);
+    for (j, c) in uncertainty.certainty.iter().enumerate() {
+        if *c == Certainty::AtBound {
+            warnings.push(format!("`{}` ended at its bound {}", names[j], theta[j]));
+        }
+    }
+    warnings.extend(columns.iter().filter(|c| c.r2.is_nan()).map(|c| format!("the data to explain, `{}`, are constant", c.name)));
+    let mut poor =
+        if noise && tried == 1 { vec![] } else { poor::remarks(&targets, &columns, &compared.weights, compared.axis.as_ref(), !squares) };
+    if compared.known && squares {
+        poor.extend(poor::given_errors(cost, likelihood.n, compared.spent));
+    }
+    let message = match end {
+        End::Converged if !poor.is_empty() => "a minimum was reached, but the model does not describe the data well",
+        End::Converged if noise && tried == 1 => "a minimum was reached that leaves nothing but noise, so no other start was followed",
+        // However few starts end here, what they could find beside it is no better.
+        End::Converged if noise => "a minimum was reached that leaves nothing but noise",
+        End::Converged => "a minimum was reached",
+        End::Evaluations => "stopped after as many evaluations as allowed, before a minimum was reached",
+        End::Cancelled => "stopped on request; these are the best values so far",
+        End::Wall => "stopped before values at which the model cannot be computed: this is no minimum",
+        End::HeldOut => "training stopped where the rows held out were explained best",
+    };
+    warnings.extend(poor);
+    warnings.extend(more);
+    Fit {
+        parameters: outcome::parameters(names, &theta[..layout.parameters], &uncertainty),
+        values: layout.fitted(&theta),
+        weights: layout.weights(),
+        cost,
+        rmse,
+        r2,
+        columns,
+        observations: likelihood.n,
+        likelihood,
+        converged: matches!(end, End::Converged | End::HeldOut),
+        message: message.into(),
+        warnings,
+        tried,
+        agreed,
+        twins,
+        failed,
+        better_elsewhere,
+        targets: compared.targets,
+        observed: compared.observed,
+        predicted: compared.predicted,
+        axis: compared.axis,
+        clock: None,
+        holdout,
+        holdout_columns,
+        check: None,
+        uncertainty,
+        undetermined,
+    }
+}

@@ -1,0 +1,5 @@
+//! Fits as files: a text that is a program with a record of its fit, and the weights of nets beside it.
+
+pub mod remember;
+pub mod save;
+pub mod weights;

@@ -1,0 +1,200 @@
+//! What a saved model remembers of its fit. In: the text of a model, of which the record is a comment; out: how trajectories are told apart
+//! and solved, so that a prediction does as the fit did, and whether a file of weights is the one it was saved with.
+//!
+//! What the text itself declares (values, when starts hold, the step of a map) is not looked up in the record: the text can be edited.
+//! Invariant: a record that cannot be read, or says what no fit could have said, is an error.
+
+use crate::dynamics::solver::steps::Scheme;
+use crate::options::Options;
+use crate::saved::save;
+use neural_compiler::syntax::ast::ModelKind;
+use neural_compiler::{Diagnostic, Program};
+use serde_json::{Map, Value};
+
+/// The names of the ways to solve models with states; `None`: the one that costs least.
+pub const SCHEMES: [(&str, Option<Scheme>); 4] =
+    [("auto", None), ("rk4", Some(Scheme::Rk4)), ("dopri5", Some(Scheme::Dopri5)), ("rosenbrock", Some(Scheme::Rodas4))];
+
+/// The fields of a JSON object.
+type Fields = Map<String, Value>;
+
+/// How a fit read and solved its trajectories; what was not said is `None`.
+#[derive(Clone, Default, PartialEq, Debug)]
+pub struct Remembered {
+    /// The column of times.
+    pub time: Option<String>,
+    /// The column that tells trajectories apart.
+    pub group: Option<String>,
+    /// The name of the way to solve, one of `SCHEMES`.
+    pub method: Option<&'static str>,
+    /// The longest step.
+    pub step: Option<f64>,
+    /// The relative tolerance.
+    pub tolerance: Option<f64>,
+    /// The absolute tolerance.
+    pub absolute_tolerance: Option<f64>,
+}
+
+fn bad(line: usize, why: impl std::fmt::Display) -> Diagnostic {
+    let message = format!("line {line} of the model, the record of its fit behind `; fit: `, cannot be read: {why}");
+    Diagnostic::error("bad-record", Default::default(), message)
+        .help("save the model again, or delete the line and say the options of the fit")
+}
+
+/// The record of a model, and its line.
+fn record(model: &str) -> Result<Option<(usize, Fields)>, Diagnostic> {
+    match save::record(model) {
+        None => Ok(None),
+        Some((line, Err(e))) => Err(bad(line, e)),
+        Some((line, Ok(Value::Object(fields)))) => Ok(Some((line, fields))),
+        Some((line, Ok(_))) => Err(bad(line, "it is no JSON object")),
+    }
+}
+
+/// An option that is a text.
+fn text(options: &Fields, name: &str) -> Result<Option<String>, String> {
+    match options.get(name) {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(other) => Err(format!("the option `{name}` is a text, not {other}")),
+    }
+}
+
+/// An option that is a positive number, as JSON or as it was on the command line.
+fn positive(options: &Fields, name: &str) -> Result<Option<f64>, String> {
+    let Some(value) = options.get(name) else { return Ok(None) };
+    let number = value.as_f64().or_else(|| value.as_str()?.parse().ok()).filter(|x| x.is_finite() && *x > 0.0);
+    number.map(Some).ok_or_else(|| format!("the option `{name}` is a positive number, not {value}"))
+}
+
+impl Remembered {
+    /// What a model remembers; nothing where it was not saved by a fit, or has no states.
+    pub fn of(program: &Program) -> Result<Remembered, Diagnostic> {
+        let Some((line, fields)) = record(program.source())? else { return Ok(Remembered::default()) };
+        let Some(Value::Object(options)) = fields.get("options") else { return Err(bad(line, "it has no options")) };
+        let found = Remembered::read(options).map_err(|why| bad(line, why))?;
+        if program.kind() == ModelKind::Expression {
+            return Ok(Remembered::default());
+        }
+        let declared = program.time().and_then(|t| t.step).is_some();
+        Ok(Remembered { step: found.step.filter(|_| !declared), ..found })
+    }
+
+    fn read(options: &Fields) -> Result<Remembered, String> {
+        let method = match text(options, "method")? {
+            None => None,
+            Some(name) => {
+                let known = SCHEMES.iter().find(|s| s.0 == name);
+                Some(known.ok_or_else(|| format!("the option `method` is none there is: `{name}`"))?.0)
+            }
+        };
+        Ok(Remembered {
+            time: text(options, "time")?,
+            group: text(options, "group")?,
+            method,
+            step: positive(options, "step")?,
+            tolerance: positive(options, "rtol")?,
+            absolute_tolerance: positive(options, "atol")?,
+        })
+    }
+
+    /// What is of use for a table with these columns, `group` being the column the user names, empty for one trajectory. Without the
+    /// column of times the table is read as one of a model that remembers none; without that of groups it cannot be.
+    pub fn within<'a>(self, mut columns: impl Iterator<Item = &'a str> + Clone, group: Option<&str>) -> Result<Remembered, Diagnostic> {
+        let time = self.time.filter(|name| columns.clone().any(|c| c == name));
+        let group = match (group, self.group) {
+            (Some(""), _) => None,
+            (Some(given), _) => Some(given.to_string()),
+            (None, Some(known)) if !columns.any(|c| c == known) => {
+                let message = format!("the table has no column `{known}`, by which the fit told trajectories apart");
+                let help = "name the column that does with --group; an empty name says that the table is one trajectory";
+                return Err(Diagnostic::error("missing-column", Default::default(), message).help(help));
+            }
+            (None, known) => known,
+        };
+        Ok(Remembered { time, group, ..self })
+    }
+
+    /// Takes the place of what options leave out; the group is the one `within` found.
+    pub fn fill(self, options: Options<'_>) -> Options<'_> {
+        let scheme = self.method.and_then(|name| SCHEMES.iter().find(|s| s.0 == name)?.1);
+        Options {
+            time: options.time.or(self.time),
+            group: self.group,
+            scheme: options.scheme.or(scheme),
+            step: options.step.or(self.step),
+            tolerance: options.tolerance.or(self.tolerance),
+            absolute_tolerance: options.absolute_tolerance.or(self.absolute_tolerance),
+            ..options
+        }
+    }
+}
+
+/// Complains about a file of weights that is not the one a model was saved with.
+pub fn check_weights(model: &str, file: &[u8]) -> Result<(), Diagnostic> {
+    let Some((line, fields)) = record(model)? else { return Ok(()) };
+    let Some(weights) = fields.get("weights") else { return Ok(()) };
+    let Some(known) = weights.get("sha256").and_then(Value::as_str) else { return Err(bad(line, "the hash of the weights is no text")) };
+    let found = save::sha256(file).map_err(|e| bad(line, e))?;
+    if found == known {
+        return Ok(());
+    }
+    let message = "these are not the weights that were saved with the model: their SHA-256 is not the one in its record";
+    let help =
+        "the two files of one `--save` belong together; save the model again, or delete the line behind `; fit: ` to use these weights";
+    Err(Diagnostic::error("other-weights", Default::default(), message).help(help))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const MAP: &str = "(state x 1) (next x (* 2 x))";
+
+    fn of(model: &str, options: Value) -> Result<Remembered, Diagnostic> {
+        let from = save::Provenance { data: "d.csv".into(), rows: 2, sha256: ("0".into(), "file"), options, weights: None };
+        let text = save::with_record(model, &json!({}), &from);
+        Remembered::of(&neural_compiler::compile(&text, &Default::default()).unwrap())
+    }
+
+    #[test]
+    fn options_of_the_command_line_and_of_python() {
+        let known = Remembered { group: Some("g".into()), step: Some(0.5), method: Some("rk4"), ..Default::default() };
+        assert_eq!(of(MAP, json!({"group": "g", "step": "0.5", "method": "rk4", "seed": "3"})), Ok(known.clone()));
+        assert_eq!(of(MAP, json!({"group": "g", "step": 0.5, "method": "rk4", "profile": false})), Ok(known.clone()));
+        // What the text declares, and what a formula has not.
+        assert_eq!(
+            of(&format!("(time t :step 2) {MAP}"), json!({"group": "g", "step": "0.5", "method": "rk4"})),
+            Ok(Remembered { step: None, ..known })
+        );
+        assert_eq!(of("(* 2 x)", json!({"group": "g"})), Ok(Remembered::default()));
+    }
+
+    #[test]
+    fn what_no_fit_said_is_an_error() {
+        for options in
+            [json!({"step": "-1"}), json!({"step": [1]}), json!({"method": "euler"}), json!({"group": 3}), json!({"rtol": "x"}), json!([])]
+        {
+            let error = of(MAP, options.clone()).unwrap_err();
+            assert_eq!(error.code, "bad-record", "{options}");
+            assert!(error.message.starts_with("line 3 of the model"), "{}", error.message);
+        }
+        let cut = format!("{MAP}\n; fit: {{\"options\":{{\"gro");
+        let read = |text: &str| Remembered::of(&neural_compiler::compile(text, &Default::default()).unwrap());
+        assert_eq!(read(&cut).unwrap_err().code, "bad-record");
+        assert_eq!(read(&format!("{MAP}\n; fit: by eye")), Ok(Remembered::default()));
+    }
+
+    #[test]
+    fn groups_must_be_there_or_be_denied() {
+        let known = Remembered { time: Some("s".into()), group: Some("g".into()), ..Default::default() };
+        let within = |columns: &[&str], group: Option<&str>| {
+            known.clone().within(columns.iter().copied(), group).map(|k| (k.time, k.group)).map_err(|e| e.code)
+        };
+        assert_eq!(within(&["s", "g"], None), Ok((Some("s".into()), Some("g".into()))));
+        assert_eq!(within(&["t", "g", "h"], Some("h")), Ok((None, Some("h".into()))));
+        assert_eq!(within(&["t"], Some("")), Ok((None, None)));
+        assert_eq!(within(&["t"], None), Err("missing-column"));
+    }
+}

@@ -1,0 +1,9 @@
+//! What a minimum is worth: how probable it makes the data, how sure its numbers are, whether a better one could hide.
+
+pub mod identify;
+pub(crate) mod lack_of_fit;
+pub(crate) mod likelihood;
+pub(crate) mod poor;
+pub(crate) mod profile;
+pub(crate) mod smooth;
+pub mod uncertainty;

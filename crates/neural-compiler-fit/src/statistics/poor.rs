@@ -1,0 +1,137 @@
+//! What is poor about a fit. In: data, predictions and what the rows lie along; out: sentences, none where there is nothing to say.
+//!
+//! A minimum is the best a model can do, which may be little: it explains less than half of what varies, or leaves residuals in which
+//! neighbours are alike, where those of noise are not, or that are larger than the given errors.
+
+use crate::report::Axis;
+use crate::statistics::likelihood::{Column, Target};
+
+/// The share of the variance a model explains at least, if it is to count as a description of the data.
+const HALF: f64 = 0.5;
+/// Standard deviations at which a correlation of neighbours is no chance: one in several thousand columns of noise.
+const NOTICED: f64 = 3.5;
+/// Fewer pairs of neighbours say nothing.
+const FEWEST: usize = 8;
+/// Residuals of this share of the data are those of rounding and of solvers, which are systematic and mean nothing.
+const NEGLIGIBLE: f64 = 1e-6;
+
+/// Standard deviations at which a sum of squares is no chance.
+const IMPROBABLE: f64 = 5.0;
+
+/// What is wrong with errors that were given: the sum of squares in their units is not what they make it. `spent`: numbers the fit had to
+/// spend.
+pub(crate) fn given_errors(chi_square: f64, n: usize, spent: f64) -> Option<String> {
+    let freedom = n as f64 - spent;
+    let off = (chi_square - freedom) / (2.0 * freedom).sqrt();
+    let reduced = chi_square / freedom;
+    let figures = format!("chi-square {} for {} degrees of freedom", digits(chi_square), digits(freedom));
+    if freedom > 0.0 && off > IMPROBABLE {
+        let factor = digits(reduced.sqrt());
+        return Some(format!(
+            "the residuals are {factor} times as large as the given errors ({figures}): the model misses something, \
+             or the errors are larger than given, and the standard errors above are too small"
+        ));
+    }
+    None
+}
+
+/// A few digits.
+fn digits(x: f64) -> String {
+    if (1e-3..1e6).contains(&x.abs()) {
+        format!("{:.*}", (3 - x.abs().log10().floor() as i32).clamp(0, 6) as usize, x)
+    } else {
+        format!("{x:.3e}")
+    }
+}
+
+/// The share of the variance explained, of most of the data: outliers have no say.
+fn of_most(target: &Target<'_>) -> f64 {
+    let there: Vec<usize> =
+        (0..target.observed.len()).filter(|&i| target.observed[i].is_finite() && target.predicted[i].is_finite()).collect();
+    let median = |mut all: Vec<f64>| {
+        all.sort_by(f64::total_cmp);
+        all.get(all.len() / 2).copied().unwrap_or(f64::NAN)
+    };
+    let middle = median(there.iter().map(|&i| target.observed[i]).collect());
+    let spread = median(there.iter().map(|&i| (target.observed[i] - middle).abs()).collect());
+    let left = median(there.iter().map(|&i| (target.observed[i] - target.predicted[i]).abs()).collect());
+    1.0 - (left / spread).powi(2)
+}
+
+/// What is poor, column by column. `robust`: whether outliers were given little weight.
+pub(crate) fn remarks(targets: &[Target<'_>], columns: &[Column], weights: &[f64], axis: Option<&Axis>, robust: bool) -> Vec<String> {
+    let mut all = Vec::new();
+    for (target, column) in targets.iter().zip(columns) {
+        let name = target.name;
+        let r2 = if robust { of_most(target) } else { column.r2 };
+        let most = if robust { "most of the data " } else { "" };
+        if r2 <= 0.0 {
+            all.push(format!(
+                "the model explains nothing of what varies in {most}`{name}`: its mean alone is as near to the data (R2 {r2:.2})"
+            ));
+        } else if r2 < HALF {
+            all.push(format!("the model explains only {:.0} % of what varies in {most}`{name}`", 100.0 * r2));
+        }
+        let size = target.observed.iter().filter(|x| x.is_finite()).fold(0.0f64, |m, x| m.max(x.abs()));
+        if let Some(r) = axis.filter(|_| column.rmse > NEGLIGIBLE * size).and_then(|axis| alike(target, weights, axis)) {
+            let along = axis.map_or("", |a| &a.name);
+            all.push(format!(
+                "the residuals of `{name}` are not noise: neighbours along `{along}` are alike (correlation {r:.2}), \
+                 so the model misses something"
+            ));
+        }
+    }
+    all
+}
+
+/// The correlation of residuals that are neighbours along the axis, in one trajectory, where it is no chance.
+fn alike(target: &Target<'_>, weights: &[f64], axis: &Axis) -> Option<f64> {
+    let residual = |i: usize| (target.observed[i] - target.predicted[i]) * weights.get(i).copied().unwrap_or(1.0);
+    let trajectory = |i: usize| axis.trajectory.get(i).copied().unwrap_or(0);
+    let mut rows: Vec<usize> = (0..target.observed.len()).filter(|&i| residual(i).is_finite() && axis.values[i].is_finite()).collect();
+    rows.sort_by(|&a, &b| trajectory(a).cmp(&trajectory(b)).then(axis.values[a].total_cmp(&axis.values[b])));
+    let pairs = rows.windows(2).filter(|w| trajectory(w[0]) == trajectory(w[1]));
+    let (count, sum) = pairs.fold((0, 0.0), |(n, sum), w| (n + 1, sum + residual(w[0]) * residual(w[1])));
+    let squares: f64 = rows.iter().map(|&i| residual(i) * residual(i)).sum();
+    let mean = squares / rows.len() as f64 * count as f64;
+    let r = sum / mean;
+    (count >= FEWEST && r * (count as f64).sqrt() > NOTICED).then_some(r)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::support::random::Stream;
+
+    fn said(observed: &[f64], predicted: &[f64], r2: f64) -> Vec<String> {
+        let n = observed.len();
+        let axis = Axis { name: "t".into(), values: (0..n).map(|i| i as f64).collect(), trajectory: vec![] };
+        let column = Column { name: "y".into(), n, rmse: 1.0, r2 };
+        remarks(&[Target { name: "y", observed, predicted, scale: 0 }], &[column], &[], Some(&axis), false)
+    }
+
+    #[test]
+    fn noise_is_not_poor() {
+        let mut s = Stream::new(1, 77);
+        // Three and a half standard deviations are one in 4,000; the draws are always the same.
+        let wrong = (0..300).filter(|_| !said(&(0..40).map(|_| s.normal()).collect::<Vec<_>>(), &[0.0; 40], 0.9).is_empty()).count();
+        assert!(wrong <= 1, "{wrong}");
+    }
+
+    #[test]
+    fn errors_that_were_given_are_judged() {
+        assert_eq!(given_errors(38.0, 40, 2.0), None);
+        assert_eq!(given_errors(80.0, 40, 2.0), None, "4.8 standard deviations");
+        let said = given_errors(3558.6, 40, 2.0).unwrap();
+        assert!(said.contains("9.677 times") && said.contains("chi-square 3559 for 38.00"), "{said}");
+        assert_eq!(given_errors(1.0, 2, 2.0), None, "nothing is left to judge by");
+    }
+
+    #[test]
+    fn waves_and_little_explained_are() {
+        let wave: Vec<f64> = (0..40).map(|i| (f64::from(i) / 5.0).sin()).collect();
+        let all = said(&wave, &[0.0; 40], 0.08);
+        assert!(all[0].contains("only 8 %") && all[1].contains("neighbours along `t`"), "{all:?}");
+        assert!(said(&[1.0; 40], &[2.0; 40], -0.19)[0].contains("R2 -0.19"));
+    }
+}

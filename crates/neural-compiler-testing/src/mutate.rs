@@ -3,6 +3,7 @@
 use crate::generate;
 use fastrand::Rng;
 use neural_compiler::ops::surface_names;
+use neural_compiler::syntax::forms::FORMS;
 
 /// Where a fuzzed text comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,33 +16,8 @@ pub enum Source {
     Mutant,
 }
 
+/// Names, numbers and odd tokens; the words of the forms come from their table.
 const WORDS: &[&str] = &[
-    "let",
-    "let*",
-    "letrec",
-    "letrec*",
-    "define",
-    "lambda",
-    "if",
-    "cond",
-    "else",
-    "and",
-    "or",
-    "loop",
-    "recur",
-    "param",
-    "input",
-    "net",
-    "state",
-    "derive",
-    "next",
-    "time",
-    ":start",
-    ":step",
-    ":min",
-    ":max",
-    ":fixed",
-    ":size",
     "x",
     "y",
     "f",
@@ -95,7 +71,11 @@ fn bytes(rng: &mut Rng) -> String {
 fn token(rng: &mut Rng) -> String {
     let names: Vec<&str> = surface_names().collect();
     match rng.u32(..40) {
-        0..=17 => WORDS[rng.usize(..WORDS.len())].to_string(),
+        0..=17 => {
+            let forms = FORMS.iter().flat_map(|f| f.keywords().chain(f.words.iter().copied()));
+            let words: Vec<&str> = forms.chain(WORDS.iter().copied()).collect();
+            words[rng.usize(..words.len())].to_string()
+        }
         18..=35 => names[rng.usize(..names.len())].to_string(),
         36 => "9".repeat(rng.usize(1..400)),
         37 => "long-name".repeat(rng.usize(1..60)),

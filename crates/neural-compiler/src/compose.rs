@@ -8,6 +8,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, did_you_mean};
 use crate::limits::Limits;
 use crate::source::Span;
 use crate::syntax::constants::SETS;
+use crate::syntax::forms::{self, Allowed};
 use crate::syntax::reader::{Data, read};
 
 /// A program's text, taken apart.
@@ -84,8 +85,6 @@ fn target(program: &Program, named: Option<&str>) -> Result<String, Diagnostics>
     }
 }
 
-const DECLARATIONS: &[&str] = &["param", "input", "net", "state", "derive", "next", "time"];
-
 fn head(data: &Data, d: crate::syntax::reader::DatumId) -> &str {
     data.list(d).and_then(|l| l.first()).and_then(|&h| data.symbol(h)).map_or("", |s| data.names.text(s))
 }
@@ -99,14 +98,15 @@ fn take_apart(program: &Program) -> Result<Parts, Diagnostics> {
     let mut parts = Parts { declarations: Vec::new(), body: Vec::new() };
     for &d in &data.top {
         let text = data.span(d).text(source).to_string();
-        match head(&data, d) {
-            "state" | "derive" | "next" | "time" => {
+        let head = head(&data, d);
+        match forms::form(head).map(|f| f.allowed) {
+            Some(Allowed::Model) => {
                 return Err(Diagnostic::error("not-composable", data.span(d), "a model with states has no single value to feed on").into());
             }
             // As definitions of this part alone: the other may mean something else by these names.
-            "constants" => parts.body.extend(defined_constants(&data, d)),
-            h if DECLARATIONS.contains(&h) => parts.declarations.push(text),
-            _ => parts.body.push(text),
+            Some(Allowed::Top) if head == "constants" => parts.body.extend(defined_constants(&data, d)),
+            Some(Allowed::Top) => parts.declarations.push(text),
+            Some(Allowed::Expression | Allowed::Tail | Allowed::Definition | Allowed::Function) | None => parts.body.push(text),
         }
     }
     Ok(parts)

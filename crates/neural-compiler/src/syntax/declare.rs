@@ -9,6 +9,7 @@ use crate::source::Span;
 use crate::syntax::ast::{Expr, ExprId, Input, InputKind, ModelKind, ParamInfo, StateStart, TimeInfo};
 use crate::syntax::constants::SETS;
 use crate::syntax::expand::{Bindings, Expander, Meaning, NOWHERE, Undo};
+use crate::syntax::forms::{self, Expansion, Form, Written};
 use crate::syntax::reader::{Datum, DatumId, Symbol};
 use rustc_hash::FxHashMap;
 
@@ -58,23 +59,18 @@ impl Expander<'_> {
         let Some(head) = self.data.symbol(*head) else {
             return false;
         };
-        let span = self.data.span(d);
-        match self.name(head) {
-            "param" => self.param(rest, span),
-            "input" => self.input(rest, span),
-            "state" => self.state(rest, span, model),
-            "net" => self.net(rest, span),
-            "derive" => self.step(ModelKind::Derivatives, rest, span, model),
-            "next" => self.step(ModelKind::Map, rest, span, model),
-            "time" => self.time(rest, span, model),
-            "constants" => self.constants(rest, span),
-            _ => return false,
-        }
+        let Some(form) = forms::form(self.name(head)) else {
+            return false;
+        };
+        let Expansion::Declaration(declare) = form.expansion else {
+            return false;
+        };
+        declare(self, Written { form, args: rest, span: self.data.span(d) }, model);
         true
     }
 
-    fn bad(&mut self, span: Span, usage: &str) {
-        self.error(Diagnostic::error("bad-declaration", span, format!("this declaration is written {usage}")));
+    fn bad(&mut self, span: Span, form: &Form) {
+        self.error(Diagnostic::error("bad-declaration", span, format!("this declaration is written {}", form.usage)).help(form.doc));
     }
 
     /// Declares an input, or refines one the caller already named.
@@ -110,7 +106,8 @@ impl Expander<'_> {
         self.bind(s, Meaning::Var(var));
     }
 
-    fn options(&mut self, rest: &[DatumId], allowed: &[&str]) -> Options {
+    fn options(&mut self, rest: &[DatumId], form: &Form) -> Options {
+        let allowed = form.words;
         let mut options = Options::default();
         let mut i = 0;
         while i < rest.len() {
@@ -185,15 +182,15 @@ impl Expander<'_> {
         }
     }
 
-    fn param(&mut self, rest: &[DatumId], span: Span) {
-        const USAGE: &str = "(param name value :min a :max b :fixed)";
+    pub(crate) fn param(&mut self, written: Written<'_>) {
+        let Written { form, args: rest, span } = written;
         let [name, value, options @ ..] = rest else {
-            return self.bad(span, USAGE);
+            return self.bad(span, form);
         };
         let Some((shape, initial)) = self.numbers(*value) else {
-            return self.bad(span, USAGE);
+            return self.bad(span, form);
         };
-        let options = self.options(options, &[":min", ":max", ":fixed"]);
+        let options = self.options(options, form);
         if let (Some(min), Some(max)) = (options.min, options.max)
             && min > max
         {
@@ -207,24 +204,25 @@ impl Expander<'_> {
         self.declare(*name, InputKind::Param(info), Some(shape), span);
     }
 
-    fn input(&mut self, rest: &[DatumId], span: Span) {
+    pub(crate) fn input(&mut self, written: Written<'_>) {
+        let Written { form, args: rest, span } = written;
         let [name, options @ ..] = rest else {
-            return self.bad(span, "(input name :size n) or (input name :size [rows columns])");
+            return self.bad(span, form);
         };
-        let size = self.options(options, &[":size"]).size;
+        let size = self.options(options, form).size;
         self.declare(*name, InputKind::Declared, size, span);
     }
 
-    fn state(&mut self, rest: &[DatumId], span: Span, model: &mut Model) {
-        const USAGE: &str = "(state name initial-value), where the value is a number, a vector or a name";
+    pub(crate) fn state(&mut self, written: Written<'_>, model: &mut Model) {
+        let Written { form, args: rest, span } = written;
         let [name, value, options @ ..] = rest else {
-            return self.bad(span, USAGE);
+            return self.bad(span, form);
         };
-        let options = self.options(options, &[":size"]);
+        let options = self.options(options, form);
         let (start, shape) = match (self.numbers(*value), self.data.symbol(*value)) {
             (Some((shape, v)), _) => (StateStart::Value(v), Some(shape)),
             (None, Some(s)) => (StateStart::Name(self.name(s).to_string()), options.size.or(Some(Shape::Scalar))),
-            (None, None) => return self.bad(span, USAGE),
+            (None, None) => return self.bad(span, form),
         };
         if let Some(s) = self.data.symbol(*name) {
             model.states.push((self.name(s).to_string(), span));
@@ -232,15 +230,15 @@ impl Expander<'_> {
         self.declare(*name, InputKind::State(start), shape, span);
     }
 
-    fn time(&mut self, rest: &[DatumId], span: Span, model: &mut Model) {
-        const USAGE: &str = "(time name :start t), for a map also (time name :start t :step h)";
+    pub(crate) fn time(&mut self, written: Written<'_>, model: &mut Model) {
+        let Written { form, args: rest, span } = written;
         let [name, options @ ..] = rest else {
-            return self.bad(span, USAGE);
+            return self.bad(span, form);
         };
         let Some(s) = self.data.symbol(*name) else {
-            return self.bad(span, USAGE);
+            return self.bad(span, form);
         };
-        let options = self.options(options, &[":start", ":step"]);
+        let options = self.options(options, form);
         if let Some(first) = model.time() {
             self.error(Diagnostic::error("bad-declaration", span, "a model has one time").label(first, "declared here first"));
             return;
@@ -264,10 +262,11 @@ impl Expander<'_> {
     }
 
     /// `(constants set)` binds all names of a set, `(constants set name …)` only these.
-    fn constants(&mut self, rest: &[DatumId], span: Span) {
+    pub(crate) fn constants(&mut self, written: Written<'_>) {
+        let Written { form, args: rest, span } = written;
         let names: Vec<&str> = rest.iter().filter_map(|&r| self.data.symbol(r)).map(|s| self.name(s)).collect();
         if names.is_empty() || names.len() != rest.len() {
-            return self.bad(span, "(constants si) or (constants si name …)");
+            return self.bad(span, form);
         }
         let Some((_, set)) = SETS.iter().find(|(name, _)| *name == names[0]) else {
             let known: Vec<&str> = SETS.iter().map(|s| s.0).collect();
@@ -300,13 +299,13 @@ impl Expander<'_> {
         }
     }
 
-    fn step(&mut self, kind: ModelKind, rest: &[DatumId], span: Span, model: &mut Model) {
-        let usage = if kind == ModelKind::Map { "(next state expression)" } else { "(derive state expression)" };
+    pub(crate) fn step(&mut self, kind: ModelKind, written: Written<'_>, model: &mut Model) {
+        let Written { form, args: rest, span } = written;
         let &[state, value] = rest else {
-            return self.bad(span, usage);
+            return self.bad(span, form);
         };
         let Some(state) = self.data.symbol(state) else {
-            return self.bad(span, usage);
+            return self.bad(span, form);
         };
         model.steps.push(Step { kind, state, value, span });
     }
@@ -364,23 +363,23 @@ impl Expander<'_> {
 
     /// `(net name (input …) width … outputs)`: a tanh multilayer perceptron as a function whose weights are inputs `name.w0`,
     /// `name.b0`, … of the program.
-    fn net(&mut self, rest: &[DatumId], span: Span) {
-        const USAGE: &str = "(net name (input …) width … outputs)";
+    pub(crate) fn net(&mut self, written: Written<'_>) {
+        let Written { form, args: rest, span } = written;
         let [name, inputs, widths @ ..] = rest else {
-            return self.bad(span, USAGE);
+            return self.bad(span, form);
         };
         let (Some(s), Some(inputs)) = (self.data.symbol(*name), self.data.list(*inputs)) else {
-            return self.bad(span, USAGE);
+            return self.bad(span, form);
         };
         let mut sizes = vec![inputs.len() as u32];
         for &w in widths {
             match self.data.get(w) {
                 Datum::Number(x) if x.fract() == 0.0 && (1.0..=65536.0).contains(&x) => sizes.push(x as u32),
-                _ => return self.bad(self.data.span(w), USAGE),
+                _ => return self.bad(self.data.span(w), form),
             }
         }
         if sizes.len() < 2 || inputs.is_empty() || inputs.iter().any(|&i| self.data.symbol(i).is_none()) {
-            return self.bad(span, USAGE);
+            return self.bad(span, form);
         }
         let title = self.name(s).to_string();
         if self.is_bound(s) {

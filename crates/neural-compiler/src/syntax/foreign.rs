@@ -3,6 +3,8 @@
 //! The nearest spelling would mislead: `sqr` is a square, not a root, and `**` is a power, not a product. Every text given as advice
 //! is a program that compiles (tested below), with the names of what goes into it.
 
+use crate::syntax::forms;
+
 /// Names, and the program that says the same.
 const WRITTEN: &[(&[&str], &str)] = &[
     (&["ln", "logn"], "(log x)"),
@@ -90,6 +92,9 @@ pub(super) fn advice(name: &str) -> Option<String> {
             "functions are not values; on vectors operations apply element by element: (sin v), (* 2 v), and (vsum v) adds up".into(),
         );
     }
+    if let Some(form) = forms::form(name).filter(|f| f.is_declaration()) {
+        return Some(format!("a declaration stands at the top of the program: {}", form.usage));
+    }
     WRITTEN.iter().find(|(names, _)| names.contains(&name)).map(|(_, text)| format!("write {text}"))
 }
 
@@ -111,7 +116,7 @@ mod tests {
     fn names_are_foreign_and_named_once() {
         let all: Vec<&str> = WRITTEN.iter().flat_map(|(names, _)| names.iter().copied()).collect();
         for (k, name) in all.iter().enumerate() {
-            assert!(ops::surface(name).is_none(), "`{name}` is an operation");
+            assert!(ops::surface(name).is_none() && forms::form(name).is_none(), "`{name}` is an operation or a form");
             assert!(!all[..k].contains(name), "`{name}` is there twice");
         }
     }

@@ -8,6 +8,7 @@
 use crate::diagnostic::Diagnostics;
 use crate::limits::Limits;
 use crate::source::Span;
+use crate::syntax::forms::{self, Layout};
 use crate::syntax::lexer::{Lexer, TokenKind};
 use crate::syntax::reader::read;
 
@@ -153,11 +154,11 @@ impl<'a> Tree<'a> {
             return Style::Data;
         }
         let atom = |i: usize| children.get(i).is_some_and(|&c| self.item(c).kind == Kind::Atom);
-        match self.text(head) {
-            "let" if atom(1) => Style::Body(2),
-            "define" | "lambda" | "let" | "let*" | "letrec" | "letrec*" | "loop" | "derive" | "next" => Style::Body(1),
-            "if" | "cond" => Style::Branches,
-            _ => Style::Call,
+        match forms::form(self.text(head)).map(|f| f.layout) {
+            Some(Layout::NamedBody) if atom(1) => Style::Body(2),
+            Some(Layout::NamedBody | Layout::Body) => Style::Body(1),
+            Some(Layout::Branches) => Style::Branches,
+            Some(Layout::Call) | None => Style::Call,
         }
     }
 }

@@ -1,7 +1,6 @@
-//! Text to AST: `lexer` (tokens), `reader` (the tree of parentheses), `expand` (forms and names), `declare` (model declarations),
-//! `constants` (physical constants by name),
-//! `foreign` (names of other languages), `infix` (arithmetic of other languages), `ast` (the result and its printer), `format` (the
-//! formatter).
+//! Text to AST: `lexer` (tokens), `reader` (the tree of parentheses), `forms` (the table of forms), `expand` (forms and names), `declare`
+//! (model declarations), `constants` (physical constants by name), `foreign` (names of other languages), `infix` (arithmetic of other
+//! languages), `ast` (the result and its printer), `format` (the formatter).
 
 pub mod ast;
 pub mod constants;
@@ -9,6 +8,7 @@ pub(crate) mod declare;
 pub(crate) mod expand;
 pub(crate) mod foreign;
 pub mod format;
+pub mod forms;
 pub(crate) mod infix;
 pub mod lexer;
 pub mod reader;

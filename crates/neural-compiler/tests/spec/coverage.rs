@@ -4,14 +4,9 @@ use crate::reading::{Block, What, blocks};
 use crate::report;
 use neural_compiler::Limits;
 use neural_compiler::ops::{Op, Row};
+use neural_compiler::syntax::forms::FORMS;
 use neural_compiler::syntax::reader::{Data, Datum, DatumId, read};
 use std::collections::BTreeSet;
-
-/// Forms, with the name of their section. `call` is the call of a user's function.
-const FORMS: &[&str] = &["if", "cond", "and", "or", "let", "let*", "letrec", "letrec*", "define", "lambda", "loop", "recur", "call"];
-
-/// The control forms among the paper's 51 operations; the rest are rows of the table.
-const PAPER_FORMS: &[&str] = &["if", "and", "or", "let", "let*", "letrec", "define", "loop", "recur", "call"];
 
 #[derive(Default, Clone, Copy)]
 struct Seen {
@@ -104,18 +99,22 @@ fn every_operation_and_form_has_value_derivative_and_error_examples() {
             }
         }
     }
-    for &form in FORMS {
-        let mut seen = Seen::default();
-        for (block, applied) in &all {
-            if block.section == form && (form == "call" || form == "lambda" || applied.iter().any(|(n, _)| n == form)) {
-                note(&mut seen, block);
+    for form in FORMS.iter().filter(|f| f.name != "let (named)") {
+        for name in std::iter::once(form.name).chain(form.aliases.iter().copied()) {
+            // Of most declarations there is none.
+            let mut seen = Seen { derivative: form.is_declaration(), ..Seen::default() };
+            for (block, applied) in &all {
+                // Of a call and of a lambda no list of the text starts with the name.
+                if block.section == name && (matches!(name, "call" | "lambda") || applied.iter().any(|(n, _)| n == name)) {
+                    note(&mut seen, block);
+                }
             }
-        }
-        if PAPER_FORMS.contains(&form) {
-            paper.insert(form);
-        }
-        if !seen.missing().is_empty() {
-            failures.push(format!("the form {form}: its section lacks examples of: {}", seen.missing().join(", ")));
+            if form.paper && name == form.name {
+                paper.insert(name);
+            }
+            if !seen.missing().is_empty() {
+                failures.push(format!("the form {name}: its section lacks examples of: {}", seen.missing().join(", ")));
+            }
         }
     }
     if paper.len() != 51 {

@@ -4,6 +4,7 @@ use crate::reading::{What, blocks, heading_name};
 use crate::{report, root};
 use neural_compiler::diff;
 use neural_compiler::ops::{Op, Row};
+use neural_compiler::syntax::forms::FORMS;
 use neural_compiler::{Diagnostics, Limits, Options, compile, compose};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -54,18 +55,37 @@ fn table() -> String {
     out
 }
 
-#[test]
-fn the_table_of_operations_is_that_of_the_library() {
-    let path = root().join("spec/operations.md");
-    let text = std::fs::read_to_string(&path).expect("spec/operations.md");
+/// The table of forms, or that of declarations.
+fn forms(declarations: bool) -> String {
+    let mut out = String::from("\n| name | written | meaning |\n|---|---|---|\n");
+    for f in FORMS.iter().filter(|f| f.is_declaration() == declarations) {
+        let names: Vec<String> = std::iter::once(&f.name).chain(f.aliases).map(|n| format!("`{n}`")).collect();
+        let usage: Vec<String> = f.usage.split(" or ").map(|u| format!("`{u}`")).collect();
+        writeln!(out, "| {} | {} | {} |", names.join(", "), usage.join(" or "), f.doc).expect("a string");
+    }
+    out.push('\n');
+    out
+}
+
+/// Compares the generated table of a document with the library's, or writes it anew.
+fn check_table(file: &str, table: String) {
+    let path = root().join("spec").join(file);
+    let text = std::fs::read_to_string(&path).expect("a document of the reference");
     let (before, rest) = text.split_once(TABLE_FROM).expect("the start of the table");
     let (old, after) = rest.split_once(TABLE_TO).expect("the end of the table");
-    let new = format!("\n{}", table());
+    let new = format!("\n{table}");
     if std::env::var_os("UPDATE_SPEC").is_some() {
-        std::fs::write(&path, format!("{before}{TABLE_FROM}{new}{TABLE_TO}{after}")).expect("spec/operations.md can be written");
+        std::fs::write(&path, format!("{before}{TABLE_FROM}{new}{TABLE_TO}{after}")).expect("the document can be written");
     } else {
-        assert_eq!(old, new, "the table in spec/operations.md is not that of the library: run the tests with UPDATE_SPEC=1");
+        assert_eq!(old, new, "the table in spec/{file} is not that of the library: run the tests with UPDATE_SPEC=1");
     }
+}
+
+#[test]
+fn the_tables_are_those_of_the_library() {
+    check_table("operations.md", table());
+    check_table("forms.md", forms(false));
+    check_table("models.md", forms(true));
 }
 
 fn sources(folder: &Path, out: &mut Vec<String>) {

@@ -1,10 +1,11 @@
 //! Programs, bodies and definitions: what is bound together, in which order, and where it ends. In: data of a body; out: bindings around an
 //! expression. Invariant: names bound by a body are restored when it ends.
 
-use super::{Bindings, Builtin, Expander, Form, Meaning, NOWHERE, Place, Undo};
+use super::{Bindings, Builtin, Expander, Meaning, NOWHERE, Place, Undo};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::syntax::ast::{Expr, ExprId, Fun, FunId, Var, VarId};
+use crate::syntax::forms::{self, Allowed};
 use crate::syntax::lexer::excerpt;
 use crate::syntax::reader::{DatumId, Symbol};
 use rustc_hash::FxHashMap;
@@ -72,20 +73,21 @@ impl Expander<'_> {
         self.push(Expr::Let((from, to), body), span)
     }
 
-    pub(super) fn is_form(&mut self, d: DatumId, form: Form) -> bool {
+    /// Whether a datum is a form that may stand only here.
+    pub(super) fn is_form(&mut self, d: DatumId, allowed: Allowed) -> bool {
         let Some([head, ..]) = self.data.list(d) else {
             return false;
         };
         let Some(s) = self.data.symbol(*head) else {
             return false;
         };
-        self.scope[s.0 as usize].is_none() && matches!(self.builtin(s), Builtin::Form(f) if f == form)
+        self.scope[s.0 as usize].is_none() && matches!(self.builtin(s), Builtin::Form(f) if f.allowed == allowed)
     }
 
     pub(crate) fn split_body(&mut self, items: &[DatumId]) -> (Vec<DatumId>, Vec<DatumId>) {
         let (mut definitions, mut expressions) = (Vec::new(), Vec::new());
         for &d in items {
-            if self.is_form(d, Form::Define) {
+            if self.is_form(d, Allowed::Definition) {
                 if let Some(&before) = expressions.first() {
                     let (at, before) = (self.data.span(d), self.data.span(before));
                     self.error(
@@ -128,11 +130,7 @@ impl Expander<'_> {
                     parsed.push((Definition::Function(name, fun, params, d), span));
                 }
                 _ => {
-                    self.error(Diagnostic::error(
-                        "bad-form",
-                        span,
-                        "a definition is (define name value) or (define (name parameter …) body)",
-                    ));
+                    self.bad_form(span, forms::row("define"));
                 }
             }
         }
@@ -141,7 +139,7 @@ impl Expander<'_> {
 
     /// A value, or a function when the value is a lambda.
     pub(super) fn definition_of(&mut self, name: Symbol, value: DatumId) -> Definition {
-        if self.is_form(value, Form::Lambda) {
+        if self.is_form(value, Allowed::Function) {
             let span = self.data.span(value);
             if let [_, params, _, ..] = *self.data.children(value)
                 && self.data.list(params).is_some()
@@ -150,7 +148,7 @@ impl Expander<'_> {
                 let fun = self.new_fun(self.name(name), &params, span);
                 return Definition::Function(name, fun, params, value);
             }
-            self.error(Diagnostic::error("bad-form", span, "a lambda is (lambda (parameter …) body)"));
+            self.bad_form(span, forms::row("lambda"));
         }
         Definition::Value(name, value)
     }

@@ -3,12 +3,13 @@
 //! replaced by a 0 so that several are found in one run.
 
 mod definitions;
-mod forms;
+mod expansions;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, did_you_mean};
 use crate::ops::{self, Surface};
 use crate::source::Span;
 use crate::syntax::ast::{Ast, Expr, ExprId, Fun, FunId, Input, InputKind, ModelKind, Var, VarId};
+use crate::syntax::forms::{self, Allowed, Expansion, Form, Written};
 use crate::syntax::lexer::excerpt;
 use crate::syntax::reader::{Data, Datum, DatumId, Symbol};
 use crate::syntax::{foreign, infix};
@@ -29,42 +30,11 @@ pub(crate) type Undo = Vec<(Symbol, Option<Meaning>)>;
 /// Variables and their values, in order.
 pub(crate) type Bindings = Vec<(VarId, ExprId)>;
 
-/// Forms, recognised where no binding shadows them.
-#[derive(Clone, Copy, PartialEq, Debug)]
-enum Form {
-    Let,
-    LetStar,
-    Letrec,
-    Define,
-    Lambda,
-    If,
-    Cond,
-    And,
-    Or,
-    Loop,
-    Recur,
-}
-
-const FORMS: &[(&str, Form)] = &[
-    ("let", Form::Let),
-    ("let*", Form::LetStar),
-    ("letrec", Form::Letrec),
-    ("letrec*", Form::Letrec),
-    ("define", Form::Define),
-    ("lambda", Form::Lambda),
-    ("if", Form::If),
-    ("cond", Form::Cond),
-    ("and", Form::And),
-    ("or", Form::Or),
-    ("loop", Form::Loop),
-    ("recur", Form::Recur),
-];
-
 /// What a symbol is when nothing binds it.
 #[derive(Clone, Copy)]
 enum Builtin {
     Unknown,
-    Form(Form),
+    Form(&'static Form),
     Op(Surface),
 }
 
@@ -208,7 +178,7 @@ impl<'a> Expander<'a> {
     /// Declarations and definitions of a program are one level: a name has one of them.
     fn check_redefinition(&mut self, items: &[DatumId]) {
         for &d in items {
-            if !self.is_form(d, Form::Define) {
+            if !self.is_form(d, Allowed::Definition) {
                 continue;
             }
             let Some(&head) = self.data.children(d).get(1) else { continue };
@@ -235,8 +205,9 @@ impl<'a> Expander<'a> {
             return b;
         }
         let name = self.name(s);
-        let b = match FORMS.iter().find(|(n, _)| *n == name) {
-            Some(&(_, form)) => Builtin::Form(form),
+        // Declarations are read at the top only; elsewhere their keywords are names like any other.
+        let b = match forms::form(name).filter(|f| !f.is_declaration()) {
+            Some(form) => Builtin::Form(form),
             None => ops::surface(name).map_or(Builtin::Unknown, Builtin::Op),
         };
         self.builtins[s.0 as usize] = Some(b);
@@ -262,7 +233,7 @@ impl<'a> Expander<'a> {
                 ),
                 [head, ref args @ ..] => match self.data.symbol(head) {
                     Some(s) => self.application(s, head, args, d, place),
-                    None if self.is_form(head, Form::Lambda) => self.applied_lambda(head, args, span, place),
+                    None if self.is_form(head, Allowed::Function) => self.applied_lambda(head, args, span, place),
                     None => self.error(
                         Diagnostic::error("not-a-function", self.data.span(head), "only a named function or operation can be called")
                             .help("functions are not values: name it with define or letrec"),
@@ -382,7 +353,7 @@ impl<'a> Expander<'a> {
                 }
                 self.operation(op, args, span, place)
             }
-            Builtin::Form(form) => self.form(form, args, d, place),
+            Builtin::Form(form) => self.form(Written { form, args, span }, place),
             Builtin::Unknown if self.is_full() => {
                 self.args(args, place);
                 self.push(Expr::Number(0.0), span)
@@ -391,7 +362,7 @@ impl<'a> Expander<'a> {
                 let name = self.name(s);
                 let mut known = self.visible_names();
                 known.extend(ops::surface_names().map(String::from));
-                known.extend(FORMS.iter().map(|(n, _)| n.to_string()));
+                known.extend(forms::keywords().map(String::from));
                 let infix = || infix::instead_of_name(name).map(|text| format!("did you mean {text}?"));
                 let help = foreign::advice(name).or_else(infix).or_else(|| did_you_mean(name, known.iter().map(String::as_str)));
                 self.args(args, place);
@@ -400,6 +371,18 @@ impl<'a> Expander<'a> {
                 self.error(Diagnostic::error("unknown-function", self.data.span(head), message).maybe_help(help))
             }
         }
+    }
+
+    fn form(&mut self, written: Written<'_>, place: Place) -> ExprId {
+        match written.form.expansion {
+            Expansion::Expression(expand) => expand(self, written, place),
+            Expansion::Declaration(_) | Expansion::Unnamed => unreachable!("`builtin` finds expressions only"),
+        }
+    }
+
+    /// The error of a form that is not written as its row says.
+    fn bad_form(&mut self, span: Span, form: &Form) -> ExprId {
+        self.error(Diagnostic::error("bad-form", span, format!("this form is written {}", form.usage)))
     }
 
     fn call(&mut self, f: FunId, args: &[DatumId], span: Span, place: Place) -> ExprId {
@@ -418,10 +401,10 @@ impl<'a> Expander<'a> {
 
     fn applied_lambda(&mut self, lambda: DatumId, args: &[DatumId], span: Span, place: Place) -> ExprId {
         let [_, params, ref body @ ..] = *self.data.children(lambda) else {
-            return self.error(Diagnostic::error("bad-form", span, "a lambda is (lambda (parameter …) body)"));
+            return self.bad_form(span, forms::row("lambda"));
         };
         let Some(params) = self.data.list(params) else {
-            return self.error(Diagnostic::error("bad-form", span, "a lambda is (lambda (parameter …) body)"));
+            return self.bad_form(span, forms::row("lambda"));
         };
         if params.len() != args.len() {
             let message = format!("this lambda takes {}, got {}", ops::count(params.len(), "argument"), args.len());

@@ -13,6 +13,7 @@ use neural_compiler::ops::real::{Dtype, Real};
 use neural_compiler::source::Span;
 use neural_compiler::syntax::ast::InputKind;
 use neural_compiler::syntax::constants::SETS;
+use neural_compiler::syntax::forms;
 use neural_compiler::syntax::reader::{Data, DatumId, read};
 use neural_compiler::{Diagnostic, Diagnostics, Shape};
 use serde_json::{Map, Value, json};
@@ -242,7 +243,7 @@ fn part(entry: &str, data: &Data, d: DatumId) -> Result<Part, Failure> {
         },
         ("param", _) => Part::Param(text),
         ("constants", &[_, ..]) => Part::Constants(text, children[1..].iter().filter_map(|&d| name(d)).collect()),
-        ("state" | "derive" | "next" | "time" | "net" | "input", _) => {
+        (head, _) if forms::form(head).is_some_and(|f| f.is_declaration()) => {
             let d = Diagnostic::error("bad-declaration", data.span(d), format!("`{head}` belongs in a model file"))
                 .help("neuralc run FILE evaluates one");
             return Err(Failure::Wrong(Source::new("<repl>", entry), vec![d]));

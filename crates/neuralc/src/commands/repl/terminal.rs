@@ -1,8 +1,8 @@
 //! The line editor: history, completion, entries of several lines. In: keys; out: entries.
 
-use crate::commands::ops::FORMS;
 use crate::commands::repl::balance::Balance;
 use neural_compiler::ops::surface_names;
+use neural_compiler::syntax::forms::{Allowed, FORMS};
 use rustyline::completion::{Completer, Pair};
 use rustyline::config::{CompletionType, Config};
 use rustyline::error::ReadlineError;
@@ -63,7 +63,8 @@ impl Terminal {
 /// Everything that can be completed.
 fn words(defined: &[String]) -> Vec<String> {
     let commands = [":grad", ":hessian", ":list", ":reset", ":help", ":quit"].into_iter();
-    let forms = FORMS.iter().map(|f| f.0).filter(|n| !n.contains(' ') && *n != "call").chain(["letrec*", "else", "pi"]);
+    let here = FORMS.iter().filter(|f| f.allowed != Allowed::Model);
+    let forms = here.flat_map(|f| f.keywords().chain(f.words.iter().copied())).chain(["pi"]);
     let mut all: Vec<String> = defined.iter().cloned().chain(surface_names().chain(forms).chain(commands).map(String::from)).collect();
     all.sort();
     all.dedup();

@@ -1,117 +1,116 @@
-//! The forms: choices, bindings and loops. In: a form and its data; out: an expression of the few kinds the AST has.
+//! What each form of `syntax/forms.rs` becomes: choices, bindings and loops. In: a form as written; out: an expression of the few kinds the
+//! AST has.
 
 use super::definitions::Definition;
-use super::{Bindings, Expander, Form, Meaning, NOWHERE, Place};
+use super::{Bindings, Expander, Meaning, NOWHERE, Place};
 use crate::diagnostic::Diagnostic;
 use crate::ops;
 use crate::source::Span;
 use crate::syntax::ast::{Expr, ExprId};
+use crate::syntax::forms::{self, Form, Written};
 use crate::syntax::reader::{DatumId, Symbol};
 
+/// Names and values of a form that binds.
+type Pairs = Vec<(DatumId, DatumId)>;
+
 impl Expander<'_> {
-    pub(super) fn form(&mut self, form: Form, args: &[DatumId], d: DatumId, place: Place) -> ExprId {
-        let span = self.data.span(d);
-        match form {
-            Form::If => match *args {
-                [c, t, e] => {
-                    let c = self.expr(c, place.inner());
-                    let t = self.expr(t, place);
-                    let e = self.expr(e, place);
-                    self.push(Expr::If(c, t, e), span)
-                }
-                _ => self.error(
-                    Diagnostic::error(
-                        "wrong-arity",
-                        span,
-                        format!("`if` takes a test and two branches, got {}", ops::count(args.len(), "argument")),
-                    )
-                    .help("every value needs an alternative: (if test consequent alternative)"),
-                ),
+    pub(crate) fn if_form(&mut self, written: Written<'_>, place: Place) -> ExprId {
+        let Written { args, span, form } = written;
+        let [c, t, e] = *args else {
+            let message = format!("`if` takes a test and two branches, got {}", ops::count(args.len(), "argument"));
+            let help = format!("every value needs an alternative: {}", form.usage);
+            return self.error(Diagnostic::error("wrong-arity", span, message).help(help));
+        };
+        let c = self.expr(c, place.inner());
+        let t = self.expr(t, place);
+        let e = self.expr(e, place);
+        self.push(Expr::If(c, t, e), span)
+    }
+
+    pub(crate) fn let_form(&mut self, written: Written<'_>, place: Place) -> ExprId {
+        let Written { args, span, form } = written;
+        match *args {
+            [name, bindings, ref body @ ..] if self.data.symbol(name).is_some() => self.named_let(name, bindings, body, span, place),
+            [bindings, ref body @ ..] => match self.binding_list(bindings, form) {
+                Some(pairs) => self.parallel_let(&pairs, body, span, place),
+                None => self.push(Expr::Number(0.0), span),
             },
-            Form::Cond => self.cond(args, span, place),
-            Form::And => self.and_or(args, span, place, true),
-            Form::Or => self.and_or(args, span, place, false),
-            Form::Let => match *args {
-                [name, bindings, ref body @ ..] if self.data.symbol(name).is_some() => self.named_let(name, bindings, body, span, place),
-                [bindings, ref body @ ..] => match self.binding_list(bindings, "let") {
-                    Some(pairs) => self.parallel_let(&pairs, body, span, place),
-                    None => self.push(Expr::Number(0.0), span),
-                },
-                [] => self.bad_let(span, "let"),
-            },
-            Form::LetStar => match *args {
-                [bindings, ref body @ ..] => self.sequential_let(bindings, body, span, place),
-                [] => self.bad_let(span, "let*"),
-            },
-            Form::Letrec => match *args {
-                [bindings, ref body @ ..] => {
-                    let Some(pairs) = self.binding_list(bindings, "letrec") else {
-                        return self.push(Expr::Number(0.0), span);
-                    };
-                    let mut group = Vec::new();
-                    for (name, value) in pairs {
-                        let Some(s) = self.binding_name(name) else {
-                            continue;
-                        };
-                        group.push((self.definition_of(s, value), self.data.span(name)));
-                    }
-                    let (undo, bindings) = self.bind_group(group, 2);
-                    let body = self.body(body, span, place, "this letrec");
-                    self.restore(undo);
-                    self.wrap_let(bindings, body, span)
-                }
-                [] => self.bad_let(span, "letrec"),
-            },
-            Form::Loop => match *args {
-                [bindings, ref body @ ..] => {
-                    let Some(pairs) = self.binding_list(bindings, "loop") else {
-                        return self.push(Expr::Number(0.0), span);
-                    };
-                    self.loop_form("loop", None, &pairs, body, span, place)
-                }
-                [] => self.bad_let(span, "loop"),
-            },
-            Form::Recur => match place {
-                Place { current_loop: Some(f), tail: true } => {
-                    let expected = self.ast.funs[f.0 as usize].params.len();
-                    if expected != args.len() {
-                        let message = format!("this loop has {}, recur got {}", ops::count(expected, "variable"), args.len());
-                        return self
-                            .error(Diagnostic::error("wrong-arity", span, message).label(self.ast.funs[f.0 as usize].span, "the loop"));
-                    }
-                    let args = self.args(args, place);
-                    self.push(Expr::Call(f, args), span)
-                }
-                Place { current_loop: Some(f), tail: false } => {
-                    let at = self.ast.funs[f.0 as usize].span;
-                    self.error(
-                        Diagnostic::error("recur-not-in-tail-position", span, "`recur` must be the last thing its loop does")
-                            .label(at, "the loop")
-                            .help("carry the pending work in a loop variable, or use a recursive function"),
-                    )
-                }
-                Place { current_loop: None, .. } => {
-                    self.error(Diagnostic::error("recur-outside-loop", span, "`recur` belongs inside a loop"))
-                }
-            },
-            Form::Define => self.error(
-                Diagnostic::error("misplaced-define", span, "a definition stands at the top or at the start of a body")
-                    .help("use let inside an expression"),
-            ),
-            Form::Lambda => self.error(
-                Diagnostic::error("lambda-as-value", span, "a lambda can only be bound to a name or applied at once")
-                    .help("functions are not values: (define (f x) …)"),
-            ),
+            [] => self.bad_form(span, form),
         }
     }
 
-    fn bad_let(&mut self, span: Span, what: &str) -> ExprId {
-        self.error(Diagnostic::error("bad-form", span, format!("`{what}` is ({what} ((name value) …) body)")))
+    pub(crate) fn letrec(&mut self, written: Written<'_>, place: Place) -> ExprId {
+        let span = written.span;
+        let Some((pairs, body)) = self.bindings_and_body(written) else {
+            return self.push(Expr::Number(0.0), span);
+        };
+        let mut group = Vec::new();
+        for (name, value) in pairs {
+            let Some(s) = self.binding_name(name) else {
+                continue;
+            };
+            group.push((self.definition_of(s, value), self.data.span(name)));
+        }
+        let (undo, bindings) = self.bind_group(group, 2);
+        let body = self.body(body, span, place, "this letrec");
+        self.restore(undo);
+        self.wrap_let(bindings, body, span)
     }
 
-    fn binding_list(&mut self, d: DatumId, what: &str) -> Option<Vec<(DatumId, DatumId)>> {
+    pub(crate) fn nameless_loop(&mut self, written: Written<'_>, place: Place) -> ExprId {
+        let span = written.span;
+        match self.bindings_and_body(written) {
+            Some((pairs, body)) => self.loop_form("loop", None, &pairs, body, span, place),
+            None => self.push(Expr::Number(0.0), span),
+        }
+    }
+
+    pub(crate) fn recur(&mut self, written: Written<'_>, place: Place) -> ExprId {
+        let Written { args, span, .. } = written;
+        match place {
+            Place { current_loop: Some(f), tail: true } => {
+                let expected = self.ast.funs[f.0 as usize].params.len();
+                if expected != args.len() {
+                    let message = format!("this loop has {}, recur got {}", ops::count(expected, "variable"), args.len());
+                    return self.error(Diagnostic::error("wrong-arity", span, message).label(self.ast.funs[f.0 as usize].span, "the loop"));
+                }
+                let args = self.args(args, place);
+                self.push(Expr::Call(f, args), span)
+            }
+            Place { current_loop: Some(f), tail: false } => {
+                let at = self.ast.funs[f.0 as usize].span;
+                self.error(
+                    Diagnostic::error("recur-not-in-tail-position", span, "`recur` must be the last thing its loop does")
+                        .label(at, "the loop")
+                        .help("carry the pending work in a loop variable, or use a recursive function"),
+                )
+            }
+            Place { current_loop: None, .. } => self.error(Diagnostic::error("recur-outside-loop", span, "`recur` belongs inside a loop")),
+        }
+    }
+
+    pub(crate) fn misplaced_define(&mut self, written: Written<'_>, _: Place) -> ExprId {
+        let message = "a definition stands at the top or at the start of a body";
+        self.error(Diagnostic::error("misplaced-define", written.span, message).help("use let inside an expression"))
+    }
+
+    pub(crate) fn lambda_as_value(&mut self, written: Written<'_>, _: Place) -> ExprId {
+        let message = "a lambda can only be bound to a name or applied at once";
+        self.error(Diagnostic::error("lambda-as-value", written.span, message).help("functions are not values: (define (f x) …)"))
+    }
+
+    /// The bindings a form starts with and the body behind them.
+    fn bindings_and_body<'d>(&mut self, written: Written<'d>) -> Option<(Pairs, &'d [DatumId])> {
+        let Some((&bindings, body)) = written.args.split_first() else {
+            self.bad_form(written.span, written.form);
+            return None;
+        };
+        Some((self.binding_list(bindings, written.form)?, body))
+    }
+
+    fn binding_list(&mut self, d: DatumId, form: &Form) -> Option<Pairs> {
         let Some(items) = self.data.list(d) else {
-            self.bad_let(self.data.span(d), what);
+            self.bad_form(self.data.span(d), form);
             return None;
         };
         let mut pairs = Vec::with_capacity(items.len());
@@ -173,21 +172,20 @@ impl Expander<'_> {
         }
     }
 
-    fn sequential_let(&mut self, list: DatumId, body: &[DatumId], span: Span, place: Place) -> ExprId {
-        let Some(pairs) = self.binding_list(list, "let*") else {
+    pub(crate) fn sequential_let(&mut self, written: Written<'_>, place: Place) -> ExprId {
+        let span = written.span;
+        let Some((pairs, body)) = self.bindings_and_body(written) else {
             return self.push(Expr::Number(0.0), span);
         };
-        let (mut undo, mut bindings, mut names) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut undo, mut bindings) = (Vec::new(), Vec::new());
         for (name, value) in pairs {
             let Some(s) = self.binding_name(name) else {
                 continue;
             };
-            names.push((s, self.data.span(name)));
             let meaning = self.let_binding(s, value, place, &mut bindings);
             let old = self.bind(s, meaning);
             undo.push((s, old));
         }
-        self.check_unique(&names);
         let body = self.body(body, span, place, "this let*");
         self.restore(undo);
         self.wrap_let(bindings, body, span)
@@ -195,7 +193,7 @@ impl Expander<'_> {
 
     fn named_let(&mut self, name: DatumId, bindings: DatumId, body: &[DatumId], span: Span, place: Place) -> ExprId {
         let s = self.data.symbol(name).expect("checked by the caller");
-        let Some(pairs) = self.binding_list(bindings, "let name") else {
+        let Some(pairs) = self.binding_list(bindings, forms::row("let (named)")) else {
             return self.push(Expr::Number(0.0), span);
         };
         self.loop_form(self.name(s), Some(s), &pairs, body, span, place)
@@ -226,7 +224,8 @@ impl Expander<'_> {
         self.push(Expr::Call(f, (args.0, args.0 + arity.min(args.1 - args.0))), span)
     }
 
-    fn cond(&mut self, clauses: &[DatumId], span: Span, place: Place) -> ExprId {
+    pub(crate) fn cond(&mut self, written: Written<'_>, place: Place) -> ExprId {
+        let Written { args: clauses, span, .. } = written;
         let mut tests: Vec<(ExprId, ExprId, Span)> = Vec::new();
         let mut otherwise = None;
         for (i, &clause) in clauses.iter().enumerate() {
@@ -261,7 +260,8 @@ impl Expander<'_> {
     }
 
     /// Short-circuit, and like Scheme's they return the deciding value.
-    fn and_or(&mut self, args: &[DatumId], span: Span, place: Place, and: bool) -> ExprId {
+    pub(crate) fn and_or(&mut self, written: Written<'_>, place: Place, and: bool) -> ExprId {
+        let Written { args, span, .. } = written;
         let Some((&last, rest)) = args.split_last() else {
             return self.push(Expr::Number(and as u8 as f64), span);
         };

@@ -2,8 +2,7 @@
 //! from the same inputs and the length `h` of the step to the states after it, and their error estimates where the scheme has one.
 
 use crate::derive::Derived;
-use crate::splice::Splice;
-use neural_compiler::graph::{Graph, GraphInput, NodeId};
+use neural_compiler::graph::{Graph, GraphInput, NodeId, Splice};
 use neural_compiler::ops::Op;
 use neural_compiler::{Diagnostic, Diagnostics, Shape};
 use neural_compiler_fit::dynamics::field::Field;
@@ -26,7 +25,7 @@ fn law(graph: &Graph, states: &[usize], others: &[usize], time: Option<usize>, s
     let mut named = vec![GraphInput { name: "states".into(), shape: vector }];
     named.extend(others.iter().map(|&i| graph.inputs[i].clone()));
     named.push(GraphInput { name: "time".into(), shape: Shape::Scalar });
-    let mut s = Splice::new(named);
+    let mut s = Splice::new("main", named);
     let shapes: Vec<Shape> = states.iter().map(|&i| graph.inputs[i].shape).collect();
     let inputs = s.inputs.clone();
     let values = apart(&mut s, inputs[0], &shapes);
@@ -35,8 +34,7 @@ fn law(graph: &Graph, states: &[usize], others: &[usize], time: Option<usize>, s
     states.iter().zip(values).for_each(|(&i, v)| args[i] = v);
     others.iter().zip(&inputs[1..]).for_each(|(&i, &v)| args[i] = v);
     time.into_iter().for_each(|i| args[i] = now);
-    let part = s.adopt(graph);
-    let found = s.inline(part, &args);
+    let found = s.run(graph, &args);
     let count: usize = graph.outputs().iter().map(|o| o.len()).sum();
     if count != size {
         let message = format!("the states have {size} numbers, the program gives {count} derivatives");
@@ -57,7 +55,7 @@ pub(crate) fn advance(graph: &Graph, scheme: Scheme, states: &[usize], time: Opt
     let step = steps::step(&field, scheme, errors)?;
     let mut named = graph.inputs.clone();
     named.push(GraphInput { name: "h".into(), shape: Shape::Scalar });
-    let mut s = Splice::new(named);
+    let mut s = Splice::new("main", named);
     let inputs = s.inputs.clone();
     let vector = Shape::Vector(size as u32);
     let values: Vec<NodeId> = states.iter().map(|&i| inputs[i]).collect();
@@ -66,8 +64,7 @@ pub(crate) fn advance(graph: &Graph, scheme: Scheme, states: &[usize], time: Opt
     let mut args = vec![whole];
     args.extend(others.iter().map(|&i| inputs[i]));
     args.extend([now, inputs[inputs.len() - 1]]);
-    let part = s.adopt(&step);
-    let found = s.inline(part, &args);
+    let found = s.run(&step, &args);
     let results: Vec<NodeId> = found.iter().flat_map(|&all| apart(&mut s, all, &shapes)).collect();
     Ok(Derived::new(s.finish(results)))
 }

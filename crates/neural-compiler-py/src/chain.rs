@@ -7,8 +7,7 @@
 //! times and then reverse mode at most once ([`Form`]), and seeds that are not there are left out instead of multiplied by zero.
 
 use crate::derive::Derived;
-use crate::splice::{Splice, select};
-use neural_compiler::graph::{Graph, GraphInput, NodeId};
+use neural_compiler::graph::{Graph, GraphInput, NodeId, Splice, select};
 use neural_compiler::{Diagnostics, diff};
 
 /// A link: forward or reverse mode with respect to some inputs of what comes before.
@@ -186,7 +185,7 @@ impl Form {
         let n = self.core.inputs.len();
         let outputs = self.core.outputs();
         let m = outputs.len();
-        let mut s = Splice::new(self.outer.iter().map(|o| o.input.clone()).collect());
+        let mut s = Splice::new("main", self.outer.iter().map(|o| o.input.clone()).collect());
         let shapes = self.core.inputs.iter().map(|i| i.shape).chain(outputs.iter().copied());
         let nodes: Vec<NodeId> = self
             .sources
@@ -205,16 +204,14 @@ impl Form {
                 cotangents = pull.iter().map(|&j| s.builder.zeros(self.core.inputs[j].shape)).collect();
             } else {
                 let back = diff::vjp(&select(&self.core, &seeded), pull)?;
-                let part = s.adopt(&back);
                 let args: Vec<NodeId> = nodes[..n].iter().copied().chain(seeded.iter().map(|&r| nodes[n + r])).collect();
-                let out = s.inline(part, &args);
+                let out = s.run(&back, &args);
                 seeded.iter().zip(&out).for_each(|(&r, &v)| found[r] = Some(v));
                 cotangents = out[seeded.len()..].to_vec();
             }
         }
         if self.results.iter().any(|&r| r < m && found[r].is_none()) {
-            let part = s.adopt(&self.core);
-            let out = s.inline(part, &nodes[..n]);
+            let out = s.run(&self.core, &nodes[..n]);
             found.iter_mut().zip(out).for_each(|(f, v)| *f = f.or(Some(v)));
         }
         let results = self.results.iter().map(|&r| if r < m { found[r].expect("computed above") } else { cotangents[r - m] }).collect();

@@ -3,8 +3,7 @@
 //! Invariant: each step has a form without a tape, made in forward mode, so that its result can be pulled back again.
 
 use crate::advance::advance;
-use crate::splice::{Splice, select};
-use neural_compiler::graph::{Graph, NodeId, Type};
+use neural_compiler::graph::{Graph, NodeId, Splice, Type, select};
 use neural_compiler::ops::Op;
 use neural_compiler::source::Span;
 use neural_compiler::{Diagnostic, Diagnostics, Shape, diff};
@@ -119,7 +118,7 @@ fn needs_scalar(graph: &Graph) -> Result<(), Diagnostics> {
 fn forward_jacobian(graph: &Graph, wrt: &[usize]) -> Result<Graph, Diagnostics> {
     let outs = graph.outputs();
     diff::blocks_fit(&outs, &wrt.iter().map(|&i| graph.inputs[i].shape).collect::<Vec<_>>())?;
-    let mut s = Splice::new(graph.inputs.clone());
+    let mut s = Splice::new("main", graph.inputs.clone());
     let inputs = s.inputs.clone();
     let along = s.adopt(&diff::jvp(graph, wrt));
     let mut results: Vec<NodeId> = Vec::new();

@@ -23,7 +23,6 @@ mod places;
 mod python;
 mod quick;
 mod signals;
-mod splice;
 mod surroundings;
 mod tableaus;
 mod tensors;

@@ -5,7 +5,7 @@ use super::nets::Net;
 use super::quiet::Voice;
 use crate::algebraic::{Algebraic, Engines};
 use crate::model::layout::Layout;
-use neural_compiler::graph::{Graph, NodeId, compact};
+use neural_compiler::graph::{Graph, NodeId, giving};
 use std::sync::Arc;
 
 /// A law at the rows of the data.
@@ -37,9 +37,7 @@ impl Scene {
 
     /// A node of the graph as a model of its own that should be 0.
     fn node(&self, node: NodeId) -> Option<Algebraic> {
-        let mut cut = self.graph.clone();
-        cut.regions[self.graph.main.0 as usize].results = vec![node];
-        let cut = compact(cut);
+        let cut = giving(&self.graph, vec![node]);
         let zeros = vec![0.0; cut.outputs()[0].len() * self.rows];
         let engines = Engines::new(&Arc::new(cut), &self.layout);
         engines.check().ok()?;

@@ -11,7 +11,7 @@ mod repeat;
 mod reverse;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::graph::{Builder, Graph, GraphInput, NodeId, Region, RegionId, Type, compact, copy, verify};
+use crate::graph::{Builder, Graph, GraphInput, NodeId, Type, assemble, copy};
 use crate::ops::Op;
 use crate::shape::Shape;
 use crate::source::Span;
@@ -35,7 +35,7 @@ pub fn jvp(graph: &Graph, wrt: &[usize]) -> Graph {
     let results = copy::inline(&mut b, &body, &f.regions, &args);
     let mut named = graph.inputs.clone();
     named.extend(wrt.iter().map(|&i| GraphInput { name: format!("d.{}", graph.inputs[i].name), shape: graph.inputs[i].shape }));
-    finish(f.regions, b.finish(results), named)
+    assemble(f.regions, b.finish(results), named)
 }
 
 /// Reverse mode. Inputs: the original ones, then a cotangent `bar.K` for each result; results: the original ones, then the
@@ -105,7 +105,7 @@ pub fn hessian(graph: &Graph, wrt: &[usize]) -> Result<Graph, Diagnostics> {
         if apart { regions = copies.regions } else { shared = Some(copies) }
     }
     let regions = shared.map_or(regions, |copies| copies.regions);
-    Ok(finish(regions, b.finish(results), graph.inputs.clone()))
+    Ok(assemble(regions, b.finish(results), graph.inputs.clone()))
 }
 
 /// The Jacobian of a program with any results. Results: the original ones, then for each of them and each input in `wrt` a block
@@ -142,7 +142,7 @@ pub fn jacobian(graph: &Graph, wrt: &[usize]) -> Result<Graph, Diagnostics> {
             copies
         }
     };
-    Ok(finish(copies.regions, b.finish(results), graph.inputs.clone()))
+    Ok(assemble(copies.regions, b.finish(results), graph.inputs.clone()))
 }
 
 /// Whether each block of derivatives, a number for each of a result and each of an input, is a value some run could hold. Where it is not,
@@ -192,14 +192,5 @@ fn pull_back(
         let shape = graph.inputs[i].shape;
         results.push(cotangents[i].unwrap_or_else(|| b.zeros(shape)));
     }
-    Ok(finish(r.regions, b.finish(results), named))
-}
-
-/// A graph with a new main region.
-fn finish(mut regions: Vec<Region>, main: Region, inputs: Vec<GraphInput>) -> Graph {
-    regions.push(main);
-    let main = RegionId(regions.len() as u32 - 1);
-    let graph = compact(Graph { regions, main, inputs });
-    debug_assert_eq!(verify::verify(&graph), Ok(()));
-    graph
+    Ok(assemble(r.regions, b.finish(results), named))
 }

@@ -19,9 +19,8 @@ pub(super) struct Copies {
 impl Copies {
     /// `along`: inputs, then a direction for each of some shapes. It will be run `times`.
     pub(super) fn new(mut regions: Vec<Region>, along: &Graph, times: usize) -> Copies {
-        let offset = regions.len() as u32;
-        regions.extend(along.regions.iter().map(|r| copy::shift(r, offset)));
-        Copies { regions, main: RegionId(along.main.0 + offset), inline: along.main().nodes.len() * times <= MOST_NODES }
+        let main = copy::adopt(&mut regions, along);
+        Copies { regions, main, inline: along.main().nodes.len() * times <= MOST_NODES }
     }
 
     /// Runs it along each unit vector of direction `which`, the other directions being zero: a list for each result.

@@ -28,13 +28,7 @@ pub fn compact(mut graph: Graph) -> Graph {
     let map = |r: RegionId| reached[r.0 as usize].expect("every region that is run is reached");
     for region in &mut kept {
         for node in &mut region.nodes {
-            node.kind = match node.kind {
-                Kind::If(a, b) => Kind::If(map(a), map(b)),
-                Kind::Loop { body, carried, taped } => Kind::Loop { body: map(body), carried, taped },
-                Kind::Back { body, stored, carried } => Kind::Back { body: map(body), stored, carried },
-                Kind::Call(f) => Kind::Call(map(f)),
-                other @ (Kind::Param(_) | Kind::Const(_) | Kind::Op(..) | Kind::Proj(_) | Kind::Pack | Kind::Unpack(_)) => other,
-            };
+            node.kind = node.kind.renumbered(map);
         }
     }
     Graph { regions: kept, main: RegionId(0), inputs: graph.inputs }

@@ -1,9 +1,21 @@
 //! Copies of regions and nodes. In: a region and its arguments; out: the same computation in another region under construction.
+//! Invariant: a copy gives the results of the original to the bit; equal pure nodes of copies become one node.
 
-use super::{Builder, Kind, NodeId, Region, RegionId, Type, result_types};
+use super::{Builder, Graph, Kind, Node, NodeId, Region, RegionId, Type, result_types};
 
 /// Puts the nodes of a region into another one; returns its results there.
 pub fn inline(b: &mut Builder, region: &Region, regions: &[Region], args: &[NodeId]) -> Vec<NodeId> {
+    inline_with(b, region, regions, args, |_, _, _| None)
+}
+
+/// The same, where `instead` may give other results for a node that runs regions, on arguments that are copied already.
+pub(super) fn inline_with(
+    b: &mut Builder,
+    region: &Region,
+    regions: &[Region],
+    args: &[NodeId],
+    mut instead: impl FnMut(&mut Builder, &Node, &[NodeId]) -> Option<Vec<NodeId>>,
+) -> Vec<NodeId> {
     let mut map: Vec<NodeId> = Vec::with_capacity(region.nodes.len());
     let mut many: Vec<Vec<NodeId>> = Vec::new();
     for id in region.ids() {
@@ -15,7 +27,8 @@ pub fn inline(b: &mut Builder, region: &Region, regions: &[Region], args: &[Node
             // The original's argument is a node with several results: its stand-in numbers the list of copies.
             Kind::Proj(i) => many[mapped[0].0 as usize][i as usize],
             Kind::If(..) | Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_) => {
-                many.push(b.many(node.kind, &mapped, &result_types(regions, node.kind)));
+                let other = instead(b, node, &mapped);
+                many.push(other.unwrap_or_else(|| b.many(node.kind, &mapped, &result_types(regions, node.kind))));
                 NodeId(many.len() as u32 - 1)
             }
             Kind::Const(_) | Kind::Op(..) | Kind::Pack | Kind::Unpack(_) => single(b, node.kind, node.ty, &mapped),
@@ -37,18 +50,13 @@ pub(crate) fn single(b: &mut Builder, kind: Kind, ty: Type, args: &[NodeId]) -> 
     }
 }
 
-/// A copy of a region whose children are numbered `offset` higher.
-pub fn shift(region: &Region, offset: u32) -> Region {
-    let mut region = region.clone();
+/// Takes the regions of a graph over into a list of regions; gives the number of its main region there.
+pub fn adopt(regions: &mut Vec<Region>, graph: &Graph) -> RegionId {
+    let offset = regions.len() as u32;
     let up = |r: RegionId| RegionId(r.0 + offset);
-    for node in &mut region.nodes {
-        node.kind = match node.kind {
-            Kind::If(a, b) => Kind::If(up(a), up(b)),
-            Kind::Loop { body, carried, taped } => Kind::Loop { body: up(body), carried, taped },
-            Kind::Back { body, stored, carried } => Kind::Back { body: up(body), stored, carried },
-            Kind::Call(f) => Kind::Call(up(f)),
-            other @ (Kind::Param(_) | Kind::Const(_) | Kind::Op(..) | Kind::Proj(_) | Kind::Pack | Kind::Unpack(_)) => other,
-        };
-    }
-    region
+    regions.extend(graph.regions.iter().cloned().map(|mut region| {
+        region.nodes.iter_mut().for_each(|node| node.kind = node.kind.renumbered(up));
+        region
+    }));
+    up(graph.main)
 }

@@ -2,7 +2,7 @@
 //! graph; out: the same program with fewer masks.
 //! Invariant: only sides that cannot fail are flattened, so nothing but the value of the side taken is ever seen.
 
-use super::{Builder, Graph, Kind, NodeId, Region, RegionId, Type, compact, copy, result_types};
+use super::{Builder, Graph, Kind, NodeId, Region, RegionId, Type, compact, copy};
 use crate::ops::{Kernel, Op};
 
 /// Computing both sides pays up to this many operations a side.
@@ -58,34 +58,14 @@ fn plain(region: &Region) -> bool {
 
 fn rebuild(regions: &[Region], region: &Region) -> Region {
     let mut b = Builder::new(region.name.clone());
-    let mut map: Vec<NodeId> = Vec::with_capacity(region.nodes.len());
-    let mut many: Vec<Vec<NodeId>> = Vec::new();
     // Parameters keep their places.
     let params: Vec<NodeId> = region.params.iter().map(|&t| b.param(t)).collect();
-    for id in region.ids() {
-        let node = region.node(id);
+    let results = copy::inline_with(&mut b, region, regions, &params, |b, node, args| {
+        let (yes, no) = choice(regions, node.kind)?;
+        let first = copy::inline(b, yes, regions, &args[1..]);
+        let second = copy::inline(b, no, regions, &args[1..]);
         b.span = node.span;
-        let args: Vec<NodeId> = region.args(id).iter().map(|a| map[a.0 as usize]).collect();
-        let new = match node.kind {
-            Kind::Param(p) => params[p as usize],
-            // The argument stands for a node with several results: it numbers the list of them.
-            Kind::Proj(i) => many[args[0].0 as usize][i as usize],
-            Kind::If(..) | Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_) => {
-                many.push(match choice(regions, node.kind) {
-                    Some((yes, no)) => {
-                        let first = copy::inline(&mut b, yes, regions, &args[1..]);
-                        let second = copy::inline(&mut b, no, regions, &args[1..]);
-                        b.span = node.span;
-                        first.into_iter().zip(second).map(|(x, y)| if x == y { x } else { b.op(Op::Select, &[args[0], x, y]) }).collect()
-                    }
-                    None => b.many(node.kind, &args, &result_types(regions, node.kind)),
-                });
-                NodeId(many.len() as u32 - 1)
-            }
-            Kind::Const(_) | Kind::Op(..) | Kind::Pack | Kind::Unpack(_) => copy::single(&mut b, node.kind, node.ty, &args),
-        };
-        map.push(new);
-    }
-    let results = region.results.iter().map(|r| map[r.0 as usize]).collect();
+        Some(first.into_iter().zip(second).map(|(x, y)| if x == y { x } else { b.op(Op::Select, &[args[0], x, y]) }).collect())
+    });
     b.finish(results)
 }

@@ -11,6 +11,7 @@ pub mod copy;
 mod flatten;
 mod layout;
 pub mod print;
+mod splice;
 pub mod svg;
 pub mod verify;
 
@@ -18,6 +19,7 @@ pub use builder::Builder;
 pub(crate) use builder::result_shape;
 pub use compact::compact;
 pub use flatten::flatten;
+pub use splice::{Part, Splice, assemble, giving, select};
 
 use crate::ops::Op;
 use crate::shape::Shape;
@@ -91,6 +93,19 @@ pub enum Kind {
     Pack,
     /// One value of a record.
     Unpack(u32),
+}
+
+impl Kind {
+    /// The same with other numbers for the regions it runs.
+    fn renumbered(self, new: impl Fn(RegionId) -> RegionId) -> Kind {
+        match self {
+            Kind::If(a, b) => Kind::If(new(a), new(b)),
+            Kind::Loop { body, carried, taped } => Kind::Loop { body: new(body), carried, taped },
+            Kind::Back { body, stored, carried } => Kind::Back { body: new(body), stored, carried },
+            Kind::Call(f) => Kind::Call(new(f)),
+            other @ (Kind::Param(_) | Kind::Const(_) | Kind::Op(..) | Kind::Proj(_) | Kind::Pack | Kind::Unpack(_)) => other,
+        }
+    }
 }
 
 /// A node.

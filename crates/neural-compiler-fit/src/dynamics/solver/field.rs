@@ -2,7 +2,7 @@
 //! and the forcing to the derivatives (or next values) of all states.
 
 use crate::model::layout::Layout;
-use neural_compiler::graph::{Builder, Graph, GraphInput, NodeId, Region, RegionId, Type, copy};
+use neural_compiler::graph::{Builder, Graph, GraphInput, NodeId, Splice};
 use neural_compiler::ops::Op;
 use neural_compiler::syntax::ast::InputKind;
 use neural_compiler::{Diagnostic, Diagnostics, Program, Shape};
@@ -50,13 +50,6 @@ fn cut(b: &mut Builder, from: NodeId, at: usize, shape: Shape) -> NodeId {
     if b.shape(from) == shape { from } else { b.given(Op::Cut, at as u32, shape, &[from]) }
 }
 
-/// A graph with a new main region that uses the regions of others.
-pub(super) fn assemble(mut regions: Vec<Region>, main: Region, inputs: Vec<GraphInput>) -> Graph {
-    regions.push(main);
-    let main = RegionId(regions.len() as u32 - 1);
-    neural_compiler::graph::compact(Graph { regions, main, inputs })
-}
-
 impl Field {
     /// The law of a program. `time` is the name of the time among its inputs.
     pub fn new(program: &Program, layout: &Layout, time: &str) -> Result<Field, Diagnostics> {
@@ -82,25 +75,23 @@ impl Field {
             let message = format!("the states have {size} numbers, their derivatives {}", law.outputs()[0].len());
             return Err(Diagnostic::error("shape-mismatch", Default::default(), message).into());
         }
-        let mut b = Builder::new("law");
-        let mut inputs = Vec::new();
-        let mut add = |b: &mut Builder, name: &str, shape: Shape| {
-            inputs.push(GraphInput { name: name.into(), shape });
-            b.param(Type::Value(shape))
-        };
-        let all = add(&mut b, "states", vector);
-        let shared: Vec<NodeId> = layout.shared.iter().map(|s| add(&mut b, &s.name, s.shape)).collect();
-        let now = add(&mut b, "time", Shape::Scalar);
-        let forced: Vec<NodeId> = forcing.iter().map(|f| add(&mut b, &f.name, f.shape)).collect();
+        let mut inputs = vec![GraphInput { name: "states".into(), shape: vector }];
+        inputs.extend(layout.shared.iter().map(|s| GraphInput { name: s.name.clone(), shape: s.shape }));
+        inputs.push(GraphInput { name: "time".into(), shape: Shape::Scalar });
+        inputs.extend(forcing.iter().map(|f| GraphInput { name: f.name.clone(), shape: f.shape }));
+        let mut whole = Splice::new("law", inputs);
+        let nodes = whole.inputs.clone();
+        let (all, shared, now, forced) = (nodes[0], &nodes[1..], nodes[1 + layout.shared.len()], &nodes[2 + layout.shared.len()..]);
         let mut args = vec![now; law.inputs.len()];
         for state in &states {
-            args[state.input] = cut(&mut b, all, state.at, state.shape);
+            args[state.input] = cut(&mut whole.builder, all, state.at, state.shape);
         }
-        layout.shared.iter().zip(&shared).for_each(|(s, &node)| args[s.input] = node);
-        forcing.iter().zip(&forced).for_each(|(f, &node)| args[f.input] = node);
-        let value = copy::inline(&mut b, law.main(), &law.regions, &args)[0];
+        layout.shared.iter().zip(shared).for_each(|(s, &node)| args[s.input] = node);
+        forcing.iter().zip(forced).for_each(|(f, &node)| args[f.input] = node);
+        let value = whole.run(&law, &args)[0];
+        let b = &mut whole.builder;
         let value = if b.shape(value) == vector { value } else { b.given(Op::Join, 0, vector, &[value]) };
-        let graph = assemble(law.regions.clone(), b.finish(vec![value]), inputs);
+        let graph = whole.finish(vec![value]);
         Ok(Field { graph, states, size, shared: layout.shared.len(), forcing })
     }
 }

@@ -4,10 +4,10 @@
 //! Within a step forcing is linear, from its value at the beginning to that at the end: exact for data that are linear between rows,
 //! since no step crosses a row.
 
-use super::field::{Field, assemble};
+use super::field::Field;
 use super::sparsity;
 use super::tableaus::{DOPRI5, RODAS4};
-use neural_compiler::graph::{Builder, Graph, GraphInput, Kind, NodeId, Region, Type, copy};
+use neural_compiler::graph::{Builder, Graph, GraphInput, Kind, NodeId, Region, Type, assemble, copy};
 use neural_compiler::ops::Op;
 use neural_compiler::{Diagnostics, Shape, diff};
 
@@ -254,10 +254,8 @@ fn matrix(s: &mut Stage<'_>, entry: impl Fn(usize, usize) -> Option<NodeId>) -> 
 
 /// Inlines another graph, whose regions join those of the step.
 fn adopt(s: &mut Stage<'_>, graph: &Graph, args: &[NodeId]) -> Vec<NodeId> {
-    let offset = s.regions.len() as u32;
-    s.regions.extend(graph.regions.iter().map(|r| copy::shift(r, offset)));
-    let main = s.regions[(graph.main.0 + offset) as usize].clone();
-    copy::inline(&mut s.b, &main, &s.regions, args)
+    let main = copy::adopt(&mut s.regions, graph);
+    copy::inline(&mut s.b, &s.regions[main.0 as usize], &s.regions, args)
 }
 
 /// About how many operations on numbers a graph takes, every region once.

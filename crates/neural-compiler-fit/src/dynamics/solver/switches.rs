@@ -11,7 +11,7 @@ use super::Lane;
 use crate::model::affine::jointly_affine;
 use crate::optimise::Unusable;
 use neural_compiler::exec::lanes::{BatchOptions, Column, Engine, Workspace};
-use neural_compiler::graph::{Builder, Graph, GraphInput, Kind, NodeId, Region, RegionId, Type, compact};
+use neural_compiler::graph::{Builder, Graph, GraphInput, Kind, NodeId, Region, Type, assemble};
 use neural_compiler::ops::Op;
 use neural_compiler::{Shape, diff};
 use std::collections::HashMap;
@@ -91,7 +91,7 @@ impl Switches {
         let only = |results: Vec<NodeId>| {
             let mut part = region.clone();
             part.results = results;
-            compact(Graph { regions: vec![part], main: RegionId(0), inputs: inputs.clone() })
+            assemble(vec![], part, inputs.clone())
         };
         let uses = |graph: &Graph, wanted: &dyn Fn(usize) -> bool| {
             let main = graph.main();

@@ -1,7 +1,7 @@
 //! A step of a solver as a program. In: the law of some states (a graph from states and other inputs to their derivatives); out: a graph
 //! from the same inputs and the length `h` of the step to the states after it, and their error estimates where the scheme has one.
 
-use crate::derive::Derived;
+use neural_compiler::diff::Derived;
 use neural_compiler::graph::{Graph, GraphInput, NodeId, Splice};
 use neural_compiler::ops::Op;
 use neural_compiler::{Diagnostic, Diagnostics, Shape};

@@ -5,13 +5,13 @@
 //! only while Python's own is held, so that a fork, which happens under it, finds none of them taken.
 
 use crate::cache::{Recent, Weighed};
-use crate::chain::{Chained, Link, apply};
 use crate::core::Core;
-use crate::derive::{Derived, Step, derive};
 use crate::errors::{compile_error, evaluation_error};
 use crate::holding::{Inputs, alone, hold};
 use crate::places::Places;
+use crate::steps::{self, Step};
 use crate::views::{View, broadcast, column, gather, numbers, room, shape_of, strides};
+use neural_compiler::diff::{Chained, Derived, Link, chain};
 use neural_compiler::exec::lanes::{BatchOptions, Column, Engine, LaneError, Workspace};
 use neural_compiler::graph::{Graph, Kind, NodeId, Region};
 use neural_compiler::ops::real::Real;
@@ -31,7 +31,7 @@ fn lane_work(graph: &Graph) -> u64 {
         Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_) => u64::MAX,
         _ => 0,
     };
-    graph.regions.iter().flat_map(|r| r.ids().map(move |id| node(r, id))).fold(1, u64::saturating_add)
+    graph.regions().iter().flat_map(|r| r.ids().map(move |id| node(r, id))).fold(1, u64::saturating_add)
 }
 
 /// An engine and the memory of its runs.
@@ -168,7 +168,7 @@ impl Function {
         let Chained { derived, input_axes } = py
             .detach(|| {
                 let graph = program.specialise(shapes)?;
-                apply(derive(&graph, &self.steps, pulled)?, &self.chain)
+                chain(steps::apply(&graph, &self.steps, pulled)?, &self.chain)
             })
             .map_err(|e| compile_error(py, program.source(), &e))?;
         let work = lane_work(&derived.graph);

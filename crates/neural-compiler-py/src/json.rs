@@ -1,7 +1,7 @@
 //! A graph as data for other programs. In: a derived program; out: JSON with every number exact (constants as a number
 //! that reads back to the same f64, and as bits).
 
-use crate::derive::Derived;
+use neural_compiler::diff::Derived;
 use neural_compiler::graph::{Graph, Kind, NodeId, Region, Type};
 use serde_json::{Value, json};
 
@@ -62,7 +62,7 @@ pub(crate) fn graph(derived: &Derived, source: &str) -> Value {
     json!({
         "inputs": g.inputs.iter().map(|i| json!({"name": i.name, "shape": i.shape.dims()})).collect::<Vec<_>>(),
         "main": g.main.0,
-        "regions": g.regions.iter().map(region).collect::<Vec<_>>(),
+        "regions": g.regions().iter().map(region).collect::<Vec<_>>(),
         "result_axes": derived.axes,
         "source": source,
     })

@@ -1,15 +1,15 @@
 //! The classes Python sees. In: Python values; out: `Core` (a compiled program) and `Function` (something to call).
 
 use crate::autograd::{on_tuple, packed, remembered};
-use crate::chain::Link;
 use crate::core::{Core, Named};
-use crate::derive::Step;
 use crate::errors::{compile_error, findings};
 use crate::function::{Function, How, Variant};
 use crate::places::{Places, PyPlaces};
+use crate::steps::Step;
 use crate::surroundings::Surroundings;
 use crate::tensors::Reading;
 use crate::{arrays, json, quick};
+use neural_compiler::diff::{self, Link};
 use neural_compiler::graph::{print, svg};
 use neural_compiler::ops::real::Dtype;
 use neural_compiler::syntax::ast::{InputKind, ModelKind, StateStart};
@@ -129,10 +129,10 @@ impl PyCore {
         let steps = steps
             .into_iter()
             .map(|(what, wrt)| match what.as_str() {
-                "grad" => Ok(Step::Grad(wrt)),
-                "value_and_grad" => Ok(Step::ValueAndGrad(wrt)),
-                "jacobian" => Ok(Step::Jacobian(wrt)),
-                "hessian" => Ok(Step::Hessian(wrt)),
+                "grad" => Ok(Step::Derive(diff::Step::Grad(wrt))),
+                "value_and_grad" => Ok(Step::Derive(diff::Step::ValueAndGrad(wrt))),
+                "jacobian" => Ok(Step::Derive(diff::Step::Jacobian(wrt))),
+                "hessian" => Ok(Step::Derive(diff::Step::Hessian(wrt))),
                 // The place of the time comes first, counted from 1; 0: there is none.
                 "rk4" | "dopri5" | "rosenbrock" => {
                     let (time, states) = wrt.split_first().ok_or_else(|| PyValueError::new_err("a step has states"))?;

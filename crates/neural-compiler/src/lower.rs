@@ -157,7 +157,7 @@ pub(crate) fn lower(anf: &Anf, tails: &Tails, inputs: Vec<GraphInput>, limits: &
     let main = l.function(FunId(0), &shapes, "main").map_err(|e| Diagnostics(vec![*e]))?;
     l.regions[0] = Some(main);
     let regions = l.regions.into_iter().map(|r| r.expect("every region is finished")).collect();
-    Ok(compact(Graph { regions, main: RegionId(0), inputs }))
+    Ok(compact(Graph { regions, main: RegionId(0), inputs, origin: None }))
 }
 
 impl Lowering<'_> {

@@ -30,7 +30,7 @@ fn a_grid_of_a_thousand_points_steps_and_has_a_gradient() {
     );
     let graph = compile(&source, &Options::default()).and_then(|p| p.graph()).expect("it compiles");
     let gradient = diff::gradient(&graph, &[1]).expect("a scalar");
-    let nodes: usize = gradient.regions.iter().map(|r| r.nodes.len()).sum();
+    let nodes: usize = gradient.regions().iter().map(|r| r.nodes.len()).sum();
     assert!(nodes < 100, "{nodes} nodes");
     let a = second_difference();
     // A single spike spreads as (1, 2, 1)/4 each step: after three steps (1, 6, 15, 20, 15, 6, 1)/64, all numbers exact.

@@ -18,7 +18,7 @@ const LEAST: f64 = 1e-4;
 
 /// Whether a law changes its form somewhere.
 pub(crate) fn has_conditions(law: &Graph) -> bool {
-    law.regions.iter().any(|r| r.ids().any(|id| matches!(r.node(id).kind, Kind::Op(op, _) if CONDITIONS.contains(&op))))
+    law.regions().iter().any(|r| r.ids().any(|id| matches!(r.node(id).kind, Kind::Op(op, _) if CONDITIONS.contains(&op))))
 }
 
 /// Whether the derivatives of a problem at a point are not those of its residuals.

@@ -1,7 +1,7 @@
 //! A derivative taken along one unit direction after another. In: the graph of a derivative along a direction; out: its results for
 //! every unit vector of one of the directions, and blocks of them.
 
-use crate::graph::{Builder, Graph, Kind, NodeId, Region, RegionId, copy};
+use crate::graph::{Builder, Graph, NodeId, Part, Splice};
 use crate::ops::Op;
 use crate::shape::Shape;
 
@@ -10,36 +10,29 @@ const MOST_NODES: usize = 20_000;
 
 /// A derivative to be run along many directions.
 pub(super) struct Copies {
-    /// The regions its copies refer to.
-    pub(super) regions: Vec<Region>,
-    main: RegionId,
+    part: Part,
     inline: bool,
+    results: usize,
 }
 
 impl Copies {
     /// `along`: inputs, then a direction for each of some shapes. It will be run `times`.
-    pub(super) fn new(mut regions: Vec<Region>, along: &Graph, times: usize) -> Copies {
-        let main = copy::adopt(&mut regions, along);
-        Copies { regions, main, inline: along.main().nodes.len() * times <= MOST_NODES }
+    pub(super) fn new(s: &mut Splice, along: &Graph, times: usize) -> Copies {
+        Copies { part: s.adopt(along), inline: along.main().nodes.len() * times <= MOST_NODES, results: along.outputs().len() }
     }
 
     /// Runs it along each unit vector of direction `which`, the other directions being zero: a list for each result.
-    pub(super) fn along_each(&self, b: &mut Builder, inputs: &[NodeId], directions: &[Shape], which: usize) -> Vec<Vec<NodeId>> {
-        let body = &self.regions[self.main.0 as usize];
-        let mut results: Vec<Vec<NodeId>> = vec![Vec::new(); body.results.len()];
+    pub(super) fn along_each(&self, s: &mut Splice, inputs: &[NodeId], directions: &[Shape], which: usize) -> Vec<Vec<NodeId>> {
+        let mut results: Vec<Vec<NodeId>> = vec![Vec::new(); self.results];
         for k in 0..directions[which].len() {
-            let (zero, one) = (b.constant(0.0), b.constant(1.0));
+            let (zero, one) = (s.builder.constant(0.0), s.builder.constant(1.0));
             let mut args = inputs.to_vec();
-            args.extend(directions.iter().enumerate().map(|(j, &s)| match s {
-                _ if j != which => b.fill(zero, s),
+            args.extend(directions.iter().enumerate().map(|(j, &shape)| match shape {
+                _ if j != which => s.builder.fill(zero, shape),
                 Shape::Scalar => one,
-                s => b.given(Op::Place, k as u32, s, &[one]),
+                _ => s.builder.given(Op::Place, k as u32, shape, &[one]),
             }));
-            let out = if self.inline {
-                copy::inline(b, body, &self.regions, &args)
-            } else {
-                b.many(Kind::Call(self.main), &args, &body.result_types())
-            };
+            let out = if self.inline { s.inline(self.part, &args) } else { s.call(self.part, &args) };
             results.iter_mut().zip(out).for_each(|(list, r)| list.push(r));
         }
         results

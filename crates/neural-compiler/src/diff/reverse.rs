@@ -91,7 +91,7 @@ impl Reverse {
                 primal.many.insert(id, many);
                 NodeId(u32::MAX)
             }
-            Kind::Back { .. } | Kind::Pack | Kind::Unpack(_) => unreachable!("refused before: reverse mode of a tape"),
+            Kind::Back { .. } | Kind::Pack | Kind::Unpack(_) => unreachable!("reverse mode is asked only of graphs without a tape"),
         };
         primal.values.push(value);
     }
@@ -209,7 +209,7 @@ impl Reverse {
                     let wanted: Vec<bool> = originals.iter().map(|a| active[a.0 as usize][0]).collect();
                     self.back(b, node.kind, &args, &wanted, &seeds, &primal.many[&id])
                 }
-                Kind::Back { .. } | Kind::Pack | Kind::Unpack(_) => unreachable!("refused before: reverse mode of a tape"),
+                Kind::Back { .. } | Kind::Pack | Kind::Unpack(_) => unreachable!("reverse mode is asked only of graphs without a tape"),
             };
             for (&a, bar) in originals.iter().zip(contributions) {
                 if active[a.0 as usize].first() == Some(&true) {

@@ -31,7 +31,7 @@ pub fn compact(mut graph: Graph) -> Graph {
             node.kind = node.kind.renumbered(map);
         }
     }
-    Graph { regions: kept, main: RegionId(0), inputs: graph.inputs }
+    Graph { regions: kept, main: RegionId(0), inputs: graph.inputs, origin: None }
 }
 
 /// The region with only the nodes its results need; parameters always stay.

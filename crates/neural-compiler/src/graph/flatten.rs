@@ -13,7 +13,7 @@ pub fn flatten(graph: &Graph) -> Graph {
     let mut regions = graph.regions.clone();
     let mut done = vec![false; regions.len()];
     visit(&mut regions, &mut done, graph.main);
-    compact(Graph { regions, main: graph.main, inputs: graph.inputs.clone() })
+    compact(Graph { regions, main: graph.main, inputs: graph.inputs.clone(), origin: None })
 }
 
 fn visit(regions: &mut Vec<Region>, done: &mut Vec<bool>, id: RegionId) {

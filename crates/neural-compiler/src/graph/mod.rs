@@ -21,9 +21,11 @@ pub use compact::compact;
 pub use flatten::flatten;
 pub use splice::{Part, Splice, assemble, giving, select};
 
+use crate::diff::Form;
 use crate::ops::Op;
 use crate::shape::Shape;
 use crate::source::Span;
+use std::sync::Arc;
 
 /// Index of a node in its region.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -174,15 +176,22 @@ pub struct GraphInput {
 /// A program for given shapes.
 #[derive(Clone, Debug)]
 pub struct Graph {
-    /// All regions.
-    pub regions: Vec<Region>,
+    pub(crate) regions: Vec<Region>,
     /// The program itself.
     pub main: RegionId,
     /// Inputs, in the order of the main region's parameters.
     pub inputs: Vec<GraphInput>,
+    /// For a derivative that holds a tape: the same said without one, so that it can be differentiated in reverse mode again. Whoever
+    /// changes a region forgets it.
+    pub(crate) origin: Option<Arc<Form>>,
 }
 
 impl Graph {
+    /// All regions.
+    pub fn regions(&self) -> &[Region] {
+        &self.regions
+    }
+
     /// A region.
     pub fn region(&self, id: RegionId) -> &Region {
         &self.regions[id.0 as usize]
@@ -196,6 +205,11 @@ impl Graph {
     /// Shapes of the results.
     pub fn outputs(&self) -> Vec<Shape> {
         self.main().result_types().into_iter().map(Type::shape).collect()
+    }
+
+    /// Whether it stores a tape: values of a forward run for a backward run.
+    pub fn is_taped(&self) -> bool {
+        self.regions.iter().any(|r| r.nodes.iter().any(|n| n.ty == Type::Record))
     }
 
     /// Nodes of all regions together.

@@ -2,8 +2,7 @@
 //! Invariant: equal pure nodes of the parts become one node, so parts that share work share it once.
 
 use super::{Builder, Graph, GraphInput, Kind, NodeId, Region, RegionId, Type, compact, copy, verify};
-use crate::ops::Op;
-use crate::shape::Shape;
+use std::sync::Arc;
 
 /// A graph under construction.
 pub struct Splice {
@@ -49,12 +48,6 @@ impl Splice {
         self.inline(part, args)
     }
 
-    /// Zeros with a one at number `k`.
-    pub fn unit(&mut self, k: usize, shape: Shape) -> NodeId {
-        let one = self.builder.constant(1.0);
-        if shape == Shape::Scalar { one } else { self.builder.given(Op::Place, k as u32, shape, &[one]) }
-    }
-
     /// The graph that gives these results.
     pub fn finish(self, results: Vec<NodeId>) -> Graph {
         assemble(self.regions, self.builder.finish(results), self.named)
@@ -65,19 +58,25 @@ impl Splice {
 pub fn assemble(mut regions: Vec<Region>, main: Region, inputs: Vec<GraphInput>) -> Graph {
     regions.push(main);
     let main = RegionId(regions.len() as u32 - 1);
-    let graph = compact(Graph { regions, main, inputs });
+    let graph = compact(Graph { regions, main, inputs, origin: None });
     debug_assert_eq!(verify::verify(&graph), Ok(()));
     graph
 }
 
 /// The graph that gives these values of the main region's.
 pub fn giving(graph: &Graph, results: Vec<NodeId>) -> Graph {
-    let mut graph = graph.clone();
+    let mut graph = Graph { origin: None, ..graph.clone() };
     graph.regions[graph.main.0 as usize].results = results;
     compact(graph)
 }
 
 /// The graph with some of its results only.
 pub fn select(graph: &Graph, results: &[usize]) -> Graph {
-    giving(graph, results.iter().map(|&r| graph.main().results[r]).collect())
+    let mut some = giving(graph, results.iter().map(|&r| graph.main().results[r]).collect());
+    if let Some(form) = &graph.origin
+        && some.is_taped()
+    {
+        some.origin = form.select(results).map(Arc::new);
+    }
+    some
 }

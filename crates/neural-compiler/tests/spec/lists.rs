@@ -2,16 +2,15 @@
 
 use crate::reading::{What, blocks, heading_name};
 use crate::{report, root};
-use neural_compiler::diff;
 use neural_compiler::ops::{Op, Row};
 use neural_compiler::syntax::forms::FORMS;
-use neural_compiler::{Diagnostics, Limits, Options, compile, compose};
+use neural_compiler::{Diagnostics, Limits, compose};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
 
 /// Codes no program text can cause: `codes_of_the_library_interface` shows them.
-const INTERFACE_CODES: &[&str] = &["nothing-to-compose", "reverse-of-tape"];
+const INTERFACE_CODES: &[&str] = &["nothing-to-compose"];
 
 /// Codes that come from outside of programs; `tests/interrupt.rs` has the example.
 const OUTSIDE_CODES: &[&str] = &["run-interrupted"];
@@ -170,9 +169,6 @@ fn codes_of_the_library_interface() {
     let code = |e: Diagnostics| e.0[0].code;
     let mut seen = BTreeSet::new();
     seen.insert(code(compose::chain(&[]).map(drop).expect_err("nothing to compose")));
-    let program = compile("(loop ((i 0) (a x)) (if (= i 3) a (recur (+ i 1) (* a a))))", &Options::default()).expect("a program");
-    let taped = diff::vjp(&program.graph().expect("a graph"), &[0]).expect("a derivative");
-    seen.insert(code(diff::vjp(&taped, &[0]).map(drop).expect_err("reverse mode of a tape")));
     assert_eq!(seen, INTERFACE_CODES.iter().copied().collect());
 }
 

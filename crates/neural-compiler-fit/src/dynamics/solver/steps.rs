@@ -67,7 +67,7 @@ impl Stage<'_> {
     fn law(&mut self, states: NodeId, share: f64) -> NodeId {
         let mut args = vec![states];
         args.extend(self.at(share));
-        copy::inline(&mut self.b, self.field.graph.main(), &self.field.graph.regions, &args)[0]
+        copy::inline(&mut self.b, self.field.graph.main(), self.field.graph.regions(), &args)[0]
     }
 
     /// A weighted sum of slopes; weights of 0 are left out.
@@ -107,7 +107,7 @@ pub fn step(field: &Field, scheme: Scheme, with_error: bool) -> Result<Graph, Di
         .iter()
         .map(|f| (add(&mut b, format!("{}.from", f.name), f.shape), add(&mut b, format!("{}.to", f.name), f.shape)))
         .collect();
-    let mut stage = Stage { b, regions: field.graph.regions.clone(), field, shared, time, step, forcing };
+    let mut stage = Stage { b, regions: field.graph.regions().to_vec(), field, shared, time, step, forcing };
     let mut results = match scheme {
         Scheme::Map => vec![stage.law(states, 0.0)],
         Scheme::Rk4 => vec![rk4(&mut stage, states)],
@@ -271,5 +271,5 @@ pub(super) fn price(graph: &Graph) -> f64 {
             _ => 0.0,
         }
     };
-    graph.regions.iter().map(|r| r.ids().map(|id| node(r, id)).sum::<f64>()).sum()
+    graph.regions().iter().map(|r| r.ids().map(|id| node(r, id)).sum::<f64>()).sum()
 }

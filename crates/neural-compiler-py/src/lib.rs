@@ -1,31 +1,14 @@
 //! `neural_compiler._native`: the library for Python. In: texts, arrays; out: programs, derivatives, results, exceptions.
 //! The Python package around it (python/neural_compiler) decides names, types and defaults; this crate only computes.
 
-mod advance;
 mod arrays;
-mod autograd;
-mod cache;
-mod caller;
-mod core;
-mod dates;
-mod dlpack;
-mod errors;
-mod fit_options;
-mod fitting;
-mod function;
-mod holding;
-mod json;
-mod look;
-mod operations;
-mod places;
-mod python;
-mod quick;
+mod buffers;
+mod classes;
+mod convert;
+mod fit;
+mod program;
 mod signals;
-mod steps;
-mod surroundings;
-mod tableaus;
-mod tensors;
-mod views;
+mod torch;
 
 use neural_compiler::exec::lanes::Level;
 use pyo3::exceptions::PyValueError;
@@ -36,27 +19,27 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     Level::limit().map_err(PyValueError::new_err)?;
     signals::listen();
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    m.add_class::<python::PyCore>()?;
-    m.add_class::<python::PyFunction>()?;
-    m.add_class::<caller::Caller>()?;
-    m.add_class::<places::PyPlaces>()?;
-    m.add_class::<autograd::Taped>()?;
-    m.add_function(wrap_pyfunction!(operations::operations, m)?)?;
-    m.add_function(wrap_pyfunction!(tableaus::dopri5, m)?)?;
-    m.add_function(wrap_pyfunction!(tableaus::rodas4, m)?)?;
-    m.add_function(wrap_pyfunction!(dlpack::use_exchange, m)?)?;
-    m.add_function(wrap_pyfunction!(surroundings::use_autograd, m)?)?;
-    m.add_function(wrap_pyfunction!(autograd::remember, m)?)?;
-    m.add_function(wrap_pyfunction!(errors::failure, m)?)?;
-    m.add_function(wrap_pyfunction!(look::all_between, m)?)?;
-    m.add_function(wrap_pyfunction!(fitting::fit_model, m)?)?;
-    m.add_function(wrap_pyfunction!(fitting::fit_lines, m)?)?;
-    m.add_function(wrap_pyfunction!(fitting::fit_svg, m)?)?;
-    m.add_function(wrap_pyfunction!(fitting::predict_model, m)?)?;
-    m.add_function(wrap_pyfunction!(fitting::fit_saved, m)?)?;
-    m.add_function(wrap_pyfunction!(fitting::remembered, m)?)?;
-    m.add_function(wrap_pyfunction!(dates::read_dates, m)?)?;
-    m.add_function(wrap_pyfunction!(fitting::weights_to_bytes, m)?)?;
-    m.add_function(wrap_pyfunction!(fitting::weights_from_bytes, m)?)?;
+    m.add_class::<classes::PyCore>()?;
+    m.add_class::<classes::PyFunction>()?;
+    m.add_class::<torch::caller::Caller>()?;
+    m.add_class::<program::places::PyPlaces>()?;
+    m.add_class::<torch::autograd::Taped>()?;
+    m.add_function(wrap_pyfunction!(convert::operations::operations, m)?)?;
+    m.add_function(wrap_pyfunction!(fit::tableaus::dopri5, m)?)?;
+    m.add_function(wrap_pyfunction!(fit::tableaus::rodas4, m)?)?;
+    m.add_function(wrap_pyfunction!(torch::dlpack::use_exchange, m)?)?;
+    m.add_function(wrap_pyfunction!(torch::gate::use_autograd, m)?)?;
+    m.add_function(wrap_pyfunction!(torch::autograd::remember, m)?)?;
+    m.add_function(wrap_pyfunction!(convert::errors::failure, m)?)?;
+    m.add_function(wrap_pyfunction!(torch::look::all_between, m)?)?;
+    m.add_function(wrap_pyfunction!(fit::model::fit_model, m)?)?;
+    m.add_function(wrap_pyfunction!(fit::model::fit_lines, m)?)?;
+    m.add_function(wrap_pyfunction!(fit::model::fit_svg, m)?)?;
+    m.add_function(wrap_pyfunction!(fit::model::predict_model, m)?)?;
+    m.add_function(wrap_pyfunction!(fit::model::fit_saved, m)?)?;
+    m.add_function(wrap_pyfunction!(fit::model::remembered, m)?)?;
+    m.add_function(wrap_pyfunction!(fit::dates::read_dates, m)?)?;
+    m.add_function(wrap_pyfunction!(fit::model::weights_to_bytes, m)?)?;
+    m.add_function(wrap_pyfunction!(fit::model::weights_from_bytes, m)?)?;
     Ok(())
 }

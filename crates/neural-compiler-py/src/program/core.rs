@@ -1,7 +1,7 @@
 //! A compiled program and what the caller said about its inputs. In: a text, names, shapes; out: the program with the rank of
 //! every input decided.
 
-use crate::views::rank;
+use crate::buffers::views::rank;
 use neural_compiler::diagnostic::did_you_mean;
 use neural_compiler::source::Span;
 use neural_compiler::syntax::ast::{Input, InputKind};

@@ -1,7 +1,7 @@
 //! Dates for Python. In: columns of dates as whole counts of some unit since 1970, as NumPy holds them; out: numbers of a unit since an
 //! origin, and the two in words. Invariant: the least count, NumPy's "not a time", becomes NaN.
 
-use crate::python::PyCore;
+use crate::classes::PyCore;
 use neural_compiler::Diagnostics;
 use neural_compiler_fit::dates::{Calendar, CalendarOptions, Stamp, asked_for};
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -39,7 +39,7 @@ pub(crate) fn read_dates<'py>(
     let found = Calendar::of_table(&dated, &named, model, options, fitting).map_err(|d| {
         let help = (d.code == "no-origin")
             .then(|| "say what time 0 is and what it counts, as the fit did: time_origin=\"2024-01-01\", time_unit=\"days\"".into());
-        crate::errors::fit_error(py, model, &Diagnostics(vec![neural_compiler::Diagnostic { help: d.help.clone().or(help), ..d }]))
+        crate::convert::errors::fit_error(py, model, &Diagnostics(vec![neural_compiler::Diagnostic { help: d.help.clone().or(help), ..d }]))
     })?;
     let Some(calendar) = found else { return Ok(None) };
     let number = |s: &Option<Stamp>| s.map_or(f64::NAN, |s| calendar.number(s.nanoseconds));

@@ -2,9 +2,9 @@
 //! Invariants: the interpreter's lock is free while a fit runs; Ctrl-C ends the search and the best so far is the result; a second
 //! one while it winds up raises `KeyboardInterrupt` when that is done.
 
-use crate::errors::fit_error;
-use crate::fit_options::options;
-use crate::python::PyCore;
+use crate::classes::PyCore;
+use crate::convert::errors::fit_error;
+use crate::fit::options::options;
 use neural_compiler::Diagnostics;
 use neural_compiler_fit::plot::{self, Drawing, Line, Look};
 use neural_compiler_fit::remember::{Remembered, check_weights};

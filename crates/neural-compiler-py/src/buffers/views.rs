@@ -8,6 +8,9 @@ use neural_compiler::ops::real::Real;
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 
+/// Inputs for which a call needs no memory.
+pub(crate) const FEW: usize = 16;
+
 /// Memory of the caller, valid while the call lasts: `data` points at the first number, strides count numbers.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {

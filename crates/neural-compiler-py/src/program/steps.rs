@@ -1,7 +1,7 @@
 //! What the user asks of a program, one after another: derivations of the core and steps of a solver. In: a graph and steps; out: the
 //! graph they make of it.
 
-use crate::advance::advance;
+use crate::fit::advance::advance;
 use neural_compiler::Diagnostics;
 use neural_compiler::diff::{self, Derived};
 use neural_compiler::graph::Graph;

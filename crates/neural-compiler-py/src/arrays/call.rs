@@ -2,9 +2,9 @@
 //! Invariant: inputs are read where they are; buffers are C-contiguous, of the right shape and shared with no input (the Python
 //! side sees to the last point).
 
-use crate::function::{Function, How, Number};
-use crate::holding::Inputs;
-use crate::views::{View, numbers};
+use crate::buffers::holding::Inputs;
+use crate::buffers::views::{View, numbers};
+use crate::program::function::{Function, How, Number};
 use numpy::npyffi::{NpyTypes, PY_ARRAY_API, get_type_object, npy_intp};
 use numpy::{Element, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};

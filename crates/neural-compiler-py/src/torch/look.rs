@@ -1,9 +1,9 @@
 //! A look at the numbers of a tensor, for torch code that chooses its way by them. In: a tensor; out: whether all its numbers lie between
 //! two limits, or nothing when they cannot be read without waiting or someone looks on.
 
-use crate::dlpack::{Torch, peek, stands_for_itself};
-use crate::surroundings::Surroundings;
-use crate::views::gather;
+use crate::buffers::views::gather;
+use crate::torch::dlpack::{Torch, peek, stands_for_itself};
+use crate::torch::gate::Surroundings;
 use pyo3::prelude::*;
 
 /// Whether every number of a tensor is in `low..=high`; NaN is not. `None` when the numbers are not there to be read.

@@ -1,14 +1,15 @@
 //! The classes Python sees. In: Python values; out: `Core` (a compiled program) and `Function` (something to call).
 
-use crate::autograd::{on_tuple, packed, remembered};
-use crate::core::{Core, Named};
-use crate::errors::{compile_error, findings};
-use crate::function::{Function, How, Variant};
-use crate::places::{Places, PyPlaces};
-use crate::steps::Step;
-use crate::surroundings::Surroundings;
-use crate::tensors::Reading;
-use crate::{arrays, json, quick};
+use crate::arrays::{call, quick};
+use crate::convert::errors::{compile_error, findings};
+use crate::convert::json;
+use crate::program::core::{Core, Named};
+use crate::program::function::{Function, How, Variant};
+use crate::program::places::{Places, PyPlaces};
+use crate::program::steps::Step;
+use crate::torch::autograd::{on_tuple, packed, remembered};
+use crate::torch::gate::Surroundings;
+use crate::torch::tensors::Reading;
 use neural_compiler::diff::{self, Link};
 use neural_compiler::graph::{print, svg};
 use neural_compiler::ops::real::Dtype;
@@ -28,7 +29,7 @@ fn named(list: Vec<Sized>) -> PyResult<Vec<Named>> {
     list.into_iter()
         .map(|(name, sizes)| match sizes {
             None => Ok((name, None)),
-            Some(sizes) => match crate::views::shape_of(&sizes).filter(|s| !s.is_empty()) {
+            Some(sizes) => match crate::buffers::views::shape_of(&sizes).filter(|s| !s.is_empty()) {
                 Some(shape) => Ok((name, Some(shape))),
                 None => Err(PyValueError::new_err(format!(
                     "`{name}` cannot have the shape {sizes:?}: a scalar, a vector or a matrix is expected"
@@ -180,7 +181,7 @@ impl PyFunction {
             Some(list) => list
                 .iter()
                 .map(|s| {
-                    crate::views::shape_of(s)
+                    crate::buffers::views::shape_of(s)
                         .ok_or_else(|| PyValueError::new_err(format!("{s:?} is not the shape of a scalar, vector or matrix")))
                 })
                 .collect::<PyResult<_>>()?,
@@ -226,7 +227,7 @@ impl PyFunction {
                 return Err(PyTypeError::new_err(format!("arrays of a floating-point type are expected, not of {}", array.dtype())));
             }
         }
-        if double { arrays::call::<f64>(py, &self.0, &inputs, out, how) } else { arrays::call::<f32>(py, &self.0, &inputs, out, how) }
+        if double { call::call::<f64>(py, &self.0, &inputs, out, how) } else { call::call::<f32>(py, &self.0, &inputs, out, how) }
     }
 
     /// Calls on PyTorch tensors of one type on the CPU, in the order of the inputs. None for anything else.

@@ -2,17 +2,14 @@
 //! Invariants: tensors of another type than the first are converted only where the caller says that they follow, and their cotangents
 //! converted back; anything that is not plain is told apart before anything is computed.
 
-use crate::dlpack::{DataType, Described, Fresh, Torch, peek, stands_for_itself};
-use crate::function::{Function, How, Number, Plan};
-use crate::holding::Inputs;
-use crate::places::Places;
-use crate::views::{View, gather, numbers};
+use crate::buffers::holding::Inputs;
+use crate::buffers::views::{FEW, View, gather, numbers};
+use crate::program::function::{Function, How, Number, Plan};
+use crate::program::places::Places;
+use crate::torch::dlpack::{DataType, Described, Fresh, Torch, peek, stands_for_itself};
 use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
-
-/// Inputs for which a call needs no memory.
-pub(crate) const FEW: usize = 16;
 
 /// How tensors are to be read.
 #[derive(Clone, Copy)]

@@ -2,10 +2,9 @@
 //! plain and the slower path must sort them out (or say what is wrong with them).
 //! Invariant: what this path takes means the same to the slower one.
 
-use crate::arrays::on_views;
-use crate::function::{Function, How, Number};
-use crate::tensors::FEW;
-use crate::views::View;
+use crate::arrays::call::on_views;
+use crate::buffers::views::{FEW, View};
+use crate::program::function::{Function, How, Number};
 use numpy::npyffi::{NPY_ARRAY_ALIGNED, PyArray_CheckExact, PyArrayObject};
 use numpy::{Element, PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::ffi;

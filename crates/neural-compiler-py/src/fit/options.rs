@@ -1,6 +1,6 @@
 //! Options of a fit for Python. In: a dict; out: the library's options, or why a value is none.
 
-use crate::views::shape_of;
+use crate::buffers::views::shape_of;
 use neural_compiler_fit::remember::SCHEMES;
 use neural_compiler_fit::{Loss, Method, Options, Values};
 use numpy::PyReadonlyArray1;

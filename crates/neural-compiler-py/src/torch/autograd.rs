@@ -1,11 +1,12 @@
 //! Calls that autograd remembers. In: tensors of a call; out: results whose node pulls cotangents back by another program.
 //! Invariant: results are computed before the node is made, so that tensors which are not plain never get that far.
 
-use crate::dlpack::Torch;
-use crate::function::{Function, How};
-use crate::places::Places;
-use crate::surroundings::Surroundings;
-use crate::tensors::{FEW, Reading, call};
+use crate::buffers::views::FEW;
+use crate::program::function::{Function, How};
+use crate::program::places::Places;
+use crate::torch::dlpack::Torch;
+use crate::torch::gate::Surroundings;
+use crate::torch::tensors::{Reading, call};
 use neural_compiler::diff::Link;
 use pyo3::ffi::PyObject;
 use pyo3::prelude::*;

@@ -3,7 +3,7 @@
 //! Invariants: nothing is copied on the way in; a tensor that is not plain memory of one floating-point type on the CPU is told
 //! apart before anything is read, and left to the slower path.
 
-use crate::views::View;
+use crate::buffers::views::View;
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::ffi::PyObject;
 use pyo3::prelude::*;

@@ -2,14 +2,14 @@
 //! a usual one and the longer way must sort it out (or say what is wrong with it).
 //! Invariant: what this path takes means the same to the longer one.
 
-use crate::autograd::remembered;
-use crate::cache::Recent;
-use crate::dlpack::{DataType, Torch, describe};
-use crate::function::Function;
-use crate::places::{Places, PyPlaces};
-use crate::python::PyFunction;
-use crate::surroundings::{Surroundings, item};
-use crate::tensors::FEW;
+use crate::buffers::views::FEW;
+use crate::classes::PyFunction;
+use crate::program::cache::Recent;
+use crate::program::function::Function;
+use crate::program::places::{Places, PyPlaces};
+use crate::torch::autograd::remembered;
+use crate::torch::dlpack::{DataType, Torch, describe};
+use crate::torch::gate::{Surroundings, item};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
 use pyo3::prelude::*;

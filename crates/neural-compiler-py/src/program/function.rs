@@ -4,13 +4,13 @@
 //! are kept; a call either fills every result or raises; what is read while other Python threads run is held or copied; locks are taken
 //! only while Python's own is held, so that a fork, which happens under it, finds none of them taken.
 
-use crate::cache::{Recent, Weighed};
-use crate::core::Core;
-use crate::errors::{compile_error, evaluation_error};
-use crate::holding::{Inputs, alone, hold};
-use crate::places::Places;
-use crate::steps::{self, Step};
-use crate::views::{View, broadcast, column, gather, numbers, room, shape_of, strides};
+use crate::buffers::holding::{Inputs, alone, hold};
+use crate::buffers::views::{View, broadcast, column, gather, numbers, room, shape_of, strides};
+use crate::convert::errors::{compile_error, evaluation_error};
+use crate::program::cache::{Recent, Weighed};
+use crate::program::core::Core;
+use crate::program::places::Places;
+use crate::program::steps::{self, Step};
 use neural_compiler::diff::{Chained, Derived, Link, chain};
 use neural_compiler::exec::lanes::{BatchOptions, Column, Engine, LaneError, Workspace};
 use neural_compiler::graph::{Graph, Kind, NodeId, Region};

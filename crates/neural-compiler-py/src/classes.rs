@@ -8,7 +8,7 @@ use crate::program::function::{Function, How, Variant};
 use crate::program::places::{Places, PyPlaces};
 use crate::program::steps::Step;
 use crate::torch::autograd::{on_tuple, packed, remembered};
-use crate::torch::gate::Surroundings;
+use crate::torch::gate::Gate;
 use crate::torch::tensors::Reading;
 use neural_compiler::diff::{self, Link};
 use neural_compiler::graph::{print, svg};
@@ -236,18 +236,12 @@ impl PyFunction {
         found.map(|results| packed(py, results)).transpose()
     }
 
-    /// As `torch`, but inputs in `follow` may be of another type than the others; remembered by autograd where gradients are asked for.
-    /// None when a tracer, a mode or a transform looks on, too.
-    fn plain<'py>(
-        &self,
-        py: Python<'py>,
-        compiled: &Bound<'py, PyAny>,
-        inputs: &Bound<'py, PyTuple>,
-        follow: &PyPlaces,
-    ) -> PyResult<Option<Py<PyAny>>> {
-        match Surroundings::get() {
-            Some(now) if !now.watched(py)? => remembered(py, now, &self.0, compiled, inputs, &follow.0),
-            _ => Ok(None),
+    /// As `torch`, but inputs in `follow` may be of another type than the others; remembered by autograd where gradients are asked for. None
+    /// when a tracer, a mode or a transform looks on, too.
+    fn plain<'py>(&self, py: Python<'py>, compiled: &Bound<'py, PyAny>, inputs: &Bound<'py, PyTuple>, follow: &PyPlaces) -> PyResult<Option<Py<PyAny>>> {
+        match Gate::for_function(py)? {
+            Some(gate) => remembered(py, gate, &self.0, compiled, inputs, &follow.0),
+            None => Ok(None),
         }
     }
 

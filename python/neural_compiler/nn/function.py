@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-import torch.autograd.forward_ad
-import torch.nn.modules.module as modules
 from torch import Tensor
 
 from .. import _native
 from .compiled import Chain, Compiled
+from .gate import FORWARD_MODE, HOOKS, WATCHERS
 from .run import fitted_behind, in_front, run
 
 
@@ -19,22 +18,32 @@ def _listed(results: Any) -> tuple[Tensor, ...]:
     return results if isinstance(results, tuple) else (results,)
 
 
-def _fit(grad: Tensor, like: Tensor) -> Tensor:
-    """Sums over what broadcasting repeated."""
-    return grad if grad.shape == like.shape else grad.sum_to_size(like.shape)
+def pulled_back(
+    run: Callable[[Chain, list[Tensor]], Sequence[Tensor]],
+    chain: Chain,
+    tensors: Sequence[Tensor],
+    needs: Sequence[bool],
+    grads: Sequence[Tensor | None],
+) -> list[Tensor | None]:
+    """The backward pass, whoever runs it: the cotangent of each tensor, or nothing where none is needed or none is given."""
+    results: list[Tensor | None] = [None] * len(tensors)
+    wrt = tuple(k for k, n in enumerate(needs) if n)
+    seeds = tuple(k for k, g in enumerate(grads) if g is not None)
+    if wrt and seeds:
+        found = run((*chain, ("vjp", wrt, seeds)), [*tensors, *(g for g in grads if g is not None)])
+        for k, g in zip(wrt, found):
+            # Summed over what broadcasting repeated.
+            results[k] = g if g.shape == tensors[k].shape else g.sum_to_size(tensors[k].shape)
+    return results
 
 
-def _pull(chain: Chain, needs: Sequence[bool], grads: Sequence[Tensor | None]) -> tuple[Chain, list[int], list[Tensor]]:
-    """The chain of the backward pass, the inputs it is about, and the cotangents there are."""
-    wrt = [k for k, n in enumerate(needs) if n]
-    seeds = [k for k, g in enumerate(grads) if g is not None]
-    return (*chain, ("vjp", tuple(wrt), tuple(seeds))), wrt, [g for g in grads if g is not None]
-
-
-def _push(chain: Chain, tangents: Sequence[Tensor | None]) -> tuple[Chain, list[Tensor]]:
-    """The chain of the forward pass, which gives results and then their tangents, and the tangents there are."""
+def pushed_forward(
+    run: Callable[[Chain, list[Tensor]], Sequence[Tensor]], chain: Chain, tensors: Sequence[Tensor], tangents: Sequence[Tensor | None]
+) -> tuple[Tensor, ...]:
+    """The forward pass of derivatives, whoever runs it: the tangents of the results."""
     along = tuple(k for k, t in enumerate(tangents) if t is not None)
-    return (*chain, ("jvp", along, ())), [t for t in tangents if t is not None]
+    found = run((*chain, ("jvp", along, ())), [*tensors, *(t for t in tangents if t is not None)])
+    return tuple(found[len(found) // 2 :])
 
 
 class QuickRun(torch.autograd.Function):
@@ -48,37 +57,24 @@ class QuickRun(torch.autograd.Function):
         found = how.pull(tensors, grads, needs)
         if found is not None:
             return found
-        chain, wrt, cotangents = _pull((), needs[1:], grads)
-        results: list[Tensor | None] = [None] * (1 + len(tensors))
-        if cotangents:
-            dtype = cotangents[0].dtype
-            inputs = tuple([t if t.dtype is dtype else t.to(dtype) for t in (*tensors, *cotangents)])
-            found = apply(how.compiled, chain, inputs) if torch.is_grad_enabled() else run(how.compiled, chain, inputs)
-            for k, g in zip(wrt, _listed(found)):
-                results[1 + k] = _fit(g, tensors[k])
-        return tuple(results)
+
+        def longer(chain: Chain, given: list[Tensor]) -> tuple[Tensor, ...]:
+            dtype = given[len(tensors)].dtype
+            inputs = tuple([t if t.dtype is dtype else t.to(dtype) for t in given])
+            return _listed(apply(how.compiled, chain, inputs) if torch.is_grad_enabled() else run(how.compiled, chain, inputs))
+
+        return (None, *pulled_back(longer, (), tensors, needs[1:], grads))
 
 
 # What the engine calls: the class's own first looks which of two names a backward pass has.
 QuickRun._backward_cls.apply = QuickRun.backward  # type: ignore[attr-defined]
 
 _native.use_autograd(
-    [
-        torch._C._functorch.peek_interpreter_stack,
-        torch._C._len_torch_dispatch_stack,
-        torch._C._len_torch_function_stack,
-        torch._C._is_tracing,
-        torch._C._is_any_autocast_enabled,
-    ],
-    vars(torch.autograd.forward_ad),
+    WATCHERS,
+    FORWARD_MODE,
     torch.is_grad_enabled,
     torch.get_num_threads,
-    [
-        modules._global_forward_hooks,
-        modules._global_forward_pre_hooks,
-        modules._global_backward_hooks,
-        modules._global_backward_pre_hooks,
-    ],
+    HOOKS,
     # The class's own `apply` first looks for transforms; whoever calls this has looked already.
     super(torch.autograd.Function, QuickRun).apply,
 )
@@ -100,28 +96,23 @@ class Run(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> Any:
-        tensors = ctx.saved_tensors
-        chain, wrt, cotangents = _pull(ctx.chain, ctx.needs_input_grad[2:], grads)
-        results: list[Tensor | None] = [None] * (2 + len(tensors))
-        if cotangents:
-            found = Run.apply(ctx.compiled, chain, *tensors, *cotangents)
-            for k, g in zip(wrt, _listed(found)):
-                results[2 + k] = _fit(g, tensors[k])
-        return tuple(results)
+        return (None, None, *pulled_back(_again(ctx), ctx.chain, ctx.saved_tensors, ctx.needs_input_grad[2:], grads))
 
     @staticmethod
     def jvp(ctx: Any, _: None, __: None, *tangents: Tensor | None) -> Any:
-        tensors = ctx.saved_tensors
-        chain, along = _push(ctx.chain, tangents)
-        found = Run.apply(ctx.compiled, chain, *tensors, *along)
-        half = found[len(found) // 2 :]
-        return half[0] if len(half) == 1 else tuple(half)
+        found = pushed_forward(_again(ctx), ctx.chain, ctx.saved_tensors, tangents)
+        return found[0] if len(found) == 1 else found
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], compiled: Compiled, chain: Chain, *tensors: Tensor) -> Any:
         moved, shapes = in_front(compiled, chain, tensors, in_dims[2:])
         found = tuple(fitted_behind(_listed(Run.apply(compiled, chain, *moved)), shapes))
         return (found[0], 0) if len(found) == 1 else (found, (0,) * len(found))
+
+
+def _again(ctx: Any) -> Callable[[Chain, list[Tensor]], tuple[Tensor, ...]]:
+    """What runs derivatives of a call: the same function."""
+    return lambda chain, tensors: _listed(Run.apply(ctx.compiled, chain, *tensors))
 
 
 def apply(compiled: Compiled, chain: Chain, tensors: Sequence[Tensor]) -> Any:

@@ -12,9 +12,8 @@ from torch import Tensor
 
 from .compiled import find
 from .function import apply
+from .gate import PLAIN, looked_on
 from .module import CompiledModule
-from .run import PLAIN
-from .surroundings import looked_on
 
 METHODS = ("rk4", "dopri5", "rosenbrock")
 

@@ -8,7 +8,7 @@ theirs: below every transform, mode and tracer. So whatever transforms PyTorch's
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -18,7 +18,7 @@ from torch._functorch.utils import enable_single_level_autograd_function
 from torch.autograd.function import _SingleLevelFunction
 
 from .compiled import Chain, Compiled, find
-from .function import _fit, _pull, _push
+from .function import pulled_back, pushed_forward
 from .run import fitted_behind, in_front, run
 
 NOT_IN_ONNX = "`torch.onnx.export` has no way to write a loop or recursion of a program: export the module by itself, `to_onnx`"
@@ -72,20 +72,22 @@ class _Differentiable(_SingleLevelFunction):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> Any:
-        tensors = ctx.saved_tensors
-        chain, wrt, cotangents = _pull(_chain(ctx.chain), ctx.needs_input_grad[3:], grads)
-        results: list[Tensor | None] = [None] * (3 + len(tensors))
-        if cotangents and wrt:
-            found = operation(ctx.spec, chain_text(chain), [*tensors, *cotangents])
-            for k, g in zip(wrt, found):
-                results[3 + k] = _fit(g, tensors[k])
-        return tuple(results)
+        found = pulled_back(_again(ctx.spec), _chain(ctx.chain), ctx.saved_tensors, ctx.needs_input_grad[3:], grads)
+        return (None, None, None, *found)
 
     @staticmethod
     def jvp(ctx: Any, _: None, __: None, ___: None, *tangents: Tensor | None) -> Any:
-        chain, along = _push(_chain(ctx.chain), tangents)
-        found = operation(ctx.spec, chain_text(chain), [*ctx.saved_tensors, *along])
-        return tuple(found[len(found) // 2 :])
+        return pushed_forward(_again(ctx.spec), _chain(ctx.chain), ctx.saved_tensors, tangents)
+
+
+def _again(spec: str) -> Callable[[Chain, list[Tensor]], list[Tensor]]:
+    """What runs derivatives of a call: the same operation."""
+
+    def run(chain: Chain, tensors: list[Tensor]) -> list[Tensor]:
+        found: list[Tensor] = operation(spec, chain_text(chain), tensors)
+        return found
+
+    return run
 
 
 def _run_with_autograd(keys: Any, spec: str, chain: str, inputs: Sequence[Tensor]) -> list[Tensor]:

@@ -11,7 +11,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.autograd import forward_ad
 from torch.fx import Proxy
 from torch.nn.utils import parametrize
 
@@ -20,17 +19,13 @@ from ..errors import Diagnostic, _diagnostic
 from ..signature import Input, OwnDoc, OwnSignature, Size, bind, call_signature, positions, sizes
 from .compiled import Compiled, Ready, Shapes, Steps, describe, find
 from .function import apply
-from .run import PLAIN, call, run
+from .gate import functionalized, is_compiling, lanes_hidden, numbers_hidden, way
+from .run import call, run
 from .shared import Held, held, hold
-from .surroundings import TransformType, functionalized, looked_on, within
 from .tensors import as_tensor, assert_exact, common_device, common_type, computed_in, refuse_rounding
 
-_is_compiling = torch.compiler.is_compiling
 _is_grad_enabled = torch.is_grad_enabled
-_transforms = torch._C._functorch.peek_interpreter_stack
-_dispatch_modes = torch._C._len_torch_dispatch_stack
 _autocast = torch._C._is_any_autocast_enabled
-_is_hidden = torch._C._functorch.is_legacy_batchedtensor
 
 BACKENDS = ("auto", "native", "torch")
 
@@ -84,13 +79,13 @@ class CompiledModule(nn.Module):
         # The module's own tensors follow the inputs in their type, unless there are no inputs.
         self._follow = _native.Places([k for k, n in enumerate(compiled.names) if n in self._fields] if self._open else [])
         self._own = tuple((k, self._fields[n]) for k, n in enumerate(compiled.names) if n in self._fields)
-        self._caller = _native.Caller(self._function, compiled, self._follow, self._open, self._own, self.backend == "torch")
+        self._caller = _native.Caller(self._function, compiled, self._follow, self._names, self._own, self.backend == "torch")
 
     # Calls.
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         # The usual call, without what `nn.Module` does for hooks that are not there.
-        if not _is_compiling():
+        if not is_compiling():
             found = self._caller.call(self, args, kwargs)
             if found is not None:
                 return found
@@ -141,23 +136,22 @@ class CompiledModule(nn.Module):
         device = common_device(names, tensors)
         if check:
             run(compiled, (), tuple(t.detach().to("cpu", dtype) for t in tensors), check=True)
-        watched = looked_on() or any(type(t) not in PLAIN for t in tensors)
-        transformed = not watched and (_transforms() is not None or forward_ad._current_level >= 0)
-        if not watched and not transformed:
+        by = way(tensors)
+        if by == "plain":
             for name, value, tensor in zip(names, values, tensors):
                 refuse_rounding(name, value, tensor)
-        elif _is_compiling() and not torch.onnx.is_in_onnx_export():
+        elif is_compiling() and not torch.onnx.is_in_onnx_export():
             for name, tensor in zip(names, tensors):
                 assert_exact(name, tensor)
-        for_onnx = watched and torch.onnx.is_in_onnx_export()
+        for_onnx = by == "operation" and torch.onnx.is_in_onnx_export()
         if device.type != "cpu" or self.backend == "torch" or for_onnx:
             if self.backend == "native" and not for_onnx:
                 raise RuntimeError(f"the native backend runs on the CPU, the inputs are on {device}; leave `backend` out or say 'torch'")
             return self._on_torch([t.to(device, dtype) for t in tensors])
         converted = [t if t.dtype is dtype else t.to(dtype) for t in tensors]
-        if watched:
+        if by == "operation":
             return _as_operation(compiled, converted)
-        if transformed or (_is_grad_enabled() and _any_needs_grad(tensors)):
+        if by == "function" or (_is_grad_enabled() and _any_needs_grad(tensors)):
             return apply(compiled, (), converted)
         return run(compiled, (), tuple(converted), dtype=dtype)
 
@@ -170,17 +164,17 @@ class CompiledModule(nn.Module):
         compiled = self._compiled
         shapes = compiled.core_shapes(tensors)
         compiled.batch(tensors, shapes)
-        by_lane = not _is_compiling() and torch.is_anomaly_enabled()
+        by_lane = not is_compiling() and torch.is_anomaly_enabled()
         looks, may_fail = _lowered_as(self._spec, shapes, by_lane)
-        if looks and (_is_compiling() or _dispatch_modes() or functionalized()):
+        if looks and numbers_hidden():
             return _as_operation(compiled, tensors)
-        if may_fail and not _is_compiling() and (within(TransformType.Vmap) or any(map(_is_hidden, tensors))):
+        if may_fail and not is_compiling() and lanes_hidden(tensors):
             return _as_operation(compiled, tensors) if functionalized() else apply(compiled, (), tensors)
         lowered = compiled.lowered((), shapes, by_lane)
         code = lowered.code
-        if not may_fail and not _is_compiling():
+        if not may_fail and not is_compiling():
             self._caller.add_code([n for shape in shapes for n in shape], lowered.quick())
-        results = code(*tensors) if _is_compiling() or not may_fail else call(compiled, code, tensors)
+        results = code(*tensors) if is_compiling() or not may_fail else call(compiled, code, tensors)
         return results[0] if len(results) == 1 else tuple(results)
 
     def _call_signature(self) -> inspect.Signature:

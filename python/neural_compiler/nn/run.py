@@ -14,24 +14,21 @@ from torch import Tensor
 
 from ..errors import EvaluationError
 from .compiled import Chain, Compiled
+from .gate import PLAIN, is_hidden
 
-PLAIN = (Tensor, torch.nn.Parameter)
-"""Classes of tensors whose numbers lie where they seem to."""
-
-_is_hidden = torch._C._functorch.is_legacy_batchedtensor
 
 
 def run(compiled: Compiled, chain: Chain, tensors: tuple[Tensor, ...], check: bool = False, dtype: torch.dtype | None = None) -> Any:
     """The program, or what `chain` makes of it: a tensor, or a tuple of them for several results. `dtype`: that of a program without
     inputs."""
     if not check and (compiled.on_torch or (tensors and not tensors[0].is_cpu)):
-        return _over_hidden(compiled, chain, tensors) if any(map(_is_hidden, tensors)) else _run_torch(compiled, chain, tensors)
+        return _over_hidden(compiled, chain, tensors) if any(map(is_hidden, tensors)) else _run_torch(compiled, chain, tensors)
     function = compiled.function(chain)
     results = function.torch(tensors, torch.get_num_threads(), check)
     if results is not None:
         return results
     # Tensors the quick exchange does not take: hidden batches, lazily negated or zero ones, misaligned memory, an older PyTorch.
-    if any(map(_is_hidden, tensors)):
+    if any(map(is_hidden, tensors)):
         return _over_hidden(compiled, chain, tensors)
     if any(type(t) not in PLAIN for t in tensors):
         # What a tensor of another class holds is its own to say, once a transform has taken its own wrapping off.
@@ -108,7 +105,7 @@ def _over_hidden(compiled: Compiled, chain: Chain, tensors: Sequence[Tensor]) ->
     torch._C._vmapmode_decrement_nesting()
     while True:
         # A tensor without this level is repeated as often as told, here not at all: an empty axis gives it away.
-        shown = [torch._remove_batch_dim(t, level, 0, 0) if _is_hidden(t) else None for t in tensors]
+        shown = [torch._remove_batch_dim(t, level, 0, 0) if is_hidden(t) else None for t in tensors]
         size = max(s.shape[0] for s in shown if s is not None)
         if size or level == 1:
             break

@@ -4,6 +4,7 @@
 
 use crate::arrays::call::on_views;
 use crate::buffers::views::{FEW, View};
+use crate::program::arguments::{Own, bind, item};
 use crate::program::function::{Function, How, Number};
 use numpy::npyffi::{NPY_ARRAY_ALIGNED, PyArray_CheckExact, PyArrayObject};
 use numpy::{Element, PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
@@ -23,6 +24,20 @@ enum Given<'py> {
     Number(f64),
 }
 
+/// Values of inputs that need not be given, by name.
+struct Params<'a, 'py> {
+    names: &'a [Py<PyString>],
+    params: &'a Bound<'py, PyDict>,
+}
+
+impl<'py> Own<'py> for Params<'_, 'py> {
+    const REPLACED: bool = true;
+
+    fn value(&mut self, input: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
+        item(self.params, &self.names[input])
+    }
+}
+
 /// The arguments of a call in the order of the inputs; `None` when they are not complete and plain.
 pub(crate) fn call<'py>(
     function: &Function,
@@ -34,41 +49,29 @@ pub(crate) fn call<'py>(
     how: How,
 ) -> PyResult<Option<Vec<Py<PyAny>>>> {
     let py = args.py();
-    if names.is_empty() || !(args.is_empty() || kwargs.is_empty()) {
+    if names.is_empty() {
         return Ok(None);
     }
     let (single, double) = (numpy::dtype::<f32>(py), numpy::dtype::<f64>(py));
     let mut given: SmallVec<[Given<'py>; FEW]> = SmallVec::with_capacity(names.len());
     // The type of the arrays decides; parameters and numbers follow.
     let mut kind: Option<*mut ffi::PyObject> = None;
-    let mut taken = 0;
-    for name in names {
-        let name = name.bind(py);
-        let (value, named) = (params.get_item(name)?, kwargs.get_item(name)?);
-        let is_param = value.is_some();
-        let object = if let Some(named) = named {
-            taken += 1;
-            named
-        } else if let Some(value) = value {
-            value
-        } else if taken < args.len() {
-            taken += 1;
-            args.get_item(taken - 1)?
-        } else {
-            return Ok(None);
-        };
-        let Some(found) = plain(object) else { return Ok(None) };
-        if let (Given::Array(a), false) = (&found, is_param) {
+    let complete = bind(names, (args, kwargs), &mut Params { names, params }, |input, value| {
+        let Some(found) = plain(value) else { return Ok(false) };
+        if let Given::Array(a) = &found
+            && !params.contains(&names[input])?
+        {
             // SAFETY: an array.
             let descr = unsafe { (*fields(a)).fields.descr }.cast();
             if kind.is_some_and(|d| d != descr) {
-                return Ok(None);
+                return Ok(false);
             }
             kind = Some(descr);
         }
         given.push(found);
-    }
-    if taken != args.len() + kwargs.len() {
+        Ok(true)
+    })?;
+    if !complete {
         return Ok(None);
     }
     let out = match out.map(buffers) {

@@ -5,7 +5,7 @@ use crate::buffers::views::FEW;
 use crate::program::function::{Function, How};
 use crate::program::places::Places;
 use crate::torch::dlpack::Torch;
-use crate::torch::gate::Surroundings;
+use crate::torch::gate::Gate;
 use crate::torch::tensors::{Reading, call};
 use neural_compiler::diff::Link;
 use pyo3::ffi::PyObject;
@@ -52,7 +52,7 @@ pub(crate) fn on_tuple(
 /// Nothing but autograd may look on.
 pub(crate) fn remembered<'py>(
     py: Python<'py>,
-    now: &Surroundings,
+    gate: &Gate,
     function: &Arc<Function>,
     compiled: &Bound<'py, PyAny>,
     inputs: &Bound<'py, PyTuple>,
@@ -60,16 +60,16 @@ pub(crate) fn remembered<'py>(
 ) -> PyResult<Option<Py<PyAny>>> {
     let Some(torch) = Torch::get() else { return Ok(None) };
     let mut taped = false;
-    if now.grad_enabled(py)? {
+    if gate.grad_enabled(py)? {
         for object in inputs.iter_borrowed() {
             // SAFETY: the tuple holds it.
             if !unsafe { torch.is_plain(object.as_ptr()) } {
                 return Ok(None);
             }
-            taped = taped || now.requires_grad(&object)?;
+            taped = taped || gate.requires_grad(&object)?;
         }
     }
-    let how = How { threads: now.threads(py)?, trap: false };
+    let how = How { threads: gate.threads(py)?, trap: false };
     let Some(results) = on_tuple(py, function, inputs, Reading { follow, fitting: false }, how)? else { return Ok(None) };
     let results = packed(py, results)?;
     if !taped {
@@ -83,7 +83,7 @@ pub(crate) fn remembered<'py>(
     };
     let taped = Bound::new(py, taped)?.into_any();
     let all = PyTuple::new(py, std::iter::once(taped).chain(inputs.iter()).collect::<Vec<_>>())?;
-    now.apply.call1(py, all).map(Some)
+    gate.apply.call1(py, all).map(Some)
 }
 
 /// The forward pass of a node: hands out what was computed, and keeps the inputs.
@@ -122,11 +122,11 @@ impl Taped {
         cotangents: &Bound<'py, PyTuple>,
         needs: &Bound<'py, PyTuple>,
     ) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        let Some(now) = Surroundings::get() else { return Ok(None) };
         let count = tensors.len();
-        if needs.len() != count + 1 || now.grad_enabled(py)? {
+        if needs.len() != count + 1 {
             return Ok(None);
         }
+        let Some(gate) = Gate::for_backward(py)? else { return Ok(None) };
         let objects: Objects = tensors.iter_borrowed().chain(cotangents.iter_borrowed()).map(|o| o.as_ptr()).collect();
         let mut wrt = Places::default();
         for (k, need) in needs.iter_borrowed().skip(1).enumerate() {
@@ -137,7 +137,7 @@ impl Taped {
         let back = self.function.pull_back(&wrt, (count, cotangents.len()));
         let reading = Reading { follow: &self.follow, fitting: true };
         // SAFETY: the tuples hold them. A cotangent that is not there is no tensor.
-        let found = unsafe { call(py, &back, &objects, reading, How { threads: now.threads(py)?, trap: false })? };
+        let found = unsafe { call(py, &back, &objects, reading, How { threads: gate.threads(py)?, trap: false })? };
         let Some(found) = found else { return Ok(None) };
         let mut found = found.into_iter();
         let places = (0..=count).map(|k| if k > 0 && wrt.contains(k - 1) { found.next() } else { None });

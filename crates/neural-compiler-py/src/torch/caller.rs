@@ -9,12 +9,15 @@ use crate::program::function::Function;
 use crate::program::places::{Places, PyPlaces};
 use crate::torch::autograd::remembered;
 use crate::torch::dlpack::{DataType, Torch, describe};
-use crate::torch::gate::{Surroundings, item};
+use crate::program::arguments::{Own, bind, item};
+use crate::torch::gate::Gate;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 use smallvec::SmallVec;
+use std::iter::Peekable;
+use std::slice::Iter;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How a module runs.
@@ -35,8 +38,10 @@ pub(crate) struct Caller {
     compiled: Py<PyAny>,
     /// Inputs that follow the others in their type.
     follow: Places,
-    /// Inputs of a call.
-    open: Vec<Py<PyString>>,
+    /// The inputs.
+    names: Vec<Py<PyString>>,
+    /// How many of them a call gives.
+    open: usize,
     /// Places of the module's own tensors, and the names of their fields.
     own: Vec<(usize, Py<PyString>)>,
     parameters: Py<PyString>,
@@ -51,7 +56,7 @@ impl Caller {
         function: &PyFunction,
         compiled: Py<PyAny>,
         follow: &PyPlaces,
-        open: Vec<Py<PyString>>,
+        names: Vec<Py<PyString>>,
         own: Vec<(usize, Py<PyString>)>,
         code: bool,
     ) -> Caller {
@@ -66,8 +71,9 @@ impl Caller {
                 Bound::from_owned_ptr(py, raw).cast_into_unchecked().unbind()
             }
         };
-        let own = own.into_iter().map(|(at, name)| (at, interned(name))).collect();
-        Caller { runs, compiled, follow: follow.0.clone(), open: open.into_iter().map(interned).collect(), own, parameters }
+        let own: Vec<_> = own.into_iter().map(|(at, name)| (at, interned(name))).collect();
+        let (open, names) = (names.len() - own.len(), names.into_iter().map(interned).collect());
+        Caller { runs, compiled, follow: follow.0.clone(), names, open, own, parameters }
     }
 
     /// Torch operations for inputs whose own axes have these sizes, one after the other; called with the tensors, gives a tuple.
@@ -88,16 +94,13 @@ impl Caller {
         kwargs: &Bound<'py, PyDict>,
     ) -> PyResult<Option<Py<PyAny>>> {
         let py = module.py();
-        let Some(now) = Surroundings::get() else { return Ok(None) };
         // SAFETY: a module is an object with a dictionary; a new reference comes back, or an exception.
         let names = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyObject_GenericGetDict(module.as_ptr(), std::ptr::null_mut()))? };
         let names = names.cast_into::<PyDict>()?;
-        if now.hooked(&names)? || now.watched(py)? {
-            return Ok(None);
-        }
+        let Some(gate) = Gate::for_module(&names)? else { return Ok(None) };
         let Some(tensors) = self.bound(module, &names, args, kwargs)? else { return Ok(None) };
         match &self.runs {
-            Runs::Native(function) => remembered(py, now, function, self.compiled.bind(py), &tensors, &self.follow),
+            Runs::Native(function) => remembered(py, gate, function, self.compiled.bind(py), &tensors, &self.follow),
             Runs::Torch { ranks, code } => on_torch(py, ranks, code, &tensors, &self.follow),
         }
     }
@@ -113,37 +116,44 @@ impl Caller {
         kwargs: &Bound<'py, PyDict>,
     ) -> PyResult<Option<Bound<'py, PyTuple>>> {
         let py = module.py();
-        let by_name = !kwargs.is_empty();
-        if (by_name && !args.is_empty()) || args.len() + kwargs.len() != self.open.len() {
+        if args.len() + kwargs.len() != self.open {
             return Ok(None);
         }
-        if !by_name && self.own.is_empty() {
+        if kwargs.is_empty() && self.own.is_empty() {
             return Ok(Some(args.clone()));
         }
         let parameters = item(names, &self.parameters)?;
         let parameters = parameters.as_ref().and_then(|p| p.cast::<PyDict>().ok());
-        let (mut own, mut taken) = (self.own.iter().peekable(), 0);
-        let mut values: Vec<Bound<'py, PyAny>> = Vec::with_capacity(self.open.len() + self.own.len());
-        for k in 0..self.open.len() + self.own.len() {
-            if let Some((_, field)) = own.next_if(|o| o.0 == k) {
-                // Not among the parameters when a parametrization stands in for it, or when it is a buffer.
-                let held = parameters.map(|p| item(p, field)).transpose()?.flatten().filter(|v| !v.is_none());
-                values.push(match held {
-                    Some(value) => value,
-                    None => module.getattr(field)?,
-                });
-            } else if by_name {
-                match item(kwargs, &self.open[taken])? {
-                    Some(value) => values.push(value),
-                    None => return Ok(None),
-                }
-                taken += 1;
-            } else {
-                values.push(args.get_item(taken)?);
-                taken += 1;
-            }
+        let mut own = Tensors { module, parameters, own: self.own.iter().peekable() };
+        let mut values: Vec<Bound<'py, PyAny>> = Vec::with_capacity(self.names.len());
+        let complete = bind(&self.names, (args, kwargs), &mut own, |_, value| {
+            values.push(value);
+            Ok(true)
+        })?;
+        if !complete {
+            return Ok(None);
         }
         PyTuple::new(py, values).map(Some)
+    }
+}
+
+/// The tensors of a module.
+struct Tensors<'a, 'py> {
+    module: &'a Bound<'py, PyAny>,
+    parameters: Option<&'a Bound<'py, PyDict>>,
+    /// Those that have not been asked for.
+    own: Peekable<Iter<'a, (usize, Py<PyString>)>>,
+}
+
+impl<'py> Own<'py> for Tensors<'_, 'py> {
+    /// A call that does is not a usual one.
+    const REPLACED: bool = false;
+
+    fn value(&mut self, input: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some((_, field)) = self.own.next_if(|o| o.0 == input) else { return Ok(None) };
+        // Not among the parameters when a parametrization stands in for it, or when it is a buffer.
+        let held = self.parameters.map(|p| item(p, field)).transpose()?.flatten().filter(|v| !v.is_none());
+        held.map_or_else(|| self.module.getattr(field), Ok).map(Some)
     }
 }
 

@@ -1,12 +1,15 @@
-//! What PyTorch is doing while a module is called. In: functions and dictionaries of PyTorch's, told once; out: whether anything but
-//! autograd looks on, whether gradients are asked for, how many threads there may be.
+//! The gate: whether the quick way of a call is open. In: functions and dictionaries of PyTorch's, told once; out: PyTorch's state as the quick
+//! way needs it, or nothing where somebody looks on and the longer way (`neural_compiler.nn`) must be taken.
+//! Invariant: nothing in this crate asks PyTorch who looks on but here; the longer way asks the same of the same functions
+//! (`neural_compiler.nn.gate`).
 
+use crate::program::arguments::item;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use std::sync::OnceLock;
 
-pub(crate) struct Surroundings {
+pub(crate) struct Gate {
     /// What tells whether something looks on (a tracer, a mode, a transform): nothing does when all give nothing, 0 or False.
     watchers: Vec<Py<PyAny>>,
     /// Names of the module that keeps the level of forward mode, which is negative when there is none.
@@ -24,9 +27,9 @@ pub(crate) struct Surroundings {
     pub(crate) apply: Py<PyAny>,
 }
 
-static SURROUNDINGS: OnceLock<Surroundings> = OnceLock::new();
+static GATE: OnceLock<Gate> = OnceLock::new();
 
-/// Makes PyTorch's state known; see `Surroundings`.
+/// Makes PyTorch's state known; see `Gate`.
 #[pyfunction]
 pub(crate) fn use_autograd(
     py: Python<'_>,
@@ -38,7 +41,7 @@ pub(crate) fn use_autograd(
     apply: Py<PyAny>,
 ) {
     let name = |text| PyString::intern(py, text).unbind();
-    SURROUNDINGS.get_or_init(|| Surroundings {
+    GATE.get_or_init(|| Gate {
         watchers,
         forward_mode,
         level: name("_current_level"),
@@ -52,25 +55,33 @@ pub(crate) fn use_autograd(
     });
 }
 
-/// A value of a dictionary, held: whatever Python does next may take it out of the dictionary.
-pub(crate) fn item<'py>(dict: &Bound<'py, PyDict>, name: &Py<PyString>) -> PyResult<Option<Bound<'py, PyAny>>> {
-    dict.get_item(name.bind(dict.py()))
-}
-
 /// Whether a function without arguments gives something that counts as true.
 fn says_so(py: Python<'_>, function: &Py<PyAny>) -> PyResult<bool> {
     // SAFETY: a live callable; a new reference comes back, or an exception.
     unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyObject_CallNoArgs(function.as_ptr()))?.is_truthy() }
 }
 
-impl Surroundings {
-    /// What `use_autograd` was given.
-    pub(crate) fn get() -> Option<&'static Surroundings> {
-        SURROUNDINGS.get()
+impl Gate {
+    /// Open for a function: PyTorch is known, and nothing but autograd looks on.
+    pub(crate) fn for_function(py: Python<'_>) -> PyResult<Option<&'static Gate>> {
+        let Some(gate) = GATE.get() else { return Ok(None) };
+        Ok(if gate.watched(py)? { None } else { Some(gate) })
+    }
+
+    /// Open for a module whose names these are: besides, it has no hooks and is not called by way of a compiler.
+    pub(crate) fn for_module(names: &Bound<'_, PyDict>) -> PyResult<Option<&'static Gate>> {
+        let Some(gate) = GATE.get() else { return Ok(None) };
+        Ok(if gate.hooked(names)? || gate.watched(names.py())? { None } else { Some(gate) })
+    }
+
+    /// Open for a backward pass: it is not to be remembered itself.
+    pub(crate) fn for_backward(py: Python<'_>) -> PyResult<Option<&'static Gate>> {
+        let Some(gate) = GATE.get() else { return Ok(None) };
+        Ok(if gate.grad_enabled(py)? { None } else { Some(gate) })
     }
 
     /// Whether a tracer, a mode, a transform or forward mode looks on.
-    pub(crate) fn watched(&self, py: Python<'_>) -> PyResult<bool> {
+    fn watched(&self, py: Python<'_>) -> PyResult<bool> {
         for watcher in &self.watchers {
             if says_so(py, watcher)? {
                 return Ok(true);
@@ -83,7 +94,7 @@ impl Surroundings {
     }
 
     /// Whether a module, whose names these are, or every module has hooks, or is called by way of a compiler.
-    pub(crate) fn hooked(&self, names: &Bound<'_, PyDict>) -> PyResult<bool> {
+    fn hooked(&self, names: &Bound<'_, PyDict>) -> PyResult<bool> {
         let py = names.py();
         if self.hooks.iter().any(|h| !h.bind(py).is_empty()) {
             return Ok(true);

@@ -1,0 +1,74 @@
+"""The gate: who looks on while a program is called, and so which way the call takes. In: PyTorch's state, tensors; out: the way.
+
+The quick way, in the extension (`Caller.call`, `Function.plain`), is open for plain tensors on the CPU when nobody looks on. It asks
+`WATCHERS` and looks at `HOOKS`, which are told to it here; nothing else decides. Where it is closed, `way` says how the call goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
+
+import torch
+import torch.nn.modules.module as modules
+from torch import Tensor
+from torch.autograd import forward_ad
+
+PLAIN = (Tensor, torch.nn.Parameter)
+"""Classes of tensors whose numbers lie where they seem to."""
+
+Way: TypeAlias = Literal["operation", "function", "plain"]
+"""As the operation every compiler, tracer and mode sees; as a function with derivatives, for transforms and forward mode; as it is."""
+
+TransformType = torch._C._functorch.TransformType
+is_compiling = torch.compiler.is_compiling
+is_hidden = torch._C._functorch.is_legacy_batchedtensor
+"""Whether a tensor hides the batch of `torch.autograd.grad(is_grads_batched=True)`."""
+_transforms = torch._C._functorch.peek_interpreter_stack
+_modes = torch._C._len_torch_dispatch_stack
+_is_tracing = torch._C._is_tracing
+
+WATCHERS = [_transforms, _modes, torch._C._len_torch_function_stack, _is_tracing, torch._C._is_any_autocast_enabled]
+"""Functions that give nothing, 0 or False when nobody looks on."""
+FORWARD_MODE = vars(forward_ad)
+"""Where the level of forward mode is kept."""
+HOOKS = [
+    modules._global_forward_hooks,
+    modules._global_forward_pre_hooks,
+    modules._global_backward_hooks,
+    modules._global_backward_pre_hooks,
+]
+"""Hooks on all modules, which a quick call would pass by."""
+
+
+def within(transform: Any) -> bool:
+    """Whether this transform of `torch.func` is active."""
+    stack = torch._C._functorch.get_interpreter_stack()
+    return stack is not None and any(i.key() == transform for i in stack)
+
+
+def functionalized() -> bool:
+    """Whether `torch.func.functionalize` is active: for functions with derivatives of their own it has no rule, for operations it has."""
+    return within(TransformType.Functionalize)
+
+
+def looked_on() -> bool:
+    """Whether a program must be an operation, which all of them see alike: compiled, traced, under a dispatch mode or functionalised."""
+    return bool(is_compiling() or _modes() or _is_tracing() or functionalized())
+
+
+def numbers_hidden() -> bool:
+    """Whether Python may not look at numbers to decide how a program goes on."""
+    return bool(is_compiling() or _modes() or functionalized())
+
+
+def lanes_hidden(tensors: Sequence[Tensor]) -> bool:
+    """Whether `vmap`, of either kind, hides an axis in which numbers differ."""
+    return within(TransformType.Vmap) or any(map(is_hidden, tensors))
+
+
+def way(tensors: Sequence[Tensor]) -> Way:
+    """The way of a call for which the quick one is closed."""
+    if looked_on() or any(type(t) not in PLAIN for t in tensors):
+        return "operation"
+    return "function" if _transforms() is not None or forward_ad._current_level >= 0 else "plain"

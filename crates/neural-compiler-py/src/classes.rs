@@ -2,7 +2,6 @@
 
 use crate::arrays::{call, quick};
 use crate::convert::errors::{compile_error, findings};
-use crate::convert::json;
 use crate::program::core::{Core, Named};
 use crate::program::function::{Function, How, Variant};
 use crate::program::places::{Places, PyPlaces};
@@ -11,7 +10,7 @@ use crate::torch::autograd::{on_tuple, packed, remembered};
 use crate::torch::gate::Gate;
 use crate::torch::tensors::Reading;
 use neural_compiler::diff::{self, Link};
-use neural_compiler::graph::{print, svg};
+use neural_compiler::graph::{json, print, svg};
 use neural_compiler::ops::real::Dtype;
 use neural_compiler::syntax::ast::{InputKind, ModelKind, StateStart};
 use neural_compiler::{InputShape, Limits, Shape, compose, domain};
@@ -236,20 +235,30 @@ impl PyFunction {
         found.map(|results| packed(py, results)).transpose()
     }
 
-    /// As `torch`, but inputs in `follow` may be of another type than the others; remembered by autograd where gradients are asked for. None
-    /// when a tracer, a mode or a transform looks on, too.
-    fn plain<'py>(&self, py: Python<'py>, compiled: &Bound<'py, PyAny>, inputs: &Bound<'py, PyTuple>, follow: &PyPlaces) -> PyResult<Option<Py<PyAny>>> {
+    /// As `torch`, but inputs in `follow` may be of another type than the others; remembered by autograd where gradients are asked for.
+    /// None when a tracer, a mode or a transform looks on, too.
+    fn plain<'py>(
+        &self,
+        py: Python<'py>,
+        compiled: &Bound<'py, PyAny>,
+        inputs: &Bound<'py, PyTuple>,
+        follow: &PyPlaces,
+    ) -> PyResult<Option<Py<PyAny>>> {
         match Gate::for_function(py)? {
             Some(gate) => remembered(py, gate, &self.0, compiled, inputs, &follow.0),
             None => Ok(None),
         }
     }
 
-    /// The graph as JSON text, for the shapes given or pinned by the program.
+    /// The graph as JSON text (`neural_compiler::graph::json` has the schema), for the shapes given or pinned by the program; besides,
+    /// the axes of the results and the text of the program.
     #[pyo3(signature = (shapes=None))]
     fn graph_json(&self, py: Python<'_>, shapes: Option<Vec<Vec<i64>>>) -> PyResult<String> {
         let variant = self.at(py, shapes)?;
-        Ok(json::graph(&variant.derived, self.0.core.program.source()).to_string())
+        let mut found = json::to_json(&variant.derived.graph);
+        found["result_axes"] = variant.derived.axes.iter().cloned().collect();
+        found["source"] = self.0.core.program.source().into();
+        Ok(found.to_string())
     }
 
     /// The graph as text.

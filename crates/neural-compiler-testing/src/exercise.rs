@@ -3,7 +3,7 @@
 
 use fastrand::Rng;
 use neural_compiler::exec::interp::{self, RunOptions};
-use neural_compiler::graph::{Graph, print, verify::verify};
+use neural_compiler::graph::{Graph, json, print, verify::verify};
 use neural_compiler::ops::real::{Dtype, Real};
 use neural_compiler::syntax::format::format;
 use neural_compiler::{Diagnostics, InputShape, Limits, Options, Program, Shape, Tensor, compile, diff, domain};
@@ -122,7 +122,7 @@ fn check_graph(graph: &Graph) -> Result<(), String> {
     if graph.size() <= 200 {
         print::to_text(graph);
         print::to_dot(graph);
-        print::to_json(graph);
+        json::to_json(graph);
     }
     Ok(())
 }

@@ -110,7 +110,7 @@ def _type(found: Mapping[str, Any]) -> Type:
     return tuple(found["shape"]) if found["type"] == "value" else found["type"]
 
 
-_SHARED = {"kind", "args", "shape", "type", "span"}
+_SHARED = {"id", "kind", "args", "shape", "type", "span", "text"}
 
 
 def _node(found: Mapping[str, Any]) -> Node:

@@ -1,5 +1,4 @@
-//! What crosses to Python as plain data: `errors` as exceptions, `operations` as dicts, graphs as `json`.
+//! What crosses to Python as plain data: `errors` as exceptions, `operations` as dicts.
 
 pub(crate) mod errors;
-pub(crate) mod json;
 pub(crate) mod operations;

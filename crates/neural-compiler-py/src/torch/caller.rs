@@ -4,12 +4,12 @@
 
 use crate::buffers::views::FEW;
 use crate::classes::PyFunction;
+use crate::program::arguments::{Own, bind, item};
 use crate::program::cache::Recent;
 use crate::program::function::Function;
 use crate::program::places::{Places, PyPlaces};
 use crate::torch::autograd::remembered;
 use crate::torch::dlpack::{DataType, Torch, describe};
-use crate::program::arguments::{Own, bind, item};
 use crate::torch::gate::Gate;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;

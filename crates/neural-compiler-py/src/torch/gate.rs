@@ -1,5 +1,5 @@
-//! The gate: whether the quick way of a call is open. In: functions and dictionaries of PyTorch's, told once; out: PyTorch's state as the quick
-//! way needs it, or nothing where somebody looks on and the longer way (`neural_compiler.nn`) must be taken.
+//! The gate: whether the quick way of a call is open. In: functions and dictionaries of PyTorch's, told once; out: PyTorch's state as the
+//! quick way needs it, or nothing where somebody looks on and the longer way (`neural_compiler.nn`) must be taken.
 //! Invariant: nothing in this crate asks PyTorch who looks on but here; the longer way asks the same of the same functions
 //! (`neural_compiler.nn.gate`).
 

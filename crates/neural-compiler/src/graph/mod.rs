@@ -9,6 +9,7 @@ mod builder;
 mod compact;
 pub mod copy;
 mod flatten;
+pub mod json;
 mod layout;
 pub mod print;
 mod splice;

@@ -1,7 +1,6 @@
-//! A graph as text, DOT and JSON. In: a graph; out: strings. For people and other programs; nothing reads them back.
+//! A graph as text and DOT. In: a graph; out: strings for people; `json` is for other programs.
 
 use super::{Graph, Kind, NodeId, Region, Type};
-use serde_json::{Value, json};
 use std::fmt::Write;
 
 fn type_text(ty: Type) -> String {
@@ -92,30 +91,4 @@ pub fn to_dot(graph: &Graph) -> String {
 
 fn escape(s: &str) -> String {
     s.replace('\\', "\\\\").replace('"', "\\\"")
-}
-
-/// The graph as JSON: regions with their nodes, arguments by number.
-pub fn to_json(graph: &Graph) -> Value {
-    let regions: Vec<Value> = graph
-        .regions
-        .iter()
-        .map(|region| {
-            let nodes: Vec<Value> = region
-                .ids()
-                .map(|id| {
-                    let node = region.node(id);
-                    json!({
-                        "id": id.0,
-                        "op": title(graph, region, id),
-                        "args": region.args(id).iter().map(|a| a.0).collect::<Vec<_>>(),
-                        "type": type_text(node.ty),
-                        "span": {"start": node.span.start, "end": node.span.end},
-                    })
-                })
-                .collect();
-            json!({"name": region.name, "nodes": nodes, "results": region.results.iter().map(|r| r.0).collect::<Vec<_>>()})
-        })
-        .collect();
-    let inputs: Vec<Value> = graph.inputs.iter().map(|i| json!({"name": i.name, "shape": i.shape.dims()})).collect();
-    json!({"inputs": inputs, "main": graph.main.0, "regions": regions})
 }

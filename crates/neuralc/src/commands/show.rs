@@ -69,6 +69,6 @@ fn of_graph(format: Format, graph: &Graph) -> String {
         Format::Text => print::to_text(graph),
         Format::Dot => print::to_dot(graph),
         Format::Svg => svg::to_svg(graph),
-        Format::Json => line(&print::to_json(graph)),
+        Format::Json => line(&neural_compiler::graph::json::to_json(graph)),
     }
 }

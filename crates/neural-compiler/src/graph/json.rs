@@ -1,8 +1,19 @@
-//! A graph as data for other programs. In: a derived program; out: JSON with every number exact (constants as a number
-//! that reads back to the same f64, and as bits).
+//! A graph as data for other programs: the one schema, whoever writes it out (`neuralc show --format json`, Python's `graph_json`).
+//! In: a graph; out: JSON with every number exact (constants as a number that reads back to the same f64, and as bits).
+//!
+//! ```text
+//! {"inputs": [{"name", "shape"}], "main": region, "regions": [region…]}
+//! region: {"name", "params": [{"type", "shape"}], "nodes": [node…], "results": [node number…]}
+//! node:   {"id", "kind", "args": [node number…], "type", "shape", "span": [from, to], "text", and what only this kind has}
+//! ```
+//!
+//! `type` is `value`, `record` or `many`, and only a value has a `shape`: `[]`, `[n]` or `[rows, columns]`. By kind: `param` and `proj` and
+//! `unpack` have an `index`; `const` a `value` and its `bits`; `op` its `op` (unique), its `name` in programs and its `attr`; `if` the
+//! regions `yes` and `no`; `loop` its `body`, how many values are `carried` and whether it is `taped`; `back` its `body`, `stored` and
+//! `carried`; `call` its `region`; `pack` nothing. `text` is the node as `print` shows it, for people. Spans count bytes of the source.
 
-use neural_compiler::diff::Derived;
-use neural_compiler::graph::{Graph, Kind, NodeId, Region, Type};
+use super::print::title;
+use super::{Graph, Kind, NodeId, Region, Type};
 use serde_json::{Value, json};
 
 fn type_name(ty: Type) -> &'static str {
@@ -25,9 +36,8 @@ fn number(x: f64) -> Value {
     if x.is_finite() { json!(x) } else { json!(format!("{x}").to_lowercase()) }
 }
 
-fn node(region: &Region, id: NodeId) -> Value {
+fn node(graph: &Graph, region: &Region, id: NodeId) -> Value {
     let n = region.node(id);
-    let args: Vec<u32> = region.args(id).iter().map(|a| a.0).collect();
     let mut out = match n.kind {
         Kind::Param(i) => json!({"kind": "param", "index": i}),
         Kind::Const(bits) => json!({"kind": "const", "value": number(f64::from_bits(bits)), "bits": bits}),
@@ -41,29 +51,28 @@ fn node(region: &Region, id: NodeId) -> Value {
         Kind::Pack => json!({"kind": "pack"}),
         Kind::Unpack(i) => json!({"kind": "unpack", "index": i}),
     };
-    out["args"] = json!(args);
+    out["id"] = json!(id.0);
+    out["args"] = region.args(id).iter().map(|a| a.0).collect();
     out["shape"] = sizes(n.ty);
     out["type"] = json!(type_name(n.ty));
     out["span"] = json!([n.span.start, n.span.end]);
+    out["text"] = json!(title(graph, region, id));
     out
 }
 
-/// The whole graph, and the text its spans point into.
-pub(crate) fn graph(derived: &Derived, source: &str) -> Value {
-    let g: &Graph = &derived.graph;
+/// The whole graph.
+pub fn to_json(graph: &Graph) -> Value {
     let region = |r: &Region| {
         json!({
             "name": r.name,
             "params": r.params.iter().map(|&t| json!({"type": type_name(t), "shape": sizes(t)})).collect::<Vec<_>>(),
-            "nodes": r.ids().map(|id| node(r, id)).collect::<Vec<_>>(),
+            "nodes": r.ids().map(|id| node(graph, r, id)).collect::<Vec<_>>(),
             "results": r.results.iter().map(|id| id.0).collect::<Vec<_>>(),
         })
     };
     json!({
-        "inputs": g.inputs.iter().map(|i| json!({"name": i.name, "shape": i.shape.dims()})).collect::<Vec<_>>(),
-        "main": g.main.0,
-        "regions": g.regions().iter().map(region).collect::<Vec<_>>(),
-        "result_axes": derived.axes,
-        "source": source,
+        "inputs": graph.inputs.iter().map(|i| json!({"name": i.name, "shape": i.shape.dims()})).collect::<Vec<_>>(),
+        "main": graph.main.0,
+        "regions": graph.regions().iter().map(region).collect::<Vec<_>>(),
     })
 }

@@ -6,7 +6,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::limits::Limits;
 use crate::ops::Surface;
 use crate::source::Span;
-use crate::syntax::ast::{Ast, Expr, ExprId, FunId, VarId};
+use crate::syntax::ast::{Ast, Expr, ExprId, Fun, FunId, VarId};
 use rustc_hash::FxHashSet;
 
 /// A local of a function.
@@ -48,6 +48,8 @@ pub enum Rhs {
     If(Arg, BlockId, BlockId),
     /// A call.
     Call(FunId, Args),
+    /// The derivative of a function by its first parameter, at these arguments.
+    Derivative(FunId, Args),
 }
 
 /// A statement: a local and what it is.
@@ -166,7 +168,7 @@ impl Anf {
             for stmt in &block.stmts {
                 match stmt.rhs {
                     Rhs::Op(_, args) => check(self.args(args), defined)?,
-                    Rhs::Call(f, args) => {
+                    Rhs::Call(f, args) | Rhs::Derivative(f, args) => {
                         check(self.args(args), defined)?;
                         if self.args(args).len() != self.fun(f).params {
                             return Err(format!("`{}` is called with a wrong number of arguments", self.fun(f).name));
@@ -201,36 +203,43 @@ impl Anf {
     }
 }
 
+/// The variables each function binds. Asked only of programs with derivatives: elsewhere a variable is bound by its owner.
+fn bound(ast: &Ast) -> Vec<FxHashSet<VarId>> {
+    let names = |fun: &Fun| {
+        let mut found: FxHashSet<VarId> = fun.params.iter().copied().collect();
+        ast.walk(fun.body, |e| {
+            if let Expr::Let(bindings, _) = e {
+                found.extend(ast.bindings(bindings).iter().map(|b| b.0));
+            }
+        });
+        found
+    };
+    ast.funs.iter().map(names).collect()
+}
+
 /// Free variables of every function, those of the functions it calls included.
-fn captures(ast: &Ast, limits: &Limits) -> Result<Vec<Vec<VarId>>, Diagnostics> {
+pub(crate) fn captures(ast: &Ast, limits: &Limits) -> Result<Vec<Vec<VarId>>, Diagnostics> {
     let n = ast.funs.len();
+    let bound = if ast.derivatives.is_empty() { vec![] } else { bound(ast) };
+    let owns = |f: usize, v: VarId| match bound.get(f) {
+        Some(names) => names.contains(&v),
+        None => ast.vars[v.0 as usize].owner.0 as usize == f,
+    };
     let mut free: Vec<FxHashSet<VarId>> = vec![FxHashSet::default(); n];
     let mut callers: Vec<Vec<usize>> = vec![Vec::new(); n];
     for (f, free) in free.iter_mut().enumerate().skip(1) {
-        let mut stack = vec![ast.funs[f].body];
         let mut called = FxHashSet::default();
-        while let Some(e) = stack.pop() {
-            match ast.expr(e) {
-                Expr::Number(_) => {}
-                Expr::Var(v) => {
-                    if ast.vars[v.0 as usize].owner.0 as usize != f {
-                        free.insert(v);
-                    }
-                }
-                Expr::Op(_, args) => stack.extend(ast.args(args)),
-                Expr::Call(g, args) => {
-                    stack.extend(ast.args(args));
-                    if called.insert(g) {
-                        callers[g.0 as usize].push(f);
-                    }
-                }
-                Expr::If(a, b, c) => stack.extend([a, b, c]),
-                Expr::Let(bindings, body) => {
-                    stack.extend(ast.bindings(bindings).iter().map(|&(_, e)| e));
-                    stack.push(body);
+        ast.walk(ast.funs[f].body, |e| match e {
+            Expr::Var(v) if !owns(f, v) => {
+                free.insert(v);
+            }
+            Expr::Call(g, _) | Expr::Derivative(g, _) => {
+                if called.insert(g) {
+                    callers[g.0 as usize].push(f);
                 }
             }
-        }
+            Expr::Var(_) | Expr::Number(_) | Expr::Op(..) | Expr::If(..) | Expr::Let(..) => {}
+        });
     }
     let mut total: usize = free.iter().map(FxHashSet::len).sum();
     let mut work: Vec<usize> = (1..n).collect();
@@ -238,7 +247,7 @@ fn captures(ast: &Ast, limits: &Limits) -> Result<Vec<Vec<VarId>>, Diagnostics> 
         let vars: Vec<VarId> = free[g].iter().copied().collect();
         for &f in &callers[g] {
             let before = free[f].len();
-            free[f].extend(vars.iter().filter(|v| ast.vars[v.0 as usize].owner.0 as usize != f));
+            free[f].extend(vars.iter().filter(|&&v| !owns(f, v)));
             if free[f].len() > before {
                 total += free[f].len() - before;
                 work.push(f);
@@ -333,7 +342,7 @@ impl Converter<'_> {
                     let args = self.call_args(f, args, span, stmts);
                     Tail::Call(f, args, span)
                 }
-                Expr::Number(_) | Expr::Var(_) | Expr::Op(..) | Expr::Call(..) => Tail::Return(self.atom(e, stmts)),
+                Expr::Number(_) | Expr::Var(_) | Expr::Op(..) | Expr::Call(..) | Expr::Derivative(..) => Tail::Return(self.atom(e, stmts)),
             }
         })
     }
@@ -413,6 +422,7 @@ impl Converter<'_> {
                 }
             }
             Expr::Call(f, args) => Rhs::Call(f, self.call_args(f, args, span, stmts)),
+            Expr::Derivative(f, args) => Rhs::Derivative(f, self.call_args(f, args, span, stmts)),
             Expr::If(c, t, f) => {
                 let c = self.atom(c, stmts);
                 Rhs::If(c, self.block(t, false), self.block(f, false))

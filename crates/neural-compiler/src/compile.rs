@@ -11,7 +11,7 @@ use crate::ops::row::ShapeRule;
 use crate::shape::Shape;
 use crate::source::Span;
 use crate::syntax::ast::{Ast, Expr, FunId, Input, ModelKind, TimeInfo};
-use crate::syntax::{expand::expand, reader::read};
+use crate::syntax::{derivatives, expand::expand, reader::read};
 use crate::tail::{self, Tails};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex};
@@ -46,7 +46,8 @@ pub fn compile(source: &str, options: &Options) -> Result<Program, Diagnostics> 
     if !errors.is_empty() {
         return Err(Diagnostics(errors));
     }
-    let ast = expand(&data, options.inputs.as_deref())?;
+    let mut ast = expand(&data, options.inputs.as_deref())?;
+    derivatives::close(&mut ast, &options.limits)?;
     let anf = anf::convert(&ast, &options.limits)?;
     debug_assert_eq!(anf.verify(), Ok(()));
     let tails = tail::analyse(&anf);

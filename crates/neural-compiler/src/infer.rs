@@ -67,6 +67,14 @@ struct Pending {
     span: Span,
 }
 
+/// A derivative whose shape could not yet be decided.
+struct Slope {
+    of: Term,
+    by: Term,
+    out: Term,
+    span: Span,
+}
+
 /// A function whose body is being inferred.
 struct Active {
     fun: FunId,
@@ -83,6 +91,7 @@ pub(crate) struct Solver<'a> {
     shapes: Vec<Option<Term>>,
     dims: Vec<Option<Dim>>,
     pending: Vec<Pending>,
+    slopes: Vec<Slope>,
     active: Vec<Active>,
     memo: FxHashMap<(FunId, Vec<Term>), Term>,
     statements: usize,
@@ -96,6 +105,7 @@ impl<'a> Solver<'a> {
             shapes: vec![],
             dims: vec![],
             pending: vec![],
+            slopes: vec![],
             active: vec![],
             memo: FxHashMap::default(),
             statements: 0,
@@ -287,6 +297,15 @@ impl<'a> Solver<'a> {
                         let args = anf.args(args).iter().map(|&a| self.atom(a, env)).collect();
                         self.call(f, args)
                     }
+                    Rhs::Derivative(f, args) => {
+                        let args: Vec<Term> = anf.args(args).iter().map(|&a| self.atom(a, env)).collect();
+                        let (by, out) = (args[0], self.fresh());
+                        let slope = Slope { of: self.call(f, args), by, out, span: stmt.span };
+                        if let Some(undecided) = self.slope(slope) {
+                            self.slopes.push(undecided);
+                        }
+                        out
+                    }
                     Rhs::If(c, t, e) => self.choice(c, t, e, env),
                 };
                 env[stmt.local.0 as usize] = t;
@@ -343,6 +362,26 @@ impl<'a> Solver<'a> {
             ShapeRule::Special(special) => self.special(op, special, &terms, args, span),
             ShapeRule::Given => unreachable!("users cannot write `{}`", op.row().name),
         }
+    }
+
+    /// Decides the shape of a derivative, or gives it back.
+    fn slope(&mut self, s: Slope) -> Option<Slope> {
+        let out = match (self.resolve(s.of), self.resolve(s.by)) {
+            (of, Term::Scalar) => of,
+            (Term::Scalar, by) => by,
+            (Term::Vector(m), Term::Vector(n)) => Term::Matrix(m, n),
+            (Term::Var(_), _) | (_, Term::Var(_)) => return Some(s),
+            (of, by) => {
+                let (of, by) = (self.describe(of), self.describe(by));
+                self.errors.push(slope_diagnostic(&of, &by, s.span));
+                return None;
+            }
+        };
+        if !self.unify(s.out, out) {
+            let (found, wanted) = (self.describe(out), self.describe(s.out));
+            self.errors.push(branch_diagnostic(&wanted, &found, s.span));
+        }
+        None
     }
 
     /// Decides an elementwise application, or gives it back.
@@ -519,15 +558,24 @@ impl<'a> Solver<'a> {
 
     /// Decides everything that is still open, taking what nothing constrains as scalar.
     pub(crate) fn settle(&mut self) {
-        while !self.pending.is_empty() {
-            let before = self.pending.len();
+        while !self.pending.is_empty() || !self.slopes.is_empty() {
+            let before = self.pending.len() + self.slopes.len();
+            let slopes = std::mem::take(&mut self.slopes);
+            self.slopes = slopes.into_iter().filter_map(|s| self.slope(s)).collect();
             // Knowledge flows both ways through nested applications, so look at them in both orders.
             let mut open: Vec<Pending> = std::mem::take(&mut self.pending);
             for _ in 0..2 {
                 let round = std::mem::take(&mut open);
                 open.extend(round.into_iter().rev().filter_map(|p| self.elementwise(p)));
             }
-            if open.len() == before {
+            if open.len() + self.slopes.len() == before
+                && let Some(Slope { by, of, .. }) = self.slopes.first()
+            {
+                // What a derivative is by says more about its shape than what uses it.
+                let (by, of) = (*by, *of);
+                let unknown = if self.is_open(by) { by } else { of };
+                self.unify(unknown, Term::Scalar);
+            } else if open.len() == before {
                 for p in &open {
                     for &t in &p.args {
                         if let v @ Term::Var(_) = self.resolve(t) {
@@ -559,6 +607,11 @@ pub(crate) fn misfit_diagnostic(op: Op, args: &[(String, Span)], span: Span) -> 
         _ => row.doc,
     };
     d.help(format!("{}: {advice}", row.usage))
+}
+
+pub(crate) fn slope_diagnostic(of: &str, by: &str, span: Span) -> Diagnostic {
+    let message = format!("the derivative of a {of} by a {by} would have more axes than a matrix");
+    Diagnostic::error("shape-mismatch", span, message).help("take the derivative of one number, row or column of it, for instance with ref")
 }
 
 pub(crate) fn test_diagnostic(found: &str, span: Span) -> Diagnostic {

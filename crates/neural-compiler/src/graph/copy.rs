@@ -9,7 +9,7 @@ pub fn inline(b: &mut Builder, region: &Region, regions: &[Region], args: &[Node
 }
 
 /// The same, where `instead` may give other results for a node that runs regions, on arguments that are copied already.
-pub(super) fn inline_with(
+pub(crate) fn inline_with(
     b: &mut Builder,
     region: &Region,
     regions: &[Region],

@@ -100,7 +100,7 @@ pub enum Kind {
 
 impl Kind {
     /// The same with other numbers for the regions it runs.
-    fn renumbered(self, new: impl Fn(RegionId) -> RegionId) -> Kind {
+    pub(crate) fn renumbered(self, new: impl Fn(RegionId) -> RegionId) -> Kind {
         match self {
             Kind::If(a, b) => Kind::If(new(a), new(b)),
             Kind::Loop { body, carried, taped } => Kind::Loop { body: new(body), carried, taped },

@@ -1,4 +1,4 @@
-//! The AST: what is left of the text when every form is one of seven and every name is resolved.
+//! The AST: what is left of the text when every form is one of eight and every name is resolved.
 //! Invariants: each variable and each function has one id for the whole program; `let`, `let*`, internal value definitions and
 //! immediately applied lambdas are one `Let`, whose bindings are evaluated in order (ids being unique, the order cannot capture);
 //! `loop`, named `let` and `letrec` are functions and calls.
@@ -37,6 +37,8 @@ pub enum Expr {
     Let(Range, ExprId),
     /// A call of a named function; arguments in `Ast::args`.
     Call(FunId, Range),
+    /// The derivative of a function by its only parameter; the argument in `Ast::args`.
+    Derivative(FunId, Range),
 }
 
 /// A variable.
@@ -152,6 +154,8 @@ pub struct Ast {
     pub vars: Vec<Var>,
     /// Functions; the first is the program, its parameters are the inputs.
     pub funs: Vec<Fun>,
+    /// Functions made for derivatives. The parameter of such a one is a variable of the function around it, and within it stands for itself.
+    pub(crate) derivatives: Vec<FunId>,
     /// Inputs, in the order of the program's parameters.
     pub inputs: Vec<Input>,
     /// What the results mean.
@@ -181,6 +185,24 @@ impl Ast {
     /// Bindings of a `Let`.
     pub fn bindings(&self, range: Range) -> &[(VarId, ExprId)] {
         &self.bindings[range.0 as usize..range.1 as usize]
+    }
+
+    /// Shows every expression of a tree, functions that are called left out.
+    pub(crate) fn walk(&self, root: ExprId, mut look: impl FnMut(Expr)) {
+        let mut stack = vec![root];
+        while let Some(e) = stack.pop() {
+            let e = self.expr(e);
+            look(e);
+            match e {
+                Expr::Number(_) | Expr::Var(_) => {}
+                Expr::Op(_, args) | Expr::Call(_, args) | Expr::Derivative(_, args) => stack.extend(self.args(args)),
+                Expr::If(a, b, c) => stack.extend([a, b, c]),
+                Expr::Let(bindings, body) => {
+                    stack.extend(self.bindings(bindings).iter().map(|&(_, e)| e));
+                    stack.push(body);
+                }
+            }
+        }
     }
 
     /// The AST as text: one `define` per function, every variable by its unique name.
@@ -219,6 +241,7 @@ impl Ast {
                 Expr::Var(v) => out.push_str(&names[v.0 as usize]),
                 Expr::Op(s, args) => application(s.name(), args, out),
                 Expr::Call(f, args) => application(&funs[f.0 as usize], args, out),
+                Expr::Derivative(f, args) => application(&format!("d {}", funs[f.0 as usize]), args, out),
                 Expr::If(c, t, e) => {
                     out.push_str("(if ");
                     self.write_expr(c, depth + 1, names, funs, out);

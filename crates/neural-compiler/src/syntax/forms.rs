@@ -120,6 +120,7 @@ pub fn keywords() -> impl Iterator<Item = &'static str> {
 const CHOICE: &str = "conditional";
 const LOGIC: &str = "comparison, logic";
 const CONTROL: &str = "control";
+const DERIVATIVES: &str = "derivatives";
 const MODELS: &str = "model files";
 
 /// What most expressions have in common.
@@ -273,6 +274,16 @@ pub const FORMS: &[Form] = &[
         derivative_doc: "through every round",
         paper: true,
         expansion: Expansion::Expression(|x, written, place| x.recur(written, place)),
+        ..EXPRESSION
+    },
+    Form {
+        name: "d",
+        group: DERIVATIVES,
+        arguments: "2",
+        usage: "(d expression name)",
+        doc: "the exact derivative of the expression by what the name stands for, through definitions",
+        derivative_doc: "the second derivative",
+        expansion: Expansion::Expression(|x, written, place| x.derivative(written, place)),
         ..EXPRESSION
     },
     Form {

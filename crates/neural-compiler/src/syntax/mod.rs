@@ -1,10 +1,11 @@
 //! Text to AST: `lexer` (tokens), `reader` (the tree of parentheses), `forms` (the table of forms), `expand` (forms and names), `declare`
-//! (model declarations), `constants` (physical constants by name), `foreign` (names of other languages), `infix` (arithmetic of other
+//! (model declarations), `derivatives` (what derivatives inside programs go through), `constants` (physical constants by name), `foreign` (names of other languages), `infix` (arithmetic of other
 //! languages), `ast` (the result and its printer), `format` (the formatter).
 
 pub mod ast;
 pub mod constants;
 pub(crate) mod declare;
+pub(crate) mod derivatives;
 pub(crate) mod expand;
 pub(crate) mod foreign;
 pub mod format;

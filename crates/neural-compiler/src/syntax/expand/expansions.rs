@@ -6,8 +6,9 @@ use super::{Bindings, Expander, Meaning, NOWHERE, Place};
 use crate::diagnostic::Diagnostic;
 use crate::ops;
 use crate::source::Span;
-use crate::syntax::ast::{Expr, ExprId};
+use crate::syntax::ast::{Expr, ExprId, Fun, FunId};
 use crate::syntax::forms::{self, Form, Written};
+use crate::syntax::lexer::excerpt;
 use crate::syntax::reader::{DatumId, Symbol};
 
 /// Names and values of a form that binds.
@@ -25,6 +26,38 @@ impl Expander<'_> {
         let t = self.expr(t, place);
         let e = self.expr(e, place);
         self.push(Expr::If(c, t, e), span)
+    }
+
+    /// The derivative by a name: a function of that name, whose definitions `derivatives` brings in once the program is whole.
+    pub(crate) fn derivative(&mut self, written: Written<'_>, place: Place) -> ExprId {
+        let Written { args, span, form } = written;
+        let [value, by] = *args else {
+            let message = format!("`d` takes an expression and a name, got {}", ops::count(args.len(), "argument"));
+            return self.error(Diagnostic::error("wrong-arity", span, message).help(format!("usage: {}", form.usage)));
+        };
+        let value = self.expr(value, place.inner());
+        let at = self.data.span(by);
+        let Some(s) = self.data.symbol(by) else {
+            let message = "a derivative is by a name";
+            let help = format!("usage: {}; name what it is by: (let ((u …)) (d … u))", form.usage);
+            return self.error(Diagnostic::error("bad-form", at, message).help(help));
+        };
+        let by = self.variable(s, at);
+        let Expr::Var(var) = self.ast.expr(by) else {
+            if self.is_constant(s) || self.name(s) == "pi" {
+                let message = format!("`{}` is a constant, and nothing changes with it", excerpt(self.name(s)));
+                return self.error(Diagnostic::error("bad-form", at, message).help(format!("usage: {}", form.usage)));
+            }
+            // What is wrong with the name has been said.
+            return by;
+        };
+        let from = self.ast.args.len() as u32;
+        self.ast.args.push(by);
+        let f = FunId(self.ast.funs.len() as u32);
+        let name = format!("d/d{}", self.name(s));
+        self.ast.funs.push(Fun { name, params: vec![var], body: value, span });
+        self.ast.derivatives.push(f);
+        self.push(Expr::Derivative(f, (from, from + 1)), span)
     }
 
     pub(crate) fn let_form(&mut self, written: Written<'_>, place: Place) -> ExprId {

@@ -74,8 +74,8 @@ pub(crate) struct Expander<'a> {
     called: Vec<Symbol>,
 }
 
-/// Operations whose names are also common names of quantities: not called, and not bound, they are inputs like any other name.
-const QUANTITIES: &[&str] = &["beta", "gamma"];
+/// Operations and forms whose names are also common names of quantities: not called, and not bound, they are inputs like any other name.
+const QUANTITIES: &[&str] = &["beta", "d", "gamma"];
 
 /// Expands a whole text. `inputs`: the names the caller allows, in order; `None` lets every free name be an input.
 pub(crate) fn expand(data: &Data, inputs: Option<&[(String, Option<crate::shape::Shape>)]>) -> Result<Ast, Diagnostics> {
@@ -83,6 +83,7 @@ pub(crate) fn expand(data: &Data, inputs: Option<&[(String, Option<crate::shape:
         exprs: Vec::with_capacity(data.children_len() + 8),
         args: Vec::with_capacity(data.children_len() + 8),
         bindings: Vec::new(),
+        derivatives: Vec::new(),
         vars: Vec::new(),
         funs: vec![Fun { name: "main".into(), params: vec![], body: ExprId(0), span: Span::default() }],
         inputs: Vec::new(),
@@ -258,7 +259,7 @@ impl<'a> Expander<'a> {
         }
         let name = self.name(s);
         match self.builtin(s) {
-            Builtin::Op(_) if QUANTITIES.contains(&name) && !self.called.contains(&s) => {}
+            Builtin::Op(_) | Builtin::Form(_) if QUANTITIES.contains(&name) && !self.called.contains(&s) => {}
             Builtin::Op(_) if name == "pi" => unreachable!("pi is a constant, not an operation"),
             Builtin::Op(_) | Builtin::Form(_) => return self.function_as_value(s, span),
             Builtin::Unknown => {}
@@ -353,7 +354,12 @@ impl<'a> Expander<'a> {
                 }
                 self.operation(op, args, span, place)
             }
-            Builtin::Form(form) => self.form(Written { form, args, span }, place),
+            Builtin::Form(form) => {
+                if QUANTITIES.contains(&form.name) {
+                    self.called.push(s);
+                }
+                self.form(Written { form, args, span }, place)
+            }
             Builtin::Unknown if self.is_full() => {
                 self.args(args, place);
                 self.push(Expr::Number(0.0), span)

@@ -1,9 +1,9 @@
 //! What a caller says about a fit besides model and data.
 
-use crate::dynamics::solver::steps::Scheme;
 use crate::dynamics::solver::{TOLERANCE, Tolerance};
 use crate::model::layout::Values;
 use crate::optimise::loss::Loss;
+use neural_compiler::ode::Scheme;
 use std::sync::atomic::AtomicBool;
 
 /// What is counted while a fit goes on.

@@ -2,12 +2,11 @@
 //! that could explain all of it stands beside it.
 
 mod common;
-use common::{compile, noise, table, uniform};
-use neural_compiler_fit::dynamics::steps::Scheme;
+use common::{compile, named, noise, table, uniform};
 use neural_compiler_fit::{Fit, Method, Options, Table, fit, predict, save, weights};
 
 fn rk4() -> Options<'static> {
-    Options { scheme: Some(Scheme::Rk4), ..Options::default() }
+    Options { scheme: Some(named("rk4")), ..Options::default() }
 }
 
 /// The pendulum of the paper: g/L 9.81, damping 0.3, from (1, 0), 201 points to t = 10.

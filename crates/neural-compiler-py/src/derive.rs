@@ -5,10 +5,10 @@
 use crate::advance::advance;
 use crate::splice::{Splice, select};
 use neural_compiler::graph::{Graph, NodeId, Type};
+use neural_compiler::ode::Scheme;
 use neural_compiler::ops::Op;
 use neural_compiler::source::Span;
 use neural_compiler::{Diagnostic, Diagnostics, Shape, diff};
-use neural_compiler_fit::dynamics::steps::Scheme;
 
 /// A derivation the user asked for, with the inputs it concerns.
 #[derive(Clone, PartialEq, Eq, Debug)]

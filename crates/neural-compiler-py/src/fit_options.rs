@@ -1,7 +1,7 @@
 //! Options of a fit for Python. In: a dict; out: the library's options, or why a value is none.
 
 use crate::views::shape_of;
-use neural_compiler_fit::remember::SCHEMES;
+use neural_compiler::ode::{Scheme, schemes};
 use neural_compiler_fit::{Loss, Method, Options, Values};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::{PyOverflowError, PyValueError};
@@ -38,6 +38,12 @@ fn chosen<T: Copy>(what: &str, given: &Bound<'_, PyDict>, choices: &[(&str, T)])
     })
 }
 
+/// How models with states are solved; `None`: as suits them.
+fn method(given: &Bound<'_, PyDict>) -> PyResult<Option<Scheme>> {
+    let name: Option<String> = get(given, "method")?;
+    schemes::chosen(name.as_deref().unwrap_or(schemes::AUTO)).map_err(|e| PyValueError::new_err(e.to_string()))
+}
+
 /// Values of parameters and weights in place of the declared ones.
 fn values(given: &Bound<'_, PyDict>) -> PyResult<Values> {
     let list: Vec<(String, Vec<i64>, PyReadonlyArray1<'_, f64>)> = get(given, "values")?.unwrap_or_default();
@@ -69,7 +75,7 @@ pub(crate) fn options<'a>(given: &Bound<'_, PyDict>) -> PyResult<Options<'a>> {
         loss: (loss != Loss::Squares).then_some(loss),
         starts: at_least_one(given, "starts")?,
         budget: get(given, "budget")?,
-        scheme: chosen("method", given, &SCHEMES)?,
+        scheme: method(given)?,
         step: get(given, "step")?,
         tolerance: get(given, "rtol")?,
         absolute_tolerance: get(given, "atol")?,

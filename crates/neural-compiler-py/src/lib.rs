@@ -22,10 +22,10 @@ mod operations;
 mod places;
 mod python;
 mod quick;
+mod schemes;
 mod signals;
 mod splice;
 mod surroundings;
-mod tableaus;
 mod tensors;
 mod views;
 
@@ -44,8 +44,8 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<places::PyPlaces>()?;
     m.add_class::<autograd::Taped>()?;
     m.add_function(wrap_pyfunction!(operations::operations, m)?)?;
-    m.add_function(wrap_pyfunction!(tableaus::dopri5, m)?)?;
-    m.add_function(wrap_pyfunction!(tableaus::rodas4, m)?)?;
+    m.add_function(wrap_pyfunction!(schemes::schemes, m)?)?;
+    m.add_function(wrap_pyfunction!(schemes::step_control, m)?)?;
     m.add_function(wrap_pyfunction!(dlpack::use_exchange, m)?)?;
     m.add_function(wrap_pyfunction!(surroundings::use_autograd, m)?)?;
     m.add_function(wrap_pyfunction!(autograd::remember, m)?)?;

@@ -12,7 +12,6 @@ use crate::dynamics::check::{Checking, TIGHTER};
 use crate::dynamics::differences::{disagree, has_conditions};
 use crate::dynamics::problem::Dynamics;
 use crate::dynamics::ready::Ready;
-use crate::dynamics::solver::steps::Scheme;
 use crate::dynamics::solver::{self, Solver};
 use crate::dynamics::trajectories::Trajectories;
 use crate::dynamics::{shooting, white};
@@ -28,6 +27,7 @@ use crate::report::{Fit, significant};
 use crate::statistics::profile;
 use crate::statistics::uncertainty::EXACT;
 use crate::{Loss, hybrid};
+use neural_compiler::ode::Scheme;
 use neural_compiler::{Diagnostic, Diagnostics, Program};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -50,7 +50,7 @@ pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>, effor
         Ok(found) => found.best.best.wall.as_ref().is_some_and(|w| w.0.contains(solver::TOO_MANY)),
         Err(_) => true,
     };
-    if stiff && options.scheme.is_none() && ready.solver.scheme() == Scheme::Dopri5 {
+    if stiff && options.scheme.is_none() && ready.solver.scheme() == Scheme::explicit() {
         let before = ready.solver.clone();
         ready.solver = ready.implicit(options)?;
         // Its steps are of another kind.
@@ -106,7 +106,7 @@ const JUMPS: &str =
 /// Whether the law changes its form where a state passes a level, in a way that derivatives along the solution do not see.
 fn lacks_jumps(ready: &Ready, found: &Weighted) -> bool {
     let best = &found.best.best;
-    found.problem.solver.adaptive() && has_conditions(&ready.field.graph) && disagree(&found.problem, &best.theta, &best.linear)
+    found.problem.solver.adaptive() && has_conditions(&ready.field.law.graph) && disagree(&found.problem, &best.theta, &best.linear)
 }
 
 /// What a search found, and for which weights of the columns.
@@ -374,7 +374,7 @@ pub(crate) fn predict(program: &Program, table: &Table, options: &Options<'_>) -
     let ready = Ready::new(program, table, &Options { holdout: None, ..options.clone() }, &Arc::default(), false)?;
     let problem = Dynamics::new(ready.solver.clone(), ready.layout.clone(), ready.data.clone(), |_, _| 1.0);
     let names = ready.field.states.iter().flat_map(|s| element_names(&s.name, s.shape)).map(|n| format!("{n}.predicted"));
-    let all: Vec<usize> = (0..ready.field.size).collect();
+    let all: Vec<usize> = (0..ready.field.law.size).collect();
     let mut columns = ready.predicted(&problem, &ready.layout.start, &all)?;
     // An accuracy the user asks for is the user's; else what is told must not depend on it.
     if options.tolerance.is_none() && ready.solver.adaptive() {

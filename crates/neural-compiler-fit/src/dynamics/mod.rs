@@ -11,5 +11,3 @@ pub mod shooting;
 pub mod solver;
 pub mod trajectories;
 pub(crate) mod white;
-
-pub use solver::{field, steps, tableaus};

@@ -5,7 +5,6 @@ use crate::data::table::Table;
 use crate::dynamics::clock::Pace;
 use crate::dynamics::problem::Dynamics;
 use crate::dynamics::solver::field::Field;
-use crate::dynamics::solver::steps::Scheme;
 use crate::dynamics::solver::{FIRST_LANES, Solver};
 use crate::dynamics::trajectories::{self, Observed, Start, Trajectories};
 use crate::fit::{split, weights, wrong};
@@ -14,6 +13,7 @@ use crate::optimise::effort::Effort;
 use crate::options::Options;
 use crate::report::summary::Compared;
 use crate::report::{Axis, Fit};
+use neural_compiler::ode::Scheme;
 use neural_compiler::syntax::ast::ModelKind;
 use neural_compiler::{Diagnostics, Program};
 use std::sync::Arc;
@@ -67,7 +67,7 @@ impl Ready {
 
     /// A solver for stiff problems.
     pub(crate) fn implicit(&self, options: &Options<'_>) -> Result<Arc<Solver>, Diagnostics> {
-        let solver = Solver::new(&self.field, &self.layout, Scheme::Rodas4, self.step, options.accuracy())?;
+        let solver = Solver::new(&self.field, &self.layout, Scheme::implicit(), self.step, options.accuracy())?;
         Ok(Arc::new(solver.with_sizes(self.solver.sizes.clone()).with_effort(&self.solver.effort)))
     }
 
@@ -147,18 +147,18 @@ fn solver(
     options: &Options<'_>,
     effort: &Arc<Effort>,
 ) -> Result<Arc<Solver>, Diagnostics> {
-    let sizes = sizes(data, layout, field.size);
+    let sizes = sizes(data, layout, field.law.size);
     let make = |scheme: Scheme| -> Result<Arc<Solver>, Diagnostics> {
         let solver = Solver::new(field, layout, scheme, step, options.accuracy())?;
         Ok(Arc::new(solver.with_sizes(sizes.clone()).with_effort(effort)))
     };
     match options.scheme {
-        _ if map => make(Scheme::Map),
+        _ if map => make(Scheme::MAP),
         Some(scheme) => make(scheme),
         // A net has not said anything yet that could be stiff.
-        None if layout.weights() > 0 => make(Scheme::Dopri5),
+        None if layout.weights() > 0 => make(Scheme::explicit()),
         None => {
-            let explicit = make(Scheme::Dopri5)?;
+            let explicit = make(Scheme::explicit())?;
             let count = |solver: &Arc<Solver>| {
                 let problem = Dynamics::new(solver.clone(), layout.clone(), data.clone(), |_, _| 1.0);
                 solver.count(&problem.lanes(&layout.start), &problem.shared(&layout.start))
@@ -175,12 +175,12 @@ fn solver(
             }
             // A step of the implicit method solves six systems, and takes one from row to row at least.
             let intervals: usize = data.all.iter().take(FIRST_LANES).map(|t| t.times.len() - 1).sum();
-            let n = field.size as f64;
+            let n = field.law.size as f64;
             let least = intervals as f64 * 6.0 * (n.powi(3) / 3.0 + n * n);
             if steps.is_some_and(|s| s < PATIENCE / 4 && s as f64 * explicit.price() < STIFF * least) {
                 return Ok(patient(&explicit));
             }
-            let implicit = make(Scheme::Rodas4)?;
+            let implicit = make(Scheme::implicit())?;
             let cost = |solver: &Arc<Solver>, steps: usize| solver.price() * steps as f64;
             // Stiff at the declared values: so many steps of the explicit method that the dearer ones of the implicit method cost less.
             Ok(match (steps, count(&implicit)) {

@@ -123,7 +123,7 @@ fn scene(ready: &Ready) -> Scene {
         let observed = data.observed.iter().find(|o| o.component == component);
         rows.iter().map(|&(k, _, row)| observed.map_or(begin[k].start[component], |o| o.values[row])).collect::<Vec<f64>>()
     };
-    let mut columns = vec![(0..field.size).flat_map(state).collect()];
+    let mut columns = vec![(0..field.law.size).flat_map(state).collect()];
     columns.extend(layout.shared.iter().map(|_| vec![]));
     columns.push(rows.iter().map(|&(_, _, row)| data.row_times[row]).collect());
     let mut at = 0;
@@ -133,5 +133,5 @@ fn scene(ready: &Ready) -> Scene {
     }
     let mut own = Layout::clone(layout);
     own.shared.iter_mut().enumerate().for_each(|(i, s)| s.input = 1 + i);
-    Scene { graph: field.graph.clone(), layout: Arc::new(own), columns, rows: rows.len() }
+    Scene { graph: field.law.graph.clone(), layout: Arc::new(own), columns, rows: rows.len() }
 }

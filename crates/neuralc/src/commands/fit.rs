@@ -3,7 +3,7 @@
 //! Invariants: Ctrl-C ends the search and keeps the best so far, a second one ends the process; files appear whole or not at all.
 
 use crate::args::Cli;
-use crate::commands::fit_args::{FitArgs, Log, Method, Training};
+use crate::commands::fit_args::{FitArgs, Log, Training};
 use crate::commands::fit_table::{Wanted, Whole};
 use crate::commands::fit_text;
 use crate::context::{Context, Failure, reason};
@@ -12,7 +12,6 @@ use crate::table::{self, Format, Reader, same_file, write_together, write_whole}
 use clap::CommandFactory;
 use clap::parser::ValueSource;
 use indicatif::{ProgressBar, ProgressStyle};
-use neural_compiler_fit::dynamics::steps::Scheme;
 use neural_compiler_fit::plot::{Drawing, Look};
 use neural_compiler_fit::{Fit, Loss, Options, Stage, fit, save, to_json, weights};
 use serde_json::json;
@@ -177,7 +176,7 @@ fn options<'a>(args: &FitArgs, whole: &Whole) -> Result<Options<'a>, Failure> {
         loss: (args.loss != Loss::Squares).then_some(args.loss),
         starts: args.starts.map(Into::into),
         budget: args.budget,
-        scheme: scheme(args.method),
+        scheme: args.method.0,
         step: args.step,
         tolerance: args.rtol,
         absolute_tolerance: args.atol,
@@ -200,16 +199,6 @@ fn options<'a>(args: &FitArgs, whole: &Whole) -> Result<Options<'a>, Failure> {
 /// The file with the weights of a saved model.
 pub(crate) fn beside(model: &str) -> String {
     Path::new(model).with_extension("safetensors").to_string_lossy().into_owned()
-}
-
-/// The library's name for a method.
-pub(crate) fn scheme(method: Method) -> Option<Scheme> {
-    match method {
-        Method::Auto => None,
-        Method::Rk4 => Some(Scheme::Rk4),
-        Method::Dopri5 => Some(Scheme::Dopri5),
-        Method::Rosenbrock => Some(Scheme::Rodas4),
-    }
 }
 
 /// Set by the first Ctrl-C; the second ends the process.

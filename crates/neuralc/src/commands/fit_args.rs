@@ -3,7 +3,9 @@
 use crate::args::SourceArgs;
 use crate::table::dates::{DateArgs, Moment};
 use crate::table::dialect::TableArgs;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+use neural_compiler::ode::schemes::{AUTO, Row, SCHEMES, Scheme, chosen};
 use neural_compiler_fit::Loss;
 
 /// `neuralc fit`
@@ -72,7 +74,7 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "SECONDS")]
     pub(crate) budget: Option<f64>,
     /// How models with states are solved
-    #[arg(long, value_enum, default_value = "auto")]
+    #[arg(long, value_parser = Methods, default_value = AUTO)]
     pub(crate) method: Method,
     /// Largest step of the solver, in units of the time (default for rk4: from one row to the next); of a map, the time one step takes
     #[arg(long, value_name = "H")]
@@ -158,7 +160,7 @@ pub(crate) struct PredictArgs {
     #[arg(long, value_name = "COLUMN")]
     pub(crate) group: Option<String>,
     /// How models with states are solved (default: as in the fit, else auto)
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = Methods)]
     pub(crate) method: Option<Method>,
     /// Largest step of the solver, in units of the time; of a map, the time one step takes (default: as in the fit)
     #[arg(long, value_name = "H")]
@@ -172,17 +174,31 @@ pub(crate) struct PredictArgs {
     pub(crate) atol: Option<f64>,
 }
 
-/// How models with states are solved.
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-pub(crate) enum Method {
-    /// Adaptive explicit, or implicit where that costs less
-    Auto,
-    /// Runge-Kutta of fourth order with fixed steps
-    Rk4,
-    /// Dormand-Prince with adaptive steps
-    Dopri5,
-    /// Rosenbrock, implicit, for stiff problems
-    Rosenbrock,
+/// How models with states are solved: a scheme of the library's table, or its choice.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) struct Method(pub(crate) Option<Scheme>);
+
+/// The methods, told by the table.
+#[derive(Clone)]
+pub(crate) struct Methods;
+
+impl TypedValueParser for Methods {
+    type Value = Method;
+
+    fn parse_ref(&self, command: &clap::Command, arg: Option<&clap::Arg>, value: &std::ffi::OsStr) -> Result<Method, clap::Error> {
+        let known = PossibleValuesParser::new(methods()).parse_ref(command, arg, value)?;
+        Ok(Method(chosen(&known).unwrap_or_default()))
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(methods().into_iter()))
+    }
+}
+
+fn methods() -> Vec<PossibleValue> {
+    let auto = PossibleValue::new(AUTO).help("Adaptive explicit, or implicit where that costs less");
+    let one = |row: &'static Row| PossibleValue::new(row.name).aliases(row.aliases).help(row.about);
+    std::iter::once(auto).chain(SCHEMES.iter().map(one)).collect()
 }
 
 /// Axes that go by powers of ten.

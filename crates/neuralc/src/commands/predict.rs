@@ -1,7 +1,7 @@
 //! `neuralc predict`: a saved model on new data. In: a model at its declared values, a table; out: the table with predictions.
 //! What the command line leaves out is as it was in the fit that saved the model.
 
-use crate::commands::fit::{beside, scheme};
+use crate::commands::fit::beside;
 use crate::commands::fit_args::PredictArgs;
 use crate::commands::fit_table::{Wanted, Whole};
 use crate::context::{Context, Failure};
@@ -58,7 +58,7 @@ fn options(args: &PredictArgs, model: &Compiled, known: Remembered) -> Result<Op
     let given = Options {
         values: saved_weights(args, model)?,
         time: args.time.clone(),
-        scheme: args.method.and_then(scheme),
+        scheme: args.method.and_then(|method| method.0),
         step: args.step,
         tolerance: args.rtol,
         absolute_tolerance: args.atol,

@@ -2,7 +2,8 @@
 //! and the forcing to the derivatives (or next values) of all states.
 
 use crate::model::layout::Layout;
-use neural_compiler::graph::{Builder, Graph, GraphInput, NodeId, Region, RegionId, Type, copy};
+use neural_compiler::graph::{Builder, GraphInput, NodeId, Type, copy};
+use neural_compiler::ode::{Law, assemble};
 use neural_compiler::ops::Op;
 use neural_compiler::syntax::ast::InputKind;
 use neural_compiler::{Diagnostic, Diagnostics, Program, Shape};
@@ -31,16 +32,12 @@ pub struct Forcing {
     pub shape: Shape,
 }
 
-/// The law.
+/// The law of a model, and where its inputs come from.
 pub struct Field {
-    /// Inputs: states, shared inputs in the order of the layout, the time, forcing.
-    pub graph: Graph,
+    /// Its shared inputs are in the order of the layout.
+    pub law: Law,
     /// The states.
     pub states: Vec<State>,
-    /// Numbers of all states.
-    pub size: usize,
-    /// Shared inputs.
-    pub shared: usize,
     /// Forcing.
     pub forcing: Vec<Forcing>,
 }
@@ -48,13 +45,6 @@ pub struct Field {
 /// Cuts a value of a shape out of a vector.
 fn cut(b: &mut Builder, from: NodeId, at: usize, shape: Shape) -> NodeId {
     if b.shape(from) == shape { from } else { b.given(Op::Cut, at as u32, shape, &[from]) }
-}
-
-/// A graph with a new main region that uses the regions of others.
-pub(super) fn assemble(mut regions: Vec<Region>, main: Region, inputs: Vec<GraphInput>) -> Graph {
-    regions.push(main);
-    let main = RegionId(regions.len() as u32 - 1);
-    neural_compiler::graph::compact(Graph { regions, main, inputs })
 }
 
 impl Field {
@@ -101,6 +91,6 @@ impl Field {
         let value = copy::inline(&mut b, law.main(), &law.regions, &args)[0];
         let value = if b.shape(value) == vector { value } else { b.given(Op::Join, 0, vector, &[value]) };
         let graph = assemble(law.regions.clone(), b.finish(vec![value]), inputs);
-        Ok(Field { graph, states, size, shared: layout.shared.len(), forcing })
+        Ok(Field { law: Law { graph, size, shared: layout.shared.len() }, states, forcing })
     }
 }

@@ -10,6 +10,7 @@ use super::tangents::{Tangents, turned};
 use super::{Directions, Lane, Path, Solver, Step, TOO_MANY};
 use crate::optimise::Unusable;
 use neural_compiler::exec::lanes::Workspace;
+use neural_compiler::ode::control::Control;
 
 /// Steps and paths of all lanes.
 type Marched = (Vec<Vec<Step>>, Vec<Path>);
@@ -32,7 +33,7 @@ impl Solver {
         lanes: &[Lane<'_>],
         shared: &[&[f64]],
         courses: &[Course],
-        order: f64,
+        control: Control,
         (planned, directions): (bool, Option<Directions<'_>>),
     ) -> Result<Marched, Unusable> {
         let n = self.size;
@@ -52,8 +53,6 @@ impl Solver {
         let mut ends = Vec::new();
         let (mut slopes, mut moved, mut strays) = (Vec::new(), Vec::new(), Vec::new());
         let (mut batch, mut still): (Vec<(&Lane<'_>, Step)>, Vec<usize>) = (Vec::new(), Vec::new());
-        // Smaller errors let a step grow as much as it may, whatever their root is.
-        let tiny = 0.99 * (0.9f64 / 5.0).powf(order);
         let patience = self.effort.steps(self.most);
         while !active.is_empty() {
             if self.effort.stopped() {
@@ -102,13 +101,7 @@ impl Solver {
                     error = if stray.is_nan() { stray } else { error.max(stray) };
                 }
                 let fine = error.is_finite() && after.iter().all(|x| x.is_finite());
-                let factor = if !fine {
-                    0.1
-                } else if error <= tiny {
-                    5.0
-                } else {
-                    (0.9 * error.powf(-1.0 / order)).clamp(0.2, 5.0)
-                };
+                let factor = control.factor(error, fine);
                 if fine && error <= 1.0 {
                     if planned {
                         plan[i].push(step);

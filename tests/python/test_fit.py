@@ -118,6 +118,29 @@ def test_options_reach_the_fit() -> None:
     assert held.params == nc.fit(DECAY, data(), holdout=0.25, profile=True, seed=3, threads=1).params
 
 
+def test_options_are_checked_by_the_library() -> None:
+    bad: list[tuple[dict[str, Any], str]] = [
+        ({name: value}, code)
+        for name, code in [
+            ("step", "bad-step"), ("rtol", "bad-tolerance"), ("atol", "bad-tolerance"), ("tolerance", "bad-tolerance"), ("sigma", "bad-sigma"),
+            ("budget", "bad-budget"), ("weight_decay", "bad-weight-decay"), ("holdout", "bad-holdout"),
+        ]
+        for value in (0.0, -1.0, float("nan"), float("inf"))
+    ]  # fmt: skip
+    bad += [({"starts": 0}, "bad-count"), ({"epochs": 0}, "bad-count"), ({"batch": 0}, "bad-count")]
+    bad += [({"loss": "huber", "loss_scale": -1.0}, "bad-loss"), ({"start_time": float("nan")}, "bad-start-time")]
+    for options, code in bad:
+        with pytest.raises(nc.FitError) as caught:
+            nc.fit(DECAY, data(), **options)
+        assert caught.value.code == code, options
+    with pytest.raises(nc.FitError, match="a step is a positive number"):
+        nc.predict("(state x 1) (derive x (- x))", {"t": [0.0, 1.0]}, step=-1)
+    with pytest.raises(ValueError, match="the loss is one of squares, huber, soft-l1, cauchy, not"):
+        nc.fit(DECAY, data(), loss="hubber")
+    one, other = (nc.fit(DECAY, data(), loss=loss) for loss in ("soft-l1", "soft_l1"))
+    assert one.params == other.params and one.cost == other.cost
+
+
 def test_missing_targets_are_left_out() -> None:
     bad = data()
     bad["y"][4] = np.nan

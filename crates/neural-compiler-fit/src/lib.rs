@@ -33,7 +33,7 @@ pub use dynamics::clock::Clock;
 pub use fit::{fit, fit_at_once};
 pub use model::layout::{self, Values};
 pub use optimise::loss::Loss;
-pub use options::{Method, Options, Progress, Stage};
+pub use options::{BadOption, Optimiser, Options, Progress, Stage};
 pub use predict::predict;
 pub use report::json::to_json;
 pub use report::plot;

@@ -69,7 +69,7 @@ impl Prepared {
         let engines = Arc::new(Engines::new(&graph, layout).with_effort(effort));
         engines.check()?;
         let all = Algebraic::new(engines, layout.clone(), bound.columns, observed, weights, threads::count(options.threads));
-        let held_out = split(all.rows(), options)?;
+        let held_out = split(all.rows(), options);
         let groups = options.group.as_ref().map(|name| {
             let (of, count) = table.groups(name);
             (name.clone(), of, count)

@@ -58,7 +58,7 @@ impl Ready {
             let heaviest = weights.iter().copied().reduce(f64::max).filter(|_| known).unwrap_or(1.0);
             data.observed.iter().try_for_each(|o| table.squares(&o.name, heaviest))?;
         }
-        let held_out = split(table.rows(), options)?;
+        let held_out = split(table.rows(), options);
         let mut axis =
             Axis { name: pace.column.unwrap_or_else(|| "step".into()), values: data.row_times.clone(), trajectory: vec![0; table.rows()] };
         data.all.iter().for_each(|t| t.rows.iter().for_each(|&row| axis.trajectory[row] = t.group));

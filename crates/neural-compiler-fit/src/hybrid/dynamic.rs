@@ -16,7 +16,7 @@ use crate::fit::enough;
 use crate::model::layout::Layout;
 use crate::optimise::loss::Loss;
 use crate::optimise::{Residuals, Unusable, dot, penalised};
-use crate::options::{Method, Options};
+use crate::options::Options;
 use crate::report::Fit;
 use crate::report::summary::{Ended, Sure, summarise};
 use neural_compiler::{Diagnostics, Program};
@@ -47,10 +47,10 @@ pub(crate) fn fit(program: &Program, ready: &Ready, options: &Options<'_>) -> Re
         let followed = match &kept {
             None => {
                 let alone = setting.law_alone(&first).and_then(|held| dynamics::fit::law_alone(ready, held, &scatter, options));
-                let method = setting.method(problem.count());
-                setting.follow(&setting.starts(&first, alone), |training, start| match method {
-                    Method::GaussNewton => whole(&setting, training, &problem, start, &first),
-                    Method::FirstOrder => setting.first_order(training, &problem, start, &first),
+                let by_gauss_newton = setting.by_gauss_newton(problem.count());
+                setting.follow(&setting.starts(&first, alone), |training, start| match by_gauss_newton {
+                    true => whole(&setting, training, &problem, start, &first),
+                    false => setting.first_order(training, &problem, start, &first),
                 })?
             }
             Some((followed, ..)) if followed.trained.point.jacobian.is_empty() => break,

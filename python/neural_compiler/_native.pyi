@@ -17,6 +17,7 @@ __all__ = [
     "failure",
     "fit_lines",
     "fit_model",
+    "fit_number",
     "fit_saved",
     "fit_svg",
     "operations",
@@ -134,6 +135,7 @@ def fit_svg(
 def predict_model(
     core: Core, columns: list[tuple[str, _Column]], others: list[tuple[str, bool]], options: dict[str, Any]
 ) -> list[tuple[str, _Column]]: ...
+def fit_number(x: float, error: float | None) -> str: ...
 def fit_saved(source: str, found: str, columns: list[tuple[str, _Column]], given: str, weights: bytes | None) -> str: ...
 def remembered(core: Core, columns: list[str], group: str | None) -> dict[str, Any]: ...
 def read_dates(

@@ -10,6 +10,7 @@ import pickle
 import signal
 import subprocess
 import sys
+from typing import Any
 
 import neural_compiler as nc
 import numpy as np
@@ -272,6 +273,7 @@ def test_saved_models_predict_without_torch(tmp_path: pathlib.Path) -> None:
 def test_without_torch_its_names_are_not_there() -> None:
     code = """
 import sys
+from typing import Any
 sys.modules["torch"] = None
 import neural_compiler as nc
 assert not hasattr(nc, "compile_scheme")

@@ -51,6 +51,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(autograd::remember, m)?)?;
     m.add_function(wrap_pyfunction!(errors::failure, m)?)?;
     m.add_function(wrap_pyfunction!(look::all_between, m)?)?;
+    m.add_function(wrap_pyfunction!(fitting::fit_number, m)?)?;
     m.add_function(wrap_pyfunction!(fitting::fit_model, m)?)?;
     m.add_function(wrap_pyfunction!(fitting::fit_lines, m)?)?;
     m.add_function(wrap_pyfunction!(fitting::fit_svg, m)?)?;

@@ -123,7 +123,7 @@ fn options_without_sense_are_told_all_at_once() {
     ] {
         let done = run(&options);
         assert_eq!(done.code, 2, "{options:?}: {done:?}");
-        assert!(done.stderr.contains(words), "{options:?}: {done:?}");
+        assert!(done.err.contains(words), "{options:?}: {done:?}");
     }
     for loss in ["soft-l1", "soft_l1", "soft_l1:0.5"] {
         assert_eq!(run(&["--loss", loss]).code, 0, "{loss}");

@@ -5,7 +5,6 @@
 use crate::args::Cli;
 use crate::commands::fit_args::{FitArgs, Log};
 use crate::commands::fit_table::{Wanted, Whole};
-use crate::commands::fit_text;
 use crate::context::{Context, Failure, reason};
 use crate::core::Compiled;
 use crate::table::{self, Format, Reader, same_file, write_together, write_whole};
@@ -14,7 +13,7 @@ use clap::parser::ValueSource;
 use indicatif::{ProgressBar, ProgressStyle};
 use neural_compiler::Diagnostics;
 use neural_compiler_fit::plot::{Drawing, Look};
-use neural_compiler_fit::{Fit, Loss, Options, Stage, fit, save, to_json, weights};
+use neural_compiler_fit::{Fit, Loss, Options, Stage, fit, save, text, to_json, weights};
 use serde_json::json;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -65,7 +64,7 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
         context.print_json(&report)?;
         return Ok(if failures.is_empty() { Failure::FINE } else { Failure::WRONG });
     }
-    context.print(&fit_text::to_text(&fitted))?;
+    context.print(&text::to_text(&fitted))?;
     context.flush()?;
     let failures = files(args, &model, &whole, &options, &fitted);
     if failures.is_empty() {

@@ -120,14 +120,10 @@ def test_options_reach_the_fit() -> None:
 
 
 def test_options_are_checked_by_the_library() -> None:
-    bad: list[tuple[dict[str, Any], str]] = [
-        ({name: value}, code)
-        for name, code in [
-            ("step", "bad-step"), ("rtol", "bad-tolerance"), ("atol", "bad-tolerance"), ("tolerance", "bad-tolerance"), ("sigma", "bad-sigma"),
-            ("budget", "bad-budget"), ("weight_decay", "bad-weight-decay"), ("holdout", "bad-holdout"),
-        ]
-        for value in (0.0, -1.0, float("nan"), float("inf"))
-    ]  # fmt: skip
+    codes = {"step": "bad-step", "rtol": "bad-tolerance", "atol": "bad-tolerance", "tolerance": "bad-tolerance", "sigma": "bad-sigma"}
+    codes |= {"budget": "bad-budget", "weight_decay": "bad-weight-decay", "holdout": "bad-holdout"}
+    values = (0.0, -1.0, float("nan"), float("inf"))
+    bad: list[tuple[dict[str, Any], str]] = [({name: value}, code) for name, code in codes.items() for value in values]
     bad += [({"starts": 0}, "bad-count"), ({"epochs": 0}, "bad-count"), ({"batch": 0}, "bad-count")]
     bad += [({"loss": "huber", "loss_scale": -1.0}, "bad-loss"), ({"start_time": float("nan")}, "bad-start-time")]
     for options, code in bad:

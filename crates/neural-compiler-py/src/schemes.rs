@@ -1,5 +1,5 @@
-//! The table of schemes for Python, whose steps in torch operations use the same numbers. In: nothing; out: rows as dicts, and the numbers that
-//! say how long steps may be.
+//! The table of schemes for Python, whose steps in torch operations use the same numbers. In: nothing; out: rows as dicts, and the numbers
+//! that say how long steps may be.
 
 use neural_compiler::ode::{Formula, SCHEMES, control};
 use pyo3::prelude::*;

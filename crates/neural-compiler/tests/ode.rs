@@ -1,5 +1,5 @@
-//! Every row of the table of schemes is of the order it states, and so is its error estimate: by the conditions of order, and by the errors of
-//! steps along an equation that is nonlinear, moves with the time and has a solution in closed form.
+//! Every row of the table of schemes is of the order it states, and so is its error estimate: by the conditions of order, and by the errors
+//! of steps along an equation that is nonlinear, moves with the time and has a solution in closed form.
 
 use neural_compiler::exec::interp;
 use neural_compiler::graph::Graph;

@@ -42,7 +42,9 @@ class Estimate(float):
         return made
 
     def __repr__(self) -> str:
-        return f"{_native.fit_number(float(self), self.stderr)} ± {self.stderr:.3g}" if self.stderr is not None else f"{float(self)!r} ({self.note})"
+        if self.stderr is None:
+            return f"{float(self)!r} ({self.note})"
+        return f"{_native.fit_number(float(self), self.stderr)} ± {self.stderr:.3g}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Estimate, (float(self), self.stderr, self.ci95, self.profile, self.note)

@@ -83,6 +83,7 @@ def fused(
     """The step, where it can be one operation: natively, and where it needs the Jacobian of a program."""
     if len(set(states)) != len(states):
         return None
-    if scheme.kind != "rosenbrock" and (module.backend == "torch" or not all(s.is_cpu and (type(s) in PLAIN or looked_on()) for s in start)):
+    natively = module.backend != "torch" and all(s.is_cpu and (type(s) in PLAIN or looked_on()) for s in start)
+    if scheme.kind != "rosenbrock" and not natively:
         return None
     return FusedStep(module, scheme.name, states, time, fixed)

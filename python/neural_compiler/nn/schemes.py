@@ -1,5 +1,4 @@
-"""The table of schemes, as the extension has it: names, orders, numbers. In: a name; out: a row; a new row of the table is a new method here.
-"""
+"""The table of schemes, as the extension has it: names, orders, numbers. In: a name; out: a row. A new row is a new method here."""
 
 from __future__ import annotations
 

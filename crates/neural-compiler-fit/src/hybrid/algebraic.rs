@@ -3,9 +3,9 @@
 use super::Setting;
 use super::nets;
 use super::scene::Scene;
-use crate::algebraic::fit::{Prepared, search};
+use crate::algebraic::fit::search;
+use crate::algebraic::prepared::Prepared;
 use crate::fit::enough;
-use crate::model::layout::Layout;
 use crate::optimise::{Residuals, dot};
 use crate::options::Options;
 use crate::report::Fit;
@@ -13,7 +13,8 @@ use crate::report::summary::summarise;
 use neural_compiler::{Diagnostics, Program};
 use std::sync::Arc;
 
-pub(crate) fn fit(program: &Program, prepared: &Prepared, layout: &Arc<Layout>, options: &Options<'_>) -> Result<Fit, Diagnostics> {
+pub(crate) fn fit(program: &Program, prepared: &Prepared, options: &Options<'_>) -> Result<Fit, Diagnostics> {
+    let layout = &prepared.layout;
     let (whole, rest) = prepared.problems(layout);
     enough(layout, whole.observations())?;
     let mut nets = nets::nets(program, layout);

@@ -1,5 +1,5 @@
-//! How long the next step may be. In: the error of a step as a share of what is allowed, and the scheme's order; out: the factor by which the
-//! next step is longer or shorter. The same numbers rule in fits and, by way of the extension, in PyTorch's `odeint`.
+//! How long the next step may be. In: the error of a step as a share of what is allowed, and the scheme's order; out: the factor by which
+//! the next step is longer or shorter. The same numbers rule in fits and, by way of the extension, in PyTorch's `odeint`.
 
 use super::schemes::Scheme;
 

@@ -88,8 +88,8 @@ pub(crate) struct FitArgs {
     /// Share of the rows held out, to judge the fit by and to stop the training of nets by
     #[arg(long, value_name = "SHARE")]
     pub(crate) holdout: Option<f64>,
-    /// How nets are trained: by Gauss-Newton steps on all constants and weights, or first-order, Adam on minibatches, then L-BFGS; auto takes
-    /// the first where the derivatives fit into memory
+    /// How nets are trained: by Gauss-Newton steps on all constants and weights, or first-order, Adam on minibatches, then L-BFGS; auto
+    /// takes the first where the derivatives fit into memory
     #[arg(long, value_name = "auto|gauss-newton|first-order", default_value = "auto")]
     pub(crate) training: Optimiser,
     /// Penalty on a squared weight of a net (default: estimated from the data)

@@ -1,5 +1,5 @@
-//! A model with states, ready to be solved. In: a program, a table, options; out: its law, its trajectories, a solver that suits them, and
-//! which rows are held out.
+//! A model with states and its data, ready to be solved. In: a program, a table, options; out: its law, its trajectories, a solver that suits
+//! them, and which rows are held out.
 
 use crate::data::table::Table;
 use crate::dynamics::clock::Pace;
@@ -19,7 +19,7 @@ use neural_compiler::{Diagnostics, Program};
 use std::sync::Arc;
 
 /// A model with states and its data.
-pub(crate) struct Ready {
+pub(crate) struct Prepared {
     pub(crate) solver: Arc<Solver>,
     pub(crate) layout: Arc<Layout>,
     pub(crate) data: Arc<Trajectories>,
@@ -37,7 +37,7 @@ pub(crate) struct Ready {
     pub(crate) by_differences: bool,
 }
 
-impl Ready {
+impl Prepared {
     /// `fitting`: the table must observe a state; a prediction needs no observations.
     pub(crate) fn new(
         program: &Program,
@@ -45,7 +45,7 @@ impl Ready {
         options: &Options<'_>,
         effort: &Arc<Effort>,
         fitting: bool,
-    ) -> Result<Ready, Diagnostics> {
+    ) -> Result<Prepared, Diagnostics> {
         let layout = Arc::new(Layout::new(program, &options.values)?);
         let pace = Pace::new(program, table, options)?;
         let field = Field::new(program, &layout, &pace.name)?;
@@ -62,7 +62,7 @@ impl Ready {
         let mut axis =
             Axis { name: pace.column.unwrap_or_else(|| "step".into()), values: data.row_times.clone(), trajectory: vec![0; table.rows()] };
         data.all.iter().for_each(|t| t.rows.iter().for_each(|&row| axis.trajectory[row] = t.group));
-        Ok(Ready { solver, layout, data, field, step, known, weights, held_out, axis, by_differences: false })
+        Ok(Prepared { solver, layout, data, field, step, known, weights, held_out, axis, by_differences: false })
     }
 
     /// A solver for stiff problems.

@@ -102,6 +102,7 @@ impl PyCore {
                         match start {
                             StateStart::Value(v) => dict.set_item("initial", v)?,
                             StateStart::Name(n) => dict.set_item("initial", n)?,
+                            StateStart::Expression => dict.set_item("initial", py.None())?,
                         }
                         "state"
                     }

@@ -10,8 +10,9 @@ use crate::ops::Op;
 use crate::ops::row::ShapeRule;
 use crate::shape::Shape;
 use crate::source::Span;
-use crate::syntax::ast::{Ast, Expr, FunId, Input, ModelKind, TimeInfo};
-use crate::syntax::{expand::expand, reader::read};
+use crate::syntax::ast::{Ast, Expr, FunId, Input, InputKind, ModelKind, Part, StateStart, TimeInfo};
+use crate::syntax::expand::expand;
+use crate::syntax::reader::{Data, read};
 use crate::tail::{self, Tails};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex};
@@ -34,6 +35,8 @@ pub struct Program {
     tails: Tails,
     shapes: Vec<InputShape>,
     limits: Limits,
+    /// What computes the starts of states that are expressions.
+    starts: Option<Box<Program>>,
     cache: Mutex<FxHashMap<Vec<Shape>, Arc<Graph>>>,
 }
 
@@ -46,12 +49,28 @@ pub fn compile(source: &str, options: &Options) -> Result<Program, Diagnostics> 
     if !errors.is_empty() {
         return Err(Diagnostics(errors));
     }
-    let ast = expand(&data, options.inputs.as_deref())?;
+    let mut program = compile_part(source, &data, options, Part::Whole)?;
+    let computed = |i: &&Input| i.kind == InputKind::State(StateStart::Expression);
+    let states: Vec<Input> = program.ast.inputs.iter().filter(computed).cloned().collect();
+    if !states.is_empty() {
+        let part = |part| compile_part(source, &data, options, part);
+        for (k, state) in states.iter().enumerate() {
+            part(Part::Start(k))?.check_start(state)?;
+        }
+        program.starts = Some(Box::new(part(Part::Starts)?));
+    }
+    Ok(program)
+}
+
+/// Compiles what computes one part of a text.
+fn compile_part(source: &str, data: &Data, options: &Options, part: Part) -> Result<Program, Diagnostics> {
+    let ast = expand(data, options.inputs.as_deref(), part)?;
     let anf = anf::convert(&ast, &options.limits)?;
     debug_assert_eq!(anf.verify(), Ok(()));
     let tails = tail::analyse(&anf);
     let (shapes, guessed) = input_shapes(&ast, &anf)?;
-    let program = Program { source: source.to_string(), ast, anf, tails, shapes, limits: options.limits, cache: Mutex::default() };
+    let (limits, cache) = (options.limits, Mutex::default());
+    let program = Program { source: source.to_string(), ast, anf, tails, shapes, limits, cache, starts: None };
     if let Some(shapes) = program.default_shapes()
         && !guessed
     {
@@ -136,6 +155,33 @@ impl Program {
     /// The time of a model with states, where it declares one.
     pub fn time(&self) -> Option<&TimeInfo> {
         self.ast.time.as_ref()
+    }
+
+    /// What computes the starts that are expressions, where there are such: a program whose value is these starts one after another, in the
+    /// order of their states, and whose inputs are called as this one's.
+    pub fn starts(&self) -> Option<&Program> {
+        self.starts.as_deref()
+    }
+
+    /// Complains about the start of a state, which this program computes, if it is of another shape or needs a state.
+    fn check_start(&self, state: &Input) -> Result<(), Diagnostics> {
+        let graph = self.graph()?;
+        let (name, shape) = (&state.name, state.shape.unwrap_or(Shape::Scalar));
+        let found = graph.outputs()[0];
+        if found.len() != shape.len() {
+            let message = format!("the state `{name}` is a {shape}, its start has {} numbers", found.len());
+            let help = "say how large the state is, as in (state u (* a [1 2 3]) :size 3)";
+            return Err(Diagnostic::error("shape-mismatch", state.span, message).help(help).into());
+        }
+        let is_state = |i: &usize| matches!(self.ast.inputs[*i].kind, InputKind::State(_));
+        match graph.used_inputs().into_iter().find(is_state) {
+            Some(i) => {
+                let message = format!("the start of `{name}` depends on the state `{}`", self.ast.inputs[i].name);
+                let help = "starts are made of params, inputs, definitions and constants";
+                Err(Diagnostic::error("bad-declaration", state.span, message).help(help).into())
+            }
+            None => Ok(()),
+        }
     }
 
     /// The input shapes, when the program pins them all.

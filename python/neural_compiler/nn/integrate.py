@@ -186,10 +186,10 @@ class _Compiled:
         if isinstance(y0, Tensor):
             given = {names[0]: y0} if len(names) == 1 and declared[names[0]].rank == 1 else _apart(y0, names)
         else:
-            # What the model declares, unless it is the name of a column.
+            # What the model declares, unless it is the name of a column or an expression.
             values = {n: (declared[n].info["initial"], declared[n].shape or ()) for n in states}
             given = {
-                n: torch.tensor(v, dtype=torch.float64).reshape(shape) for n, (v, shape) in values.items() if not isinstance(v, str)
+                n: torch.tensor(v, dtype=torch.float64).reshape(shape) for n, (v, shape) in values.items() if v is not None and not isinstance(v, str)
             } | dict(y0 or {})
         _known(given, names, declared, free)
         tensors = [v for n, v in given.items() if isinstance(v, Tensor) and v.dtype.is_floating_point and (self.stacked or n in (y0 or {}))]

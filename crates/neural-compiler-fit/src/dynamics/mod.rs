@@ -9,5 +9,6 @@ pub(crate) mod prepared;
 pub mod problem;
 pub mod shooting;
 pub mod solver;
+pub mod starts;
 pub mod trajectories;
 pub(crate) mod white;

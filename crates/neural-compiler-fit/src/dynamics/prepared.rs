@@ -6,7 +6,8 @@ use crate::dynamics::clock::Pace;
 use crate::dynamics::problem::Dynamics;
 use crate::dynamics::solver::field::Field;
 use crate::dynamics::solver::{FIRST_LANES, Solver};
-use crate::dynamics::trajectories::{self, Observed, Start, Trajectories};
+use crate::dynamics::starts::Start;
+use crate::dynamics::trajectories::{self, Observed, Trajectories, Trajectory};
 use crate::fit::{split, weights, wrong};
 use crate::model::layout::Layout;
 use crate::optimise::effort::Effort;
@@ -161,7 +162,7 @@ fn solver(
             let explicit = make(Scheme::explicit())?;
             let count = |solver: &Arc<Solver>| {
                 let problem = Dynamics::new(solver.clone(), layout.clone(), data.clone(), |_, _| 1.0);
-                solver.count(&problem.lanes(&layout.start), &problem.shared(&layout.start))
+                solver.count(&problem.lanes(&layout.start).ok()?, &problem.shared(&layout.start))
             };
             let steps = count(&explicit);
             // Where other values turn out to be stiff, the fit is done again: no need to take very many steps first.
@@ -199,12 +200,14 @@ fn sizes(data: &Trajectories, layout: &Layout, n: usize) -> Vec<f64> {
     for o in &data.observed {
         sizes[o.component] = o.values.iter().filter(|x| x.is_finite()).fold(0.0, |m, x| m.max(x.abs()));
     }
-    let begins = |s: &Start| match s {
+    let computed = data.formula.as_ref().and_then(|f| f.with(layout).at(&layout.start, false).ok());
+    let begins = |t: &Trajectory, k: usize| match t.start[k] {
         Start::Value(x) => x.abs(),
-        Start::Free(j) => layout.start[*j].abs(),
+        Start::Free(j) => layout.start[j].abs(),
+        Start::Computed(c) => computed.as_ref().map_or(0.0, |found| found.value(t.start_row, c).abs()),
     };
     for (k, size) in sizes.iter_mut().enumerate().filter(|(_, s)| **s == 0.0) {
-        *size = data.all.iter().map(|t| begins(&t.start[k])).filter(|x| x.is_finite()).fold(0.0, f64::max);
+        *size = data.all.iter().map(|t| begins(t, k)).filter(|x| x.is_finite()).fold(0.0, f64::max);
     }
     let least = sizes.iter().copied().filter(|s| *s > 0.0).reduce(f64::min).unwrap_or(1.0);
     sizes.into_iter().map(|s| if s > 0.0 { s } else { least }).collect()

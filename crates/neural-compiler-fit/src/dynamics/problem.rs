@@ -3,7 +3,8 @@
 
 use super::differences;
 use super::solver::{Lane, Path, Solver};
-use super::trajectories::{Start, Trajectories, Trajectory};
+use super::starts::{Computed, Formula, Start};
+use super::trajectories::{Trajectories, Trajectory};
 use crate::model::layout::Layout;
 use crate::optimise::gradient::Gradient;
 use crate::optimise::{Residuals, Unusable};
@@ -46,6 +47,8 @@ pub struct Dynamics {
     pub data: Arc<Trajectories>,
     /// What is compared, in the order of the residuals.
     pub points: Vec<Point>,
+    /// Starts that are computed, for these parameters.
+    pub(super) formula: Option<Arc<Formula>>,
     /// Whether derivatives are taken by differences.
     pub by_differences: bool,
 }
@@ -64,7 +67,8 @@ impl Dynamics {
                 }
             }
         }
-        Dynamics { solver, layout, data, points, by_differences: false }
+        let formula = data.formula.as_ref().map(|f| Arc::new(f.with(&layout)));
+        Dynamics { solver, layout, data, points, formula, by_differences: false }
     }
 
     /// The values of the shared inputs.
@@ -72,15 +76,25 @@ impl Dynamics {
         self.layout.shared.iter().map(|s| self.layout.values(s, theta)).collect()
     }
 
+    /// The starts that are computed, and where wanted their derivatives.
+    pub(super) fn computed(&self, theta: &[f64], with_derivatives: bool) -> Result<Computed, Unusable> {
+        self.formula.as_ref().map_or_else(|| Ok(Computed::default()), |f| f.at(theta, with_derivatives))
+    }
+
     /// The whole of each trajectory as a lane.
-    pub fn lanes(&self, theta: &[f64]) -> Vec<Lane<'_>> {
-        let value = |s: &Start| match s {
+    pub fn lanes(&self, theta: &[f64]) -> Result<Vec<Lane<'_>>, Unusable> {
+        Ok(self.lanes_from(theta, &self.computed(theta, false)?))
+    }
+
+    fn lanes_from(&self, theta: &[f64], computed: &Computed) -> Vec<Lane<'_>> {
+        let value = |t: &Trajectory, s: &Start| match s {
             Start::Value(v) => *v,
             Start::Free(j) => theta[*j],
+            Start::Computed(k) => computed.value(t.start_row, *k),
         };
         let all = self.data.all.iter();
         all.map(|t| Lane {
-            start: t.start.iter().map(value).collect(),
+            start: t.start.iter().map(|s| value(t, s)).collect(),
             origin: t.origin,
             direction: t.direction,
             times: &t.times,
@@ -101,6 +115,7 @@ impl Dynamics {
             layout: self.layout.clone(),
             data: Arc::new(data),
             points,
+            formula: self.formula.clone(),
             by_differences: self.by_differences,
         }
     }
@@ -112,6 +127,7 @@ impl Dynamics {
             layout: self.layout.clone(),
             data: self.data.clone(),
             points: self.points.clone(),
+            formula: self.formula.clone(),
             by_differences: self.by_differences,
         }
     }
@@ -178,13 +194,14 @@ impl Dynamics {
             layout: self.layout.clone(),
             data: Arc::new(data),
             points,
+            formula: self.formula.clone(),
             by_differences: self.by_differences,
         })
     }
 
     /// The solution of every trajectory.
     pub fn paths(&self, theta: &[f64]) -> Result<Vec<Path>, Unusable> {
-        self.solver.solve(&self.lanes(theta), &self.shared(theta), None)
+        self.solver.solve(&self.lanes(theta)?, &self.shared(theta), None)
     }
 }
 
@@ -211,7 +228,8 @@ impl Residuals for Dynamics {
             differences::jacobian(self, theta, 1.0, jacobian)?;
             return self.evaluate(theta, residuals, None);
         }
-        let lanes = self.lanes(theta);
+        let computed = self.computed(theta, jacobian.is_some())?;
+        let lanes = self.lanes_from(theta, &computed);
         let shared = self.shared(theta);
         let starts: Vec<Vec<f64>> = self
             .data
@@ -219,10 +237,12 @@ impl Residuals for Dynamics {
             .iter()
             .map(|t| {
                 let mut tangent = vec![0.0; n * p];
-                t.start.iter().enumerate().for_each(|(k, s)| {
-                    if let Start::Free(j) = s {
-                        tangent[k * p + j] = 1.0;
+                t.start.iter().enumerate().for_each(|(k, s)| match s {
+                    Start::Free(j) => tangent[k * p + j] = 1.0,
+                    Start::Computed(c) if jacobian.is_some() => {
+                        (0..p).for_each(|j| tangent[k * p + j] = computed.derivative(t.start_row, *c, j));
                     }
+                    Start::Computed(_) | Start::Value(_) => {}
                 });
                 tangent
             })
@@ -272,14 +292,19 @@ impl Gradient for Dynamics {
                 out[p.component] += 2.0 * p.weight * (p.weight * (states[p.component] - p.value));
             }
         };
-        let pulled = self.solver.pull(&self.lanes(theta), &self.shared(theta), &slope)?;
+        let computed = self.computed(theta, true)?;
+        let pulled = self.solver.pull(&self.lanes_from(theta, &computed), &self.shared(theta), &slope)?;
         let cost: f64 =
             self.points.iter().map(|p| (p.weight * (pulled.paths[p.trajectory].states[p.at][p.component] - p.value)).powi(2)).sum();
         gradient.iter_mut().zip(&pulled.shared).for_each(|(g, x)| *g += x);
         for (t, bar) in self.data.all.iter().zip(&pulled.starts) {
             for (s, x) in t.start.iter().zip(bar) {
-                if let Start::Free(j) = s {
-                    gradient[*j] += x;
+                match s {
+                    Start::Free(j) => gradient[*j] += x,
+                    Start::Computed(k) => {
+                        gradient.iter_mut().enumerate().for_each(|(j, g)| *g += x * computed.derivative(t.start_row, *k, j))
+                    }
+                    Start::Value(_) => {}
                 }
             }
         }

@@ -116,12 +116,14 @@ fn whole(setting: &Setting<'_>, training: &Training<'_>, problem: &Dynamics, sta
 fn scene(prepared: &Prepared) -> Scene {
     let (layout, field, data) = (&prepared.layout, &prepared.field, &prepared.data);
     let whole = Dynamics::new(prepared.solver.clone(), layout.clone(), data.clone(), |_, _| 1.0);
-    let begin = whole.lanes(&layout.start);
+    let begin = whole.lanes(&layout.start).ok();
     let places = |(k, t): (usize, &Trajectory)| t.at.iter().zip(&t.rows).map(|(&i, &row)| (k, i, row)).collect::<Vec<_>>();
     let rows: Vec<(usize, usize, usize)> = data.all.iter().enumerate().flat_map(places).collect();
     let state = |component: usize| {
         let observed = data.observed.iter().find(|o| o.component == component);
-        rows.iter().map(|&(k, _, row)| observed.map_or(begin[k].start[component], |o| o.values[row])).collect::<Vec<f64>>()
+        rows.iter()
+            .map(|&(k, _, row)| observed.map_or_else(|| begin.as_ref().map_or(0.0, |b| b[k].start[component]), |o| o.values[row]))
+            .collect::<Vec<f64>>()
     };
     let mut columns = vec![(0..field.law.size).flat_map(state).collect()];
     columns.extend(layout.shared.iter().map(|_| vec![]));

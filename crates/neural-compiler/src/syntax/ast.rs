@@ -81,6 +81,19 @@ pub enum StateStart {
     Value(Vec<f64>),
     /// At a parameter or a column of the data with this name.
     Name(String),
+    /// At the value of an expression, which `Program::starts` computes.
+    Expression,
+}
+
+/// Which of the values that a text defines a program computes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// Its own: that of its last expression, or the derivatives or next values of all states.
+    Whole,
+    /// The starts that are expressions, one after another.
+    Starts,
+    /// One of these, counted from 0.
+    Start(usize),
 }
 
 /// The time of a model with states, as `(time …)` declares it. It is an input only where the model's clauses use its name.

@@ -6,7 +6,7 @@ use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::ops;
 use crate::shape::Shape;
 use crate::source::Span;
-use crate::syntax::ast::{Expr, ExprId, Input, InputKind, ModelKind, ParamInfo, StateStart, TimeInfo};
+use crate::syntax::ast::{Expr, ExprId, Input, InputKind, ModelKind, ParamInfo, Part, StateStart, TimeInfo};
 use crate::syntax::constants::SETS;
 use crate::syntax::expand::{Bindings, Expander, Meaning, NOWHERE, Undo};
 use crate::syntax::forms::{self, Expansion, Form, Written};
@@ -18,6 +18,8 @@ use rustc_hash::FxHashMap;
 pub(crate) struct Model {
     steps: Vec<Step>,
     states: Vec<(String, Span)>,
+    /// Starts that are expressions.
+    starts: Vec<DatumId>,
     time: Option<(Symbol, TimeInfo)>,
 }
 
@@ -222,6 +224,10 @@ impl Expander<'_> {
         let (start, shape) = match (self.numbers(*value), self.data.symbol(*value)) {
             (Some((shape, v)), _) => (StateStart::Value(v), Some(shape)),
             (None, Some(s)) => (StateStart::Name(self.name(s).to_string()), options.size.or(Some(Shape::Scalar))),
+            (None, None) if self.data.list(*value).is_some_and(|list| !list.is_empty()) => {
+                model.starts.push(*value);
+                (StateStart::Expression, options.size.or(Some(Shape::Scalar)))
+            }
             (None, None) => return self.bad(span, form),
         };
         if let Some(s) = self.data.symbol(*name) {
@@ -316,6 +322,13 @@ impl Expander<'_> {
         let kind = model.steps.first().map_or(ModelKind::Derivatives, |s| s.kind);
         self.ast.kind = kind;
         self.take_time(model.time, kind);
+        if self.part != Part::Whole {
+            let some = |k: usize| matches!(self.part, Part::Starts) || self.part == Part::Start(k);
+            let starts: Vec<DatumId> = model.starts.iter().enumerate().filter(|(k, _)| some(*k)).map(|(_, d)| *d).collect();
+            self.ast.kind = ModelKind::Expression;
+            let parts: Vec<ExprId> = starts.into_iter().map(|d| self.expr(d, NOWHERE)).collect();
+            return self.joined(parts, undo, bindings, end);
+        }
         let mut parts: Vec<Option<ExprId>> = vec![None; model.states.len()];
         let places: FxHashMap<&str, usize> = model.states.iter().enumerate().map(|(i, (s, _))| (s.as_str(), i)).collect();
         for step in &model.steps {
@@ -340,7 +353,11 @@ impl Expander<'_> {
                 self.error(Diagnostic::error("missing-derive", *span, format!("the state `{name}` has no `derive` and no `next` clause")));
             }
         }
-        let parts: Vec<ExprId> = parts.into_iter().flatten().collect();
+        self.joined(parts.into_iter().flatten().collect(), undo, bindings, end)
+    }
+
+    /// Values one after another, below the definitions they use.
+    fn joined(&mut self, parts: Vec<ExprId>, undo: Undo, bindings: Bindings, end: Span) -> ExprId {
         let concat = ops::surface("concat").expect("concat is an operation");
         let from = self.ast.args.len() as u32;
         self.ast.args.extend(&parts);

@@ -295,8 +295,8 @@ pub const FORMS: &[Form] = &[
         name: "state",
         words: &[":size"],
         allowed: Allowed::Model,
-        usage: "(state name value)",
-        doc: "a state and its initial value: a number, a vector or a name",
+        usage: "(state name start)",
+        doc: "a state and where it starts: a number, a vector, a name or an expression",
         expansion: Expansion::Declaration(|x, written, model| x.state(written, model)),
         ..DECLARATION
     },

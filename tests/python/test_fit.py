@@ -119,6 +119,25 @@ def test_options_reach_the_fit() -> None:
     assert held.params == nc.fit(DECAY, data(), holdout=0.25, profile=True, seed=3, threads=1).params
 
 
+def test_starts_and_observables_are_expressions() -> None:
+    model = """(time t :start 0) (param V 10 :min 1) (param k 1 :min 0) (state A (* dose 1)) (derive A (* (- k) A)) (observe conc (/ A V))"""
+    t = np.tile(np.linspace(0, 6, 15), 2)
+    who, dose = np.repeat([0.0, 1.0], 15), np.repeat([80.0, 30.0], 15)
+    conc = dose / 16 * np.exp(-0.4 * t) + np.random.default_rng(3).normal(0, 0.02, 30)
+    found = nc.fit(model, {"t": t, "who": who, "dose": dose, "conc": conc}, group="who")
+    # The same by SciPy, from the solution in closed form.
+    wanted, covariance = scipy.optimize.curve_fit(lambda x, v, k: x[0] / v * np.exp(-k * x[1]), (dose, t), conc, [10, 1])
+    np.testing.assert_allclose([found.params["V"], found.params["k"]], wanted, rtol=1e-6)
+    errors = [found.params[name].stderr for name in ("V", "k")]
+    np.testing.assert_allclose(errors, np.sqrt(np.diag(covariance)), rtol=1e-4)
+    assert found.targets == ["conc"] and found.columns["conc"].n == 30
+    told = found.predict({"t": [0.0, 1.0], "dose": [50.0, 50.0], "who": [0.0, 0.0]})
+    np.testing.assert_allclose(told["A"], 50 * np.exp([0, -found.params["k"]]), rtol=1e-6)
+    np.testing.assert_allclose(told["conc"], told["A"] / found.params["V"], rtol=1e-12)
+    with pytest.raises(TypeError, match="initial value of `A` is missing"):
+        nc.odeint(found.module, None, [0.0, 1.0])
+
+
 def test_options_are_checked_by_the_library() -> None:
     codes = {"step": "bad-step", "rtol": "bad-tolerance", "atol": "bad-tolerance", "tolerance": "bad-tolerance", "sigma": "bad-sigma"}
     codes |= {"budget": "bad-budget", "weight_decay": "bad-weight-decay", "holdout": "bad-holdout"}

@@ -1,5 +1,5 @@
-//! Starts of states that are expressions. Expected numbers are those of the same models written as formulas, or as models whose states start
-//! at parameters.
+//! Starts of states that are expressions. Expected numbers are those of the same models written as formulas, or as models whose states
+//! start at parameters.
 
 mod common;
 use common::{compile, named, noise, table};

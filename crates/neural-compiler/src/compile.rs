@@ -37,6 +37,8 @@ pub struct Program {
     limits: Limits,
     /// What computes the starts of states that are expressions.
     starts: Option<Box<Program>>,
+    /// What is observed: names with shapes, and what computes them.
+    observables: Option<(Vec<(String, Shape)>, Box<Program>)>,
     cache: Mutex<FxHashMap<Vec<Shape>, Arc<Graph>>>,
 }
 
@@ -59,6 +61,13 @@ pub fn compile(source: &str, options: &Options) -> Result<Program, Diagnostics> 
         }
         program.starts = Some(Box::new(part(Part::Starts)?));
     }
+    if !program.ast.observables.is_empty() {
+        let part = |part| compile_part(source, &data, options, part);
+        let names = program.ast.observables.iter().map(|o| o.0.clone()).enumerate();
+        let shapes = names.map(|(k, name)| Ok((name, part(Part::Observable(k))?.graph()?.outputs()[0])));
+        let shapes = shapes.collect::<Result<Vec<(String, Shape)>, Diagnostics>>()?;
+        program.observables = Some((shapes, Box::new(part(Part::Observables)?)));
+    }
     Ok(program)
 }
 
@@ -70,7 +79,7 @@ fn compile_part(source: &str, data: &Data, options: &Options, part: Part) -> Res
     let tails = tail::analyse(&anf);
     let (shapes, guessed) = input_shapes(&ast, &anf)?;
     let (limits, cache) = (options.limits, Mutex::default());
-    let program = Program { source: source.to_string(), ast, anf, tails, shapes, limits, cache, starts: None };
+    let program = Program { source: source.to_string(), ast, anf, tails, shapes, limits, cache, starts: None, observables: None };
     if let Some(shapes) = program.default_shapes()
         && !guessed
     {
@@ -163,13 +172,19 @@ impl Program {
         self.starts.as_deref()
     }
 
+    /// The observables of a model, where it declares some: their names with shapes, and a program whose value is all of them one after
+    /// another, of states and other inputs that are called as this one's.
+    pub fn observables(&self) -> Option<(&[(String, Shape)], &Program)> {
+        self.observables.as_ref().map(|(names, program)| (&names[..], &**program))
+    }
+
     /// Complains about the start of a state, which this program computes, if it is of another shape or needs a state.
     fn check_start(&self, state: &Input) -> Result<(), Diagnostics> {
         let graph = self.graph()?;
         let (name, shape) = (&state.name, state.shape.unwrap_or(Shape::Scalar));
         let found = graph.outputs()[0];
-        if found.len() != shape.len() {
-            let message = format!("the state `{name}` is a {shape}, its start has {} numbers", found.len());
+        if found != shape {
+            let message = format!("the state `{name}` is a {shape}, its start a {found}");
             let help = "say how large the state is, as in (state u (* a [1 2 3]) :size 3)";
             return Err(Diagnostic::error("shape-mismatch", state.span, message).help(help).into());
         }

@@ -104,6 +104,21 @@ fn bad_data_is_named_by_row_and_column() {
 }
 
 #[test]
+fn starts_that_are_expressions_and_columns_that_observe_them() {
+    let model =
+        "(time t :start 0) (param V 10 :min 1) (param k 1 :min 0) (state A (* dose 1)) (derive A (* (- k) A)) (observe conc (/ A V))";
+    let rows: String = (0..20).map(|i| 0.3 * f64::from(i)).map(|t| format!("{t},80,{}\n", 80.0 / 16.0 * (-0.4 * t).exp())).collect();
+    let (_folder, path) = file("data.csv", &format!("t,dose,conc\n{rows}"));
+    let done = neuralc(&["fit", "-e", model, "--data", &path, "--json"]);
+    let report = done.json();
+    let value = |name: &str| report["params"][name]["value"].as_f64().unwrap();
+    assert!((value("V") - 16.0).abs() < 1e-5 && (value("k") - 0.4).abs() < 1e-6, "{done:?}");
+    assert_eq!(report["columns"]["conc"]["n"], 20, "{done:?}");
+    let predicted = neuralc(&["predict", "-e", &model.replace("V 10", "V 16"), "--data", &path]);
+    assert!(predicted.out.starts_with("t,dose,conc,A.predicted,conc.predicted\n0,80,5,80,5\n"), "{predicted:?}");
+}
+
+#[test]
 fn options_without_sense_are_told_all_at_once() {
     let (_folder, path) = file("data.csv", "x,y\n1,2\n2,4\n3,6\n");
     let run = |more: &[&str]| neuralc(&[&["fit", "-e", "(param a 1) (* a x)", "--data", &path], more].concat());

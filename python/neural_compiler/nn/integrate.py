@@ -188,9 +188,8 @@ class _Compiled:
         else:
             # What the model declares, unless it is the name of a column or an expression.
             values = {n: (declared[n].info["initial"], declared[n].shape or ()) for n in states}
-            given = {
-                n: torch.tensor(v, dtype=torch.float64).reshape(shape) for n, (v, shape) in values.items() if v is not None and not isinstance(v, str)
-            } | dict(y0 or {})
+            known = {n: (v, shape) for n, (v, shape) in values.items() if isinstance(v, list)}
+            given = {n: torch.tensor(v, dtype=torch.float64).reshape(shape) for n, (v, shape) in known.items()} | dict(y0 or {})
         _known(given, names, declared, free)
         tensors = [v for n, v in given.items() if isinstance(v, Tensor) and v.dtype.is_floating_point and (self.stacked or n in (y0 or {}))]
         like = tensors[0] if tensors else t if isinstance(t, Tensor) and t.dtype.is_floating_point else torch.empty(())

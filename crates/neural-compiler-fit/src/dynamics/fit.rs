@@ -206,7 +206,7 @@ const SETTLED: f64 = 1e-8;
 /// each state's most probable standard deviation, is largest. A scatter below what the solver can tell is none.
 fn reweigh(prepared: &Prepared, first: Weighted, mut scatter: Vec<f64>, options: &Options<'_>) -> Result<Weighted, Diagnostics> {
     let tolerance = if prepared.solver.adaptive() { 10.0 * options.accuracy().relative } else { 1e-12 };
-    let least: Vec<f64> = prepared.data.observed.iter().map(|o| tolerance * prepared.solver.sizes[o.component]).collect();
+    let least: Vec<f64> = prepared.data.observed.iter().map(|o| tolerance * first.problem.sizes[o.component]).collect();
     let once = Options { starts: Some(1), progress: None, ..options.clone() };
     let mut weighed = first;
     let mut last = f64::INFINITY;
@@ -373,8 +373,10 @@ fn by_state(data: &Trajectories, square: impl Fn(usize) -> f64) -> Vec<f64> {
 pub(crate) fn predict(program: &Program, table: &Table, options: &Options<'_>) -> Result<Vec<(String, Vec<f64>)>, Diagnostics> {
     let prepared = Prepared::new(program, table, &Options { holdout: None, ..options.clone() }, &Arc::default(), false)?;
     let problem = Dynamics::new(prepared.solver.clone(), prepared.layout.clone(), prepared.data.clone(), |_, _| 1.0);
-    let names = prepared.field.states.iter().flat_map(|s| element_names(&s.name, s.shape)).map(|n| format!("{n}.predicted"));
-    let all: Vec<usize> = (0..prepared.field.law.size).collect();
+    let observables = program.observables().map_or(&[][..], |o| o.0).iter().map(|(name, shape)| (name, *shape));
+    let quantities = prepared.field.states.iter().map(|s| (&s.name, s.shape)).chain(observables);
+    let names = quantities.flat_map(|(name, shape)| element_names(name, shape)).map(|n| format!("{n}.predicted"));
+    let all: Vec<usize> = (0..prepared.solver.size + prepared.solver.observables()).collect();
     let mut columns = prepared.predicted(&problem, &prepared.layout.start, &all)?;
     // An accuracy the user asks for is the user's; else what is told must not depend on it.
     if options.tolerance.is_none() && prepared.solver.adaptive() {

@@ -1,5 +1,5 @@
-//! A model with states and its data, ready to be solved. In: a program, a table, options; out: its law, its trajectories, a solver that suits
-//! them, and which rows are held out.
+//! A model with states and its data, ready to be solved. In: a program, a table, options; out: its law, its trajectories, a solver that
+//! suits them, and which rows are held out.
 
 use crate::data::table::Table;
 use crate::dynamics::clock::Pace;
@@ -90,7 +90,7 @@ impl Prepared {
         Dynamics { by_differences: self.by_differences, ..Dynamics::new(solver.clone(), layout.clone(), self.data.clone(), weight) }
     }
 
-    /// The numbers of some component of the states, row by row of the table.
+    /// Some numbers of the states and observables, row by row of the table.
     pub(crate) fn predicted(&self, problem: &Dynamics, theta: &[f64], components: &[usize]) -> Result<Vec<Vec<f64>>, Diagnostics> {
         let paths = problem.paths(theta).map_err(|e| wrong("no-prediction", e.0))?;
         let mut columns = vec![vec![f64::NAN; self.axis.values.len()]; components.len()];
@@ -197,7 +197,7 @@ fn solver(
 /// The size of each number of the states: the largest value observed, else the largest it starts with, else that of the smallest other.
 fn sizes(data: &Trajectories, layout: &Layout, n: usize) -> Vec<f64> {
     let mut sizes = vec![0.0f64; n];
-    for o in &data.observed {
+    for o in data.observed.iter().filter(|o| o.component < n) {
         sizes[o.component] = o.values.iter().filter(|x| x.is_finite()).fold(0.0, |m, x| m.max(x.abs()));
     }
     let computed = data.formula.as_ref().and_then(|f| f.with(layout).at(&layout.start, false).ok());

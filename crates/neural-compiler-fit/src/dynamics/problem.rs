@@ -47,6 +47,8 @@ pub struct Dynamics {
     pub data: Arc<Trajectories>,
     /// What is compared, in the order of the residuals.
     pub points: Vec<Point>,
+    /// Size of each number of the states and observables.
+    pub sizes: Arc<Vec<f64>>,
     /// Starts that are computed, for these parameters.
     pub(super) formula: Option<Arc<Formula>>,
     /// Whether derivatives are taken by differences.
@@ -68,7 +70,13 @@ impl Dynamics {
             }
         }
         let formula = data.formula.as_ref().map(|f| Arc::new(f.with(&layout)));
-        Dynamics { solver, layout, data, points, formula, by_differences: false }
+        let mut sizes = solver.sizes.clone();
+        sizes.resize(solver.size + solver.observables(), 1.0);
+        for o in data.observed.iter().filter(|o| o.component >= solver.size) {
+            let largest = o.values.iter().filter(|x| x.is_finite()).fold(0.0f64, |m, x| m.max(x.abs()));
+            sizes[o.component] = if largest > 0.0 { largest } else { 1.0 };
+        }
+        Dynamics { solver, layout, data, points, sizes: Arc::new(sizes), formula, by_differences: false }
     }
 
     /// The values of the shared inputs.
@@ -115,6 +123,7 @@ impl Dynamics {
             layout: self.layout.clone(),
             data: Arc::new(data),
             points,
+            sizes: self.sizes.clone(),
             formula: self.formula.clone(),
             by_differences: self.by_differences,
         }
@@ -127,6 +136,7 @@ impl Dynamics {
             layout: self.layout.clone(),
             data: self.data.clone(),
             points: self.points.clone(),
+            sizes: self.sizes.clone(),
             formula: self.formula.clone(),
             by_differences: self.by_differences,
         }
@@ -194,6 +204,7 @@ impl Dynamics {
             layout: self.layout.clone(),
             data: Arc::new(data),
             points,
+            sizes: self.sizes.clone(),
             formula: self.formula.clone(),
             by_differences: self.by_differences,
         })
@@ -255,7 +266,7 @@ impl Residuals for Dynamics {
             let m = self.points.len();
             for (i, point) in self.points.iter().enumerate() {
                 let tangent = &paths[point.trajectory].tangents[point.at][point.component * p..(point.component + 1) * p];
-                let (size, t) = (self.solver.sizes[point.component], &self.data.all[point.trajectory]);
+                let (size, t) = (self.sizes[point.component], &self.data.all[point.trajectory]);
                 for (j, x) in tangent.iter().enumerate() {
                     if !(x.abs() * theta[j].abs() <= BEYOND_MEASURE * size && x.is_finite()) {
                         return Err(Unusable(format!(
@@ -287,15 +298,41 @@ impl Gradient for Dynamics {
         }
         let mut at: Vec<Vec<Vec<&Point>>> = self.data.all.iter().map(|t| vec![vec![]; t.times.len()]).collect();
         self.points.iter().for_each(|p| at[p.trajectory][p.at].push(p));
+        let computed = self.computed(theta, true)?;
+        let (lanes, shared, n) = (self.lanes_from(theta, &computed), self.shared(theta), self.solver.size);
+        // Observables need the solution first: how they change with its states is not known to the way back.
+        let observed = match self.solver.observables() {
+            0 => None,
+            _ => self.solver.observed(&lanes, &self.solver.solve(&lanes, &shared, None)?, &shared, true)?,
+        };
+        let pull = |p: &Point, x: f64| 2.0 * p.weight * (p.weight * (x - p.value));
         let slope = |lane: usize, time: usize, states: &[f64], out: &mut [f64]| {
             for p in &at[lane][time] {
-                out[p.component] += 2.0 * p.weight * (p.weight * (states[p.component] - p.value));
+                match observed.as_ref().filter(|_| p.component >= n) {
+                    None => out[p.component] += pull(p, states[p.component]),
+                    Some(found) => {
+                        let bar = pull(p, found.values(lane, time)[p.component - n]);
+                        out.iter_mut().zip(found.by_states(lane, time, p.component - n, n)).for_each(|(o, x)| *o += bar * x);
+                    }
+                }
             }
         };
-        let computed = self.computed(theta, true)?;
-        let pulled = self.solver.pull(&self.lanes_from(theta, &computed), &self.shared(theta), &slope)?;
-        let cost: f64 =
-            self.points.iter().map(|p| (p.weight * (pulled.paths[p.trajectory].states[p.at][p.component] - p.value)).powi(2)).sum();
+        let pulled = self.solver.pull(&lanes, &shared, &slope)?;
+        let mut cost = 0.0;
+        for p in &self.points {
+            let value = match observed.as_ref().filter(|_| p.component >= n) {
+                None => pulled.paths[p.trajectory].states[p.at][p.component],
+                Some(found) => {
+                    let (x, free) = (
+                        found.values(p.trajectory, p.at)[p.component - n],
+                        found.by_free(p.trajectory, p.at, p.component - n, theta.len()),
+                    );
+                    gradient.iter_mut().zip(free).for_each(|(g, by)| *g += pull(p, x) * by);
+                    x
+                }
+            };
+            cost += (p.weight * (value - p.value)).powi(2);
+        }
         gradient.iter_mut().zip(&pulled.shared).for_each(|(g, x)| *g += x);
         for (t, bar) in self.data.all.iter().zip(&pulled.starts) {
             for (s, x) in t.start.iter().zip(bar) {

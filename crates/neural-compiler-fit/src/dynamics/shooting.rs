@@ -62,7 +62,7 @@ impl<'a> Shooting<'a> {
             if let Some(starts) = &starts {
                 states.copy_from_slice(&starts[s.trajectory].start);
             }
-            for o in &self.inner.data.observed {
+            for o in self.inner.data.observed.iter().filter(|o| o.component < self.inner.solver.size) {
                 // The nearest row with an observation.
                 let near = (0..t.rows.len()).filter(|&i| o.values[t.rows[i]].is_finite()).min_by_key(|&i| t.at[i].abs_diff(s.from));
                 if let Some(i) = near {
@@ -194,7 +194,7 @@ impl<'a> Shooting<'a> {
     /// Holds the stretches together, on the scale of the data.
     pub fn hold(&mut self, hold: f64) {
         let problem = self.inner;
-        self.hold = hold * problem.points.iter().map(|p| p.weight * problem.solver.sizes[p.component]).fold(0.0, f64::max);
+        self.hold = hold * problem.points.iter().map(|p| p.weight * problem.sizes[p.component]).fold(0.0, f64::max);
     }
 }
 

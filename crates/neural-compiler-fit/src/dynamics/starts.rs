@@ -1,7 +1,8 @@
-//! Where states start. In: for each number of the states where it starts, and the free numbers of the fit; out: the states trajectories start
-//! with, and their derivatives by the free numbers.
+//! Where states start. In: for each number of the states where it starts, and the free numbers of the fit; out: the states trajectories
+//! start with, and their derivatives by the free numbers.
 //!
-//! Starts that are expressions are a formula like any other, with a row for each trajectory: `Program::starts`, run as algebraic models are.
+//! Starts that are expressions are a formula like any other, with a row for each trajectory: `Program::starts`, run as algebraic models
+//! are.
 
 use crate::algebraic::{Algebraic, Engines};
 use crate::model::layout::{Layout, Shared};

@@ -41,9 +41,9 @@ pub struct Trajectory {
 pub struct Observed {
     /// Its name.
     pub name: String,
-    /// The number of the states it observes.
+    /// The number of the states, or behind them of the observables, that it observes.
     pub component: usize,
-    /// The state that number belongs to.
+    /// The state, or behind them the observable, that number belongs to.
     pub state: usize,
     /// Its values, row by row of the table; NaN where there is none.
     pub values: Vec<f64>,
@@ -104,10 +104,11 @@ pub fn read(
     let (starts, mut observed) = states(program, field, layout, table, fitting, &mut errors);
     let computed = program.starts().map(|starts| StartInputs::new(starts, table, pace, &mut errors));
     if fitting && observed.is_empty() && errors.is_empty() {
-        let list = field.states.iter().map(|s| format!("`{}`", s.name)).collect::<Vec<_>>().join(", ");
+        let observables = program.observables().map_or(&[][..], |o| o.0).iter().map(|o| &o.0);
+        let list = field.states.iter().map(|s| &s.name).chain(observables).map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
         errors.push(
-            error("no-target", format!("no column of the data observes a state ({list})"))
-                .help("name the columns like the states they observe"),
+            error("no-target", format!("no column of the data observes the model ({list})"))
+                .help("name the columns like the states and observables they observe"),
         );
     }
     let mut notes = Vec::new();
@@ -217,6 +218,23 @@ fn states(
                 errors.push(error("bad-value", format!("row {}, column `{name}`: the value is infinite", i + 1)));
             }
             observed.push(Observed { name, component: state.at + k, state: number, values: column.to_vec(), starts_here: at_column });
+        }
+    }
+    let mut component = field.law.size;
+    for (k, (name, shape)) in program.observables().map_or(&[][..], |o| o.0).iter().enumerate() {
+        for name in element_names(name, *shape) {
+            match table.column(&name) {
+                Some(column) => {
+                    if let Some(i) = column.iter().position(|x| x.is_infinite()) {
+                        errors.push(error("bad-value", format!("row {}, column `{name}`: the value is infinite", i + 1)));
+                    }
+                    let state = field.states.len() + k;
+                    observed.push(Observed { name, component, state, values: column.to_vec(), starts_here: false });
+                }
+                None if fitting && table.lists(&name) => errors.push(table.missing(&name)),
+                None => {}
+            }
+            component += 1;
         }
     }
     (starts, observed)

@@ -94,6 +94,10 @@ pub enum Part {
     Starts,
     /// One of these, counted from 0.
     Start(usize),
+    /// The observables, one after another.
+    Observables,
+    /// One of these, counted from 0.
+    Observable(usize),
 }
 
 /// The time of a model with states, as `(time …)` declares it. It is an input only where the model's clauses use its name.
@@ -171,6 +175,8 @@ pub struct Ast {
     pub kind: ModelKind,
     /// The time, where it is declared.
     pub time: Option<TimeInfo>,
+    /// What `(observe …)` declares, by name, with its place.
+    pub observables: Vec<(String, Span)>,
     /// The physical constants it uses, by name.
     pub constants: Vec<(String, f64)>,
 }

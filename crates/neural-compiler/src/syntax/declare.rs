@@ -1,5 +1,6 @@
-//! Declarations of model files: `param`, `input`, `state`, `net`, `derive`, `next`, `time`, `constants`. In: top-level data; out: inputs
-//! of the program, functions for nets, and, when there are states, a body that gives the derivatives (or next values) of all of them.
+//! Declarations of model files: `param`, `input`, `state`, `net`, `derive`, `next`, `observe`, `time`, `constants`. In: top-level data; out:
+//! inputs of the program, functions for nets, and, when there are states, a body that gives the derivatives (or next values) of all of them,
+//! or what is asked for instead: starts, observables.
 //! Invariant: a declaration is recognised only at top level, so its keyword stays usable as a name everywhere else.
 
 use crate::diagnostic::{Diagnostic, did_you_mean};
@@ -20,6 +21,7 @@ pub(crate) struct Model {
     states: Vec<(String, Span)>,
     /// Starts that are expressions.
     starts: Vec<DatumId>,
+    observables: Vec<Observable>,
     time: Option<(Symbol, TimeInfo)>,
 }
 
@@ -30,9 +32,20 @@ struct Step {
     span: Span,
 }
 
+struct Observable {
+    name: Symbol,
+    value: DatumId,
+    span: Span,
+}
+
 impl Model {
     pub(crate) fn has_steps(&self) -> bool {
         !self.steps.is_empty() || !self.states.is_empty()
+    }
+
+    /// Where the first observable is declared.
+    pub(crate) fn observable(&self) -> Option<Span> {
+        self.observables.first().map(|o| o.span)
     }
 
     /// Where the time is declared.
@@ -316,17 +329,57 @@ impl Expander<'_> {
         model.steps.push(Step { kind, state, value, span });
     }
 
+    /// `(observe name expression)`: the column of that name observes the expression.
+    pub(crate) fn observe(&mut self, written: Written<'_>, model: &mut Model) {
+        let Written { form, args, span } = written;
+        let &[name, value] = args else {
+            return self.bad(span, form);
+        };
+        let Some(name) = self.data.symbol(name) else {
+            return self.bad(span, form);
+        };
+        model.observables.push(Observable { name, value, span });
+    }
+
+    /// The names of observables, which nothing else has: a column of such a name would be two things.
+    fn name_observables(&mut self, observables: &[Observable]) {
+        for o in observables {
+            let name = self.name(o.name).to_string();
+            let first = self.ast.observables.iter().find(|(n, _)| *n == name).map(|(_, span)| *span);
+            if let Some(first) = first {
+                let message = format!("`{name}` is observed twice");
+                self.error(Diagnostic::error("duplicate-name", o.span, message).label(first, "declared here first"));
+            } else if self.is_bound(o.name) {
+                let message = format!("`{name}` is an observable and something else");
+                let help = "the column of a state observes that state; give the observable a name of its own";
+                self.error(Diagnostic::error("duplicate-name", o.span, message).help(help));
+            }
+            self.ast.observables.push((name, o.span));
+        }
+    }
+
     /// Definitions, then the derivative (or next value) of each state in the order the states are declared.
     pub(crate) fn model_body(&mut self, rest: &[DatumId], model: Model, end: Span) -> ExprId {
         let (undo, bindings) = self.model_definitions(rest);
         let kind = model.steps.first().map_or(ModelKind::Derivatives, |s| s.kind);
         self.ast.kind = kind;
         self.take_time(model.time, kind);
-        if self.part != Part::Whole {
-            let some = |k: usize| matches!(self.part, Part::Starts) || self.part == Part::Start(k);
-            let starts: Vec<DatumId> = model.starts.iter().enumerate().filter(|(k, _)| some(*k)).map(|(_, d)| *d).collect();
+        self.name_observables(&model.observables);
+        let chosen: Option<Vec<DatumId>> = match self.part {
+            Part::Whole => None,
+            Part::Starts => Some(model.starts.clone()),
+            Part::Start(k) => Some(vec![model.starts[k]]),
+            Part::Observables => Some(model.observables.iter().map(|o| o.value).collect()),
+            Part::Observable(k) => Some(vec![model.observables[k].value]),
+        };
+        if let Some(chosen) = chosen {
             self.ast.kind = ModelKind::Expression;
-            let parts: Vec<ExprId> = starts.into_iter().map(|d| self.expr(d, NOWHERE)).collect();
+            let parts: Vec<ExprId> = chosen.into_iter().map(|d| self.expr(d, NOWHERE)).collect();
+            // One value alone keeps its shape.
+            if let (Part::Start(_) | Part::Observable(_), &[one]) = (self.part, &parts[..]) {
+                self.restore(undo);
+                return self.wrap_let(bindings, one, end);
+            }
             return self.joined(parts, undo, bindings, end);
         }
         let mut parts: Vec<Option<ExprId>> = vec![None; model.states.len()];

@@ -319,6 +319,15 @@ pub const FORMS: &[Form] = &[
         ..DECLARATION
     },
     Form {
+        name: "observe",
+        allowed: Allowed::Model,
+        layout: Layout::Body,
+        usage: "(observe name expression)",
+        doc: "what the column of this name observes",
+        expansion: Expansion::Declaration(|x, written, model| x.observe(written, model)),
+        ..DECLARATION
+    },
+    Form {
         name: "time",
         words: &[":start", ":step"],
         allowed: Allowed::Model,

@@ -2,11 +2,12 @@
 //! and the forcing to the derivatives (or next values) of all states.
 
 use crate::model::layout::Layout;
-use neural_compiler::graph::{Builder, GraphInput, NodeId, Type, copy};
+use neural_compiler::graph::{Builder, Graph, GraphInput, NodeId, Type, copy};
 use neural_compiler::ode::{Law, assemble};
 use neural_compiler::ops::Op;
 use neural_compiler::syntax::ast::InputKind;
 use neural_compiler::{Diagnostic, Diagnostics, Program, Shape};
+use std::collections::HashMap;
 
 /// A state of a model and where its numbers are in the vector of all states.
 #[derive(Clone, Debug)]
@@ -26,8 +27,6 @@ pub struct State {
 pub struct Forcing {
     /// Its name.
     pub name: String,
-    /// Its place among the program's inputs.
-    pub input: usize,
     /// Its shape.
     pub shape: Shape,
 }
@@ -40,6 +39,8 @@ pub struct Field {
     pub states: Vec<State>,
     /// Forcing.
     pub forcing: Vec<Forcing>,
+    /// What is observed besides the states, of the inputs of the law.
+    pub observables: Option<Graph>,
 }
 
 /// Cuts a value of a shape out of a vector.
@@ -50,47 +51,67 @@ fn cut(b: &mut Builder, from: NodeId, at: usize, shape: Shape) -> NodeId {
 impl Field {
     /// The law of a program. `time` is the name of the time among its inputs.
     pub fn new(program: &Program, layout: &Layout, time: &str) -> Result<Field, Diagnostics> {
-        let mut states = Vec::new();
-        let mut forcing = Vec::new();
-        let mut size = 0;
-        for (input, declared) in program.inputs().iter().enumerate() {
-            let shape = declared.shape.or(program.input_shapes()[input].known()).unwrap_or(Shape::Scalar);
-            match declared.kind {
-                InputKind::State(_) => {
-                    states.push(State { name: declared.name.clone(), input, shape, at: size });
-                    size += shape.len();
-                }
-                InputKind::Free | InputKind::Declared if declared.name != time => {
-                    forcing.push(Forcing { name: declared.name.clone(), input, shape })
-                }
-                InputKind::Free | InputKind::Declared | InputKind::Param(_) | InputKind::Weight { .. } => {}
-            }
+        let mut field = Field {
+            law: Law { graph: Graph::clone(&*program.graph()?), size: 0, shared: layout.shared.len() },
+            states: vec![],
+            forcing: vec![],
+            observables: None,
+        };
+        field.declare(program, time);
+        if let Some((_, observables)) = program.observables() {
+            field.declare(observables, time);
         }
-        let law = program.graph()?;
-        let vector = Shape::Vector(size as u32);
-        if law.outputs()[0].len() != size {
-            let message = format!("the states have {size} numbers, their derivatives {}", law.outputs()[0].len());
+        let found = field.law.graph.outputs()[0].len();
+        if found != field.law.size {
+            let message = format!("the states have {} numbers, their derivatives {found}", field.law.size);
             return Err(Diagnostic::error("shape-mismatch", Default::default(), message).into());
         }
+        field.law.graph = field.of_all_inputs(&field.law.graph, layout, time);
+        field.observables = match program.observables() {
+            Some((_, observables)) => Some(field.of_all_inputs(&*observables.graph()?, layout, time)),
+            None => None,
+        };
+        Ok(field)
+    }
+
+    /// Takes in the states and the forcing of a program that are not known yet.
+    fn declare(&mut self, program: &Program, time: &str) {
+        for (input, declared) in program.inputs().iter().enumerate() {
+            let shape = declared.shape.or(program.input_shapes()[input].known()).unwrap_or(Shape::Scalar);
+            let name = declared.name.clone();
+            match declared.kind {
+                InputKind::State(_) if self.states.iter().all(|s| s.name != name) => {
+                    self.states.push(State { name, input, shape, at: self.law.size });
+                    self.law.size += shape.len();
+                }
+                InputKind::Free | InputKind::Declared if name != time && self.forcing.iter().all(|f| f.name != name) => {
+                    self.forcing.push(Forcing { name, shape });
+                }
+                InputKind::Free | InputKind::Declared | InputKind::State(_) | InputKind::Param(_) | InputKind::Weight { .. } => {}
+            }
+        }
+    }
+
+    /// A graph whose inputs are called as the model's, with all inputs of the law in its order, and its result as a vector.
+    fn of_all_inputs(&self, graph: &Graph, layout: &Layout, time: &str) -> Graph {
         let mut b = Builder::new("law");
         let mut inputs = Vec::new();
         let mut add = |b: &mut Builder, name: &str, shape: Shape| {
             inputs.push(GraphInput { name: name.into(), shape });
             b.param(Type::Value(shape))
         };
-        let all = add(&mut b, "states", vector);
-        let shared: Vec<NodeId> = layout.shared.iter().map(|s| add(&mut b, &s.name, s.shape)).collect();
+        let all = add(&mut b, "states", Shape::Vector(self.law.size as u32));
+        let mut known: HashMap<&str, NodeId> = layout.shared.iter().map(|s| (s.name.as_str(), add(&mut b, &s.name, s.shape))).collect();
         let now = add(&mut b, "time", Shape::Scalar);
-        let forced: Vec<NodeId> = forcing.iter().map(|f| add(&mut b, &f.name, f.shape)).collect();
-        let mut args = vec![now; law.inputs.len()];
-        for state in &states {
-            args[state.input] = cut(&mut b, all, state.at, state.shape);
+        known.extend(self.forcing.iter().map(|f| (f.name.as_str(), add(&mut b, &f.name, f.shape))));
+        known.insert(time, now);
+        for state in self.states.iter().filter(|s| graph.inputs.iter().any(|i| i.name == s.name)) {
+            known.insert(&state.name, cut(&mut b, all, state.at, state.shape));
         }
-        layout.shared.iter().zip(&shared).for_each(|(s, &node)| args[s.input] = node);
-        forcing.iter().zip(&forced).for_each(|(f, &node)| args[f.input] = node);
-        let value = copy::inline(&mut b, law.main(), &law.regions, &args)[0];
+        let args: Vec<NodeId> = graph.inputs.iter().map(|i| known.get(i.name.as_str()).copied().unwrap_or(now)).collect();
+        let value = copy::inline(&mut b, graph.main(), &graph.regions, &args)[0];
+        let vector = Shape::Vector(b.shape(value).len() as u32);
         let value = if b.shape(value) == vector { value } else { b.given(Op::Join, 0, vector, &[value]) };
-        let graph = assemble(law.regions.clone(), b.finish(vec![value]), inputs);
-        Ok(Field { law: Law { graph, size, shared: layout.shared.len() }, states, forcing })
+        assemble(graph.regions.clone(), b.finish(vec![value]), inputs)
     }
 }

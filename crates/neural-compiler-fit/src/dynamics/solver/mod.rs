@@ -9,6 +9,7 @@
 pub mod adjoint;
 pub mod field;
 mod march;
+pub mod observables;
 pub mod rows;
 mod segments;
 mod sweep;
@@ -26,6 +27,7 @@ use neural_compiler::graph::Graph;
 use neural_compiler::ode::control::Control;
 use neural_compiler::ode::{self, Scheme};
 use neural_compiler::{Diagnostics, Shape, diff};
+use observables::Observables;
 use rows::Rows;
 use segments::Course;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -58,6 +60,7 @@ pub struct Solver {
     /// Shapes of the shared inputs, and which are free.
     pub(super) shared: Vec<(Shape, bool)>,
     forcing_shapes: Vec<Shape>,
+    observables: Option<Arc<Observables>>,
     /// Longest step; for fixed steps the step aimed at, for a map the time a step takes.
     pub(super) longest: f64,
     pub(super) tolerance: Tolerance,
@@ -145,7 +148,7 @@ pub(super) struct Step {
 /// by state.
 #[derive(Clone, Debug, Default)]
 pub struct Path {
-    /// States at each time.
+    /// States at each time, and behind them what else is observed.
     pub states: Rows,
     /// Derivatives at each time; empty when not wanted.
     pub tangents: Rows,
@@ -202,6 +205,7 @@ impl Solver {
             }),
             shared,
             forcing_shapes,
+            observables: Observables::new(field, layout).map(Arc::new),
             longest: longest.unwrap_or(f64::INFINITY),
             tolerance,
             most: MOST_STEPS,
@@ -383,7 +387,7 @@ impl Solver {
         let mut workspace = self.workspace();
         let outcome = self.solve_in(&mut workspace, lanes, shared, tangents);
         self.put_back(workspace);
-        outcome
+        self.with_observables(lanes, shared, tangents, outcome?)
     }
 
     fn solve_in(

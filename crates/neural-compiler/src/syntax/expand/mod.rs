@@ -90,6 +90,7 @@ pub(crate) fn expand(data: &Data, inputs: Option<&[(String, Option<crate::shape:
         inputs: Vec::new(),
         kind: ModelKind::Expression,
         time: None,
+        observables: Vec::new(),
         constants: Vec::new(),
     };
     let mut x = Expander {

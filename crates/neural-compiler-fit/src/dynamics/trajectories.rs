@@ -103,26 +103,9 @@ pub fn read(
     let forcing: Vec<(String, Vec<f64>)> = names.map(|n| (n.clone(), need(&n, &mut errors))).collect();
     let (starts, mut observed) = states(program, field, layout, table, fitting, &mut errors);
     let computed = program.starts().map(|starts| StartInputs::new(starts, table, pace, &mut errors));
-    if fitting && observed.is_empty() && errors.is_empty() {
-        let observables = program.observables().map_or(&[][..], |o| o.0).iter().map(|o| &o.0);
-        let list = field.states.iter().map(|s| &s.name).chain(observables).map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
-        errors.push(
-            error("no-target", format!("no column of the data observes the model ({list})"))
-                .help("name the columns like the states and observables they observe"),
-        );
-    }
     let mut notes = Vec::new();
-    let is_empty = |o: &Observed| o.values.iter().all(|x| x.is_nan());
-    if fitting && observed.iter().all(is_empty) {
-        errors.extend(observed.iter().map(|o| error("no-target", format!("the column `{}` has no value at all", o.name))));
-    } else if fitting {
-        notes.extend(
-            observed
-                .iter()
-                .filter(|o| is_empty(o))
-                .map(|o| format!("the column `{}` has no value at all: it counts as not observed", o.name)),
-        );
-        observed.retain(|o| !is_empty(o));
+    if fitting {
+        must_observe(program, field, &mut observed, &mut errors, &mut notes);
     }
     if !errors.is_empty() {
         return Err(Diagnostics(errors));
@@ -160,6 +143,26 @@ pub fn read(
     notes.extend(clock.later_than_zero(&numbers));
     let formula = computed.map(|inputs| Formula::new(inputs.starts, layout, inputs.columns(&given), given.len())).transpose()?;
     Ok(Trajectories { all, formula: formula.map(Arc::new), observed, row_times, clock, notes })
+}
+
+/// Complains about a table that observes nothing; columns without any value are left out, and said to be.
+fn must_observe(program: &Program, field: &Field, observed: &mut Vec<Observed>, errors: &mut Vec<Diagnostic>, notes: &mut Vec<String>) {
+    if observed.is_empty() && errors.is_empty() {
+        let observables = program.observables().map_or(&[][..], |o| o.0).iter().map(|o| &o.0);
+        let list = field.states.iter().map(|s| &s.name).chain(observables).map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
+        errors.push(
+            error("no-target", format!("no column of the data observes the model ({list})"))
+                .help("name the columns like the states and observables they observe"),
+        );
+    }
+    let is_empty = |o: &Observed| o.values.iter().all(|x| x.is_nan());
+    if observed.iter().all(is_empty) {
+        errors.extend(observed.iter().map(|o| error("no-target", format!("the column `{}` has no value at all", o.name))));
+        return;
+    }
+    let empty = observed.iter().filter(|o| is_empty(o));
+    notes.extend(empty.map(|o| format!("the column `{}` has no value at all: it counts as not observed", o.name)));
+    observed.retain(|o| !is_empty(o));
 }
 
 /// Where the numbers of all states start, and which columns observe them. `fitting`: a column named like a state must be one of numbers.

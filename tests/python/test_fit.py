@@ -10,6 +10,7 @@ import pickle
 import signal
 import subprocess
 import sys
+from typing import Any
 
 import neural_compiler as nc
 import numpy as np
@@ -116,6 +117,44 @@ def test_options_reach_the_fit() -> None:
     held = nc.fit(DECAY, data(), holdout=0.25, profile=True, seed=3)
     assert held.observations == 30 and held.holdout is not None and held.params["k"].profile is not None
     assert held.params == nc.fit(DECAY, data(), holdout=0.25, profile=True, seed=3, threads=1).params
+
+
+def test_starts_and_observables_are_expressions() -> None:
+    model = """(time t :start 0) (param V 10 :min 1) (param k 1 :min 0) (state A (* dose 1)) (derive A (* (- k) A)) (observe conc (/ A V))"""
+    t = np.tile(np.linspace(0, 6, 15), 2)
+    who, dose = np.repeat([0.0, 1.0], 15), np.repeat([80.0, 30.0], 15)
+    conc = dose / 16 * np.exp(-0.4 * t) + np.random.default_rng(3).normal(0, 0.02, 30)
+    found = nc.fit(model, {"t": t, "who": who, "dose": dose, "conc": conc}, group="who")
+    # The same by SciPy, from the solution in closed form.
+    wanted, covariance = scipy.optimize.curve_fit(lambda x, v, k: x[0] / v * np.exp(-k * x[1]), (dose, t), conc, [10, 1])
+    np.testing.assert_allclose([found.params["V"], found.params["k"]], wanted, rtol=1e-6)
+    errors = [found.params[name].stderr for name in ("V", "k")]
+    np.testing.assert_allclose(errors, np.sqrt(np.diag(covariance)), rtol=1e-4)
+    assert found.targets == ["conc"] and found.columns["conc"].n == 30
+    told = found.predict({"t": [0.0, 1.0], "dose": [50.0, 50.0], "who": [0.0, 0.0]})
+    np.testing.assert_allclose(told["A"], 50 * np.exp([0, -found.params["k"]]), rtol=1e-6)
+    np.testing.assert_allclose(told["conc"], told["A"] / found.params["V"], rtol=1e-12)
+    with pytest.raises(TypeError, match="initial value of `A` is missing"):
+        nc.odeint(found.module, None, [0.0, 1.0])
+
+
+def test_options_are_checked_by_the_library() -> None:
+    codes = {"step": "bad-step", "rtol": "bad-tolerance", "atol": "bad-tolerance", "tolerance": "bad-tolerance", "sigma": "bad-sigma"}
+    codes |= {"budget": "bad-budget", "weight_decay": "bad-weight-decay", "holdout": "bad-holdout"}
+    values = (0.0, -1.0, float("nan"), float("inf"))
+    bad: list[tuple[dict[str, Any], str]] = [({name: value}, code) for name, code in codes.items() for value in values]
+    bad += [({"starts": 0}, "bad-count"), ({"epochs": 0}, "bad-count"), ({"batch": 0}, "bad-count")]
+    bad += [({"loss": "huber", "loss_scale": -1.0}, "bad-loss"), ({"start_time": float("nan")}, "bad-start-time")]
+    for options, code in bad:
+        with pytest.raises(nc.FitError) as caught:
+            nc.fit(DECAY, data(), **options)
+        assert caught.value.code == code, options
+    with pytest.raises(nc.FitError, match="a step is a positive number"):
+        nc.predict("(state x 1) (derive x (- x))", {"t": [0.0, 1.0]}, step=-1)
+    with pytest.raises(ValueError, match="the loss is one of squares, huber, soft-l1, cauchy, not"):
+        nc.fit(DECAY, data(), loss="hubber")
+    one, other = (nc.fit(DECAY, data(), loss=loss) for loss in ("soft-l1", "soft_l1"))
+    assert one.params == other.params and one.cost == other.cost
 
 
 def test_missing_targets_are_left_out() -> None:
@@ -249,6 +288,7 @@ def test_saved_models_predict_without_torch(tmp_path: pathlib.Path) -> None:
 def test_without_torch_its_names_are_not_there() -> None:
     code = """
 import sys
+from typing import Any
 sys.modules["torch"] = None
 import neural_compiler as nc
 assert not hasattr(nc, "compile_scheme")

@@ -12,6 +12,7 @@ import scipy.integrate
 import torch
 from neural_compiler.nn.fused import FusedStep
 from neural_compiler.nn.rosenbrock import Rosenbrock
+from neural_compiler.nn.schemes import SCHEMES
 
 F64 = torch.float64
 ROBERTSON = """
@@ -88,7 +89,7 @@ def test_gradients_of_a_step_by_differences(backend: str) -> None:
         """As one operation of a program, and in torch operations."""
         whole = FusedStep(module, "rosenbrock", ["x", "v"], "t", {"k": k}).with_errors(t, [x, v], h, None)
         law = lambda t, y, pick=None: [k * (torch.cos(t) - y[0]) - y[0] * y[1], y[0] - 0.4 * y[1] ** 2]
-        by_hand = Rosenbrock(law, [0, 0])(t, [x, v], h)
+        by_hand = Rosenbrock(SCHEMES["rosenbrock"], law, [0, 0]).with_errors(t, [x, v], h)
         for a, b in zip(whole[0] + whole[1], by_hand[0] + by_hand[1]):
             torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-13)
         return [*whole[0], *by_hand[0]]

@@ -20,11 +20,9 @@ pub(crate) fn wrong(code: &'static str, message: impl Into<String>) -> Diagnosti
 
 /// Fits a model to data.
 pub fn fit(program: &Program, table: &Table, options: &Options<'_>) -> Result<Fit, Diagnostics> {
+    options.check()?;
     some_rows(table)?;
     no_constants(program, table, options)?;
-    if let Some(budget) = options.budget.filter(|b| !(*b > 0.0 && b.is_finite())) {
-        return Err(wrong("bad-budget", format!("a budget is a positive number of seconds, {budget} is none")));
-    }
     let effort = Arc::new(Effort::default());
     let outcome = effort.watched(options.cancel, options.budget, |stop| {
         let options = &Options { cancel: stop, ..options.clone() };
@@ -59,7 +57,7 @@ fn in_time(outcome: Result<Fit, Diagnostics>, budget: f64) -> Result<Fit, Diagno
 /// Fits a model to data if that is a matter of moments: an algebraic model whose declared values lead to a minimum that leaves nothing but
 /// noise. `None`: it is not, or something is wrong; [`fit`] will tell.
 pub fn fit_at_once(program: &Program, table: &Table, options: &Options<'_>) -> Option<Fit> {
-    some_rows(table).and_then(|()| no_constants(program, table, options)).ok()?;
+    options.check().and_then(|()| some_rows(table)).and_then(|()| no_constants(program, table, options)).ok()?;
     match program.kind() {
         ModelKind::Expression => algebraic::fit::fit_at_once(program, table, options),
         ModelKind::Derivatives | ModelKind::Map => None,
@@ -78,13 +76,7 @@ fn some_rows(table: &Table) -> Result<(), Diagnostics> {
 
 /// The weight of each row, and whether it is one over a known standard deviation; `without`: rows that need none.
 pub(crate) fn weights(table: &Table, options: &Options<'_>, without: &[usize]) -> Result<(Vec<f64>, bool), Diagnostics> {
-    if options.weights_column.is_some() && (options.sigma.is_some() || options.sigma_column.is_some()) {
-        return Err(wrong("bad-sigma", "give standard deviations or weights, not both"));
-    }
     if let Some(sigma) = options.sigma {
-        if !(sigma > 0.0 && sigma.is_finite()) {
-            return Err(wrong("bad-sigma", format!("a standard deviation is a positive number, {sigma} is not")));
-        }
         return Ok((vec![1.0 / sigma; table.rows()], true));
     }
     let (name, known) = match (&options.sigma_column, &options.weights_column) {
@@ -152,13 +144,10 @@ pub(crate) fn typical(residuals: &[f64]) -> f64 {
 }
 
 /// The rows held out, in order.
-pub(crate) fn split(rows: usize, options: &Options<'_>) -> Result<Vec<usize>, Diagnostics> {
-    let Some(share) = options.holdout else { return Ok(vec![]) };
-    if !(share > 0.0 && share < 1.0) {
-        return Err(wrong("bad-holdout", format!("the share held out lies between 0 and 1, {share} does not")));
-    }
+pub(crate) fn split(rows: usize, options: &Options<'_>) -> Vec<usize> {
+    let Some(share) = options.holdout else { return vec![] };
     let count = ((rows as f64 * share).round() as usize).clamp(1, rows.saturating_sub(1).max(1));
-    Ok(spread(rows, count, options.seed ^ 0x5bd1_e995))
+    spread(rows, count, options.seed ^ 0x5bd1_e995)
 }
 
 pub(crate) fn enough(layout: &Layout, observations: usize) -> Result<(), Diagnostics> {

@@ -1,9 +1,14 @@
-//! What a caller says about a fit besides model and data.
+//! What a caller says about a fit besides model and data. In: options as a face takes them; out: the same, or all that is wrong with them.
+//!
+//! The one place that knows their names, defaults and limits: the command line and Python pass on what they are given.
 
-use crate::dynamics::solver::steps::Scheme;
 use crate::dynamics::solver::{TOLERANCE, Tolerance};
 use crate::model::layout::Values;
 use crate::optimise::loss::Loss;
+use neural_compiler::ode::Scheme;
+use neural_compiler::{Diagnostic, Diagnostics};
+use std::fmt;
+use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
 
 /// What is counted while a fit goes on.
@@ -20,16 +25,101 @@ pub enum Stage {
 /// Called during a fit with what is counted, how much is done, of how much at most, and the best cost so far, in the unit of the report.
 pub type Progress<'a> = &'a (dyn Fn(Stage, usize, usize, f64) + Sync);
 
+/// An option that has no such value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BadOption(pub String);
+
+impl fmt::Display for BadOption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for BadOption {}
+
+/// One of several choices by its name, in which an underscore is as good as a hyphen.
+fn named<T: Copy>(what: &str, name: &str, choices: &[(&str, T)]) -> Result<T, BadOption> {
+    let plain = name.replace('_', "-");
+    choices.iter().find(|c| c.0 == plain).map(|c| c.1).ok_or_else(|| {
+        let all: Vec<&str> = choices.iter().map(|c| c.0).collect();
+        BadOption(format!("the {what} is one of {}, not \"{name}\"", all.join(", ")))
+    })
+}
+
+impl FromStr for Loss {
+    type Err = BadOption;
+
+    /// `NAME` or `NAME:SCALE`; without a scale it is found from the data.
+    fn from_str(text: &str) -> Result<Loss, BadOption> {
+        let (name, scale) = text.split_once(':').map_or((text, None), |(name, scale)| (name, Some(scale)));
+        let all = [("squares", Loss::Squares), ("huber", Loss::Huber(0.0)), ("soft-l1", Loss::SoftL1(0.0)), ("cauchy", Loss::Cauchy(0.0))];
+        let loss = named("loss", name, &all)?;
+        let Some(scale) = scale else { return Ok(loss) };
+        let number = scale.parse().ok().filter(|x: &f64| *x > 0.0 && x.is_finite());
+        number
+            .map(|x| loss.with_scale(x))
+            .ok_or_else(|| BadOption(format!("the scale of a loss is a positive number, \"{scale}\" is none")))
+    }
+}
+
 /// How nets are trained.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Method {
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Optimiser {
+    /// By Gauss-Newton steps where the Jacobian fits into memory, else first-order.
+    #[default]
+    Auto,
     /// Levenberg-Marquardt on all constants and weights, with the exact Jacobian.
     GaussNewton,
     /// Adam on minibatches, then L-BFGS on all data, with gradients taken backward (the discrete adjoint for models with states).
     FirstOrder,
 }
 
+impl FromStr for Optimiser {
+    type Err = BadOption;
+
+    fn from_str(name: &str) -> Result<Optimiser, BadOption> {
+        let all = [("auto", Optimiser::Auto), ("gauss-newton", Optimiser::GaussNewton), ("first-order", Optimiser::FirstOrder)];
+        named("training", name, &all)
+    }
+}
+
 impl Options<'_> {
+    /// All that is wrong with them, whatever the model and the data.
+    pub fn check(&self) -> Result<(), Diagnostics> {
+        let mut found = Vec::new();
+        let mut wrong = |code: &'static str, message: String| found.push(Diagnostic::error(code, Default::default(), message));
+        let positive = |x: f64| x > 0.0 && x.is_finite();
+        let scale = self.loss.filter(|l| *l != Loss::Squares).map(Loss::scale);
+        for (code, what, value) in [
+            ("bad-step", "a step is a positive number", self.step),
+            ("bad-tolerance", "a relative tolerance is a positive number", self.tolerance),
+            ("bad-tolerance", "an absolute tolerance is a positive number", self.absolute_tolerance),
+            ("bad-sigma", "a standard deviation is a positive number", self.sigma),
+            ("bad-budget", "a budget is a positive number of seconds", self.budget),
+            ("bad-weight-decay", "a weight decay is a positive number", self.weight_decay),
+            ("bad-loss", "the scale of a loss is a positive number", scale.filter(|x| *x != 0.0)),
+        ] {
+            if let Some(x) = value.filter(|x| !positive(*x)) {
+                wrong(code, format!("{what}, {x} is none"));
+            }
+        }
+        if let Some(x) = self.start_time.filter(|x| !x.is_finite()) {
+            wrong("bad-start-time", format!("a time at which starts hold is a number, {x} is none"));
+        }
+        if let Some(x) = self.holdout.filter(|x| !(*x > 0.0 && *x < 1.0)) {
+            wrong("bad-holdout", format!("the share held out lies between 0 and 1, {x} does not"));
+        }
+        for (what, count) in [("starts", self.starts), ("epochs", self.epochs), ("batch", self.batch)] {
+            if count == Some(0) {
+                wrong("bad-count", format!("{what} is at least 1, not 0"));
+            }
+        }
+        if self.weights_column.is_some() && (self.sigma.is_some() || self.sigma_column.is_some()) {
+            wrong("bad-sigma", "give standard deviations or weights, not both".into());
+        }
+        if found.is_empty() { Ok(()) } else { Err(Diagnostics(found)) }
+    }
+
     /// What tells how far intervals by profile likelihood are, of a fit of this cost.
     pub(crate) fn telling_of_profiles(&self, cost: f64) -> impl Fn(usize, usize) + Sync {
         move |done, of| self.progress.iter().for_each(|progress| progress(Stage::Profile, done, of, cost))
@@ -78,8 +168,8 @@ pub struct Options<'a> {
     pub profile: bool,
     /// Values of parameters and weights in place of the declared ones: where a fit starts, what a prediction uses.
     pub values: Values,
-    /// How nets are trained; `None`: by Gauss-Newton steps where the Jacobian fits into memory, else first-order.
-    pub training: Option<Method>,
+    /// How nets are trained.
+    pub training: Optimiser,
     /// The penalty on a squared weight of a net; `None`: estimated from the data.
     pub weight_decay: Option<f64>,
     /// Passes over the data in first-order training.
@@ -96,4 +186,44 @@ pub struct Options<'a> {
     pub cancel: Option<&'a AtomicBool>,
     /// Told how it goes.
     pub progress: Option<Progress<'a>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_with_either_stroke() {
+        for text in ["soft-l1", "soft_l1"] {
+            assert_eq!(text.parse(), Ok(Loss::SoftL1(0.0)), "{text}");
+        }
+        assert_eq!("soft_l1:2.5".parse(), Ok(Loss::SoftL1(2.5)));
+        assert_eq!("first_order".parse(), Ok(Optimiser::FirstOrder));
+        assert_eq!("hubber".parse::<Loss>(), Err(BadOption("the loss is one of squares, huber, soft-l1, cauchy, not \"hubber\"".into())));
+        for scale in ["huber:", "huber:0", "huber:-1", "huber:inf", "huber:x"] {
+            assert!(scale.parse::<Loss>().unwrap_err().0.starts_with("the scale of a loss is a positive number"), "{scale}");
+        }
+    }
+
+    #[test]
+    fn every_mistake_is_told_at_once() {
+        assert_eq!(Options::default().check(), Ok(()));
+        let codes = |options: Options<'_>| options.check().map_or_else(|e| e.0.iter().map(|d| d.code).collect::<Vec<_>>(), |()| vec![]);
+        for x in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(codes(Options { step: Some(x), ..Options::default() }), ["bad-step"]);
+            assert_eq!(codes(Options { tolerance: Some(x), absolute_tolerance: Some(x), ..Options::default() }), ["bad-tolerance"; 2]);
+            assert_eq!(codes(Options { budget: Some(x), sigma: Some(x), ..Options::default() }), ["bad-sigma", "bad-budget"]);
+            assert_eq!(
+                codes(Options { weight_decay: Some(x), holdout: Some(x), ..Options::default() }),
+                ["bad-weight-decay", "bad-holdout"]
+            );
+        }
+        assert_eq!(
+            codes(Options { loss: Some(Loss::Huber(-1.0)), start_time: Some(f64::NAN), ..Options::default() }),
+            ["bad-loss", "bad-start-time"]
+        );
+        assert_eq!(codes(Options { starts: Some(0), epochs: Some(0), batch: Some(0), ..Options::default() }), ["bad-count"; 3]);
+        let both = Options { sigma_column: Some("s".into()), weights_column: Some("w".into()), ..Options::default() };
+        assert_eq!(codes(both), ["bad-sigma"]);
+    }
 }

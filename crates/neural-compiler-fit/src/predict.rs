@@ -15,6 +15,7 @@ use std::sync::Arc;
 /// The predictions for every row, column by column. A prediction is called `prediction`, the states of a model by their names with
 /// `.predicted` behind.
 pub fn predict(program: &Program, table: &Table, options: &Options<'_>) -> Result<Vec<(String, Vec<f64>)>, Diagnostics> {
+    options.check()?;
     if table.rows() == 0 {
         return Err(wrong("no-rows", "the data have no rows"));
     }

@@ -2,8 +2,7 @@
 //! Expected numbers are closed forms.
 
 mod common;
-use common::{compile, table};
-use neural_compiler_fit::dynamics::steps::Scheme;
+use common::{compile, named, table};
 use neural_compiler_fit::{Options, fit, predict, save};
 
 const DECAY: &str = "(param k 1 :min 0) (state x 10) (derive x (- (* k x)))";
@@ -92,8 +91,8 @@ fn rows_before_the_start_are_reached_backward() {
     let y = t.iter().map(|t| 0.25 + 0.75 * (2.0 * (t - 3.0)).cos()).collect::<Vec<_>>();
     let model = "(time t :start 3) (param a 1) (param b 0.4) (state x 2) (state y 1) (state v 0)
         (derive x (* a (cos t))) (derive y v) (derive v (- b (* 4 y)))";
-    for scheme in [None, Some(Scheme::Rk4), Some(Scheme::Dopri5), Some(Scheme::Rodas4)] {
-        let options = Options { scheme, step: (scheme == Some(Scheme::Rk4)).then_some(0.01), ..Options::default() };
+    for scheme in [None, Some(named("rk4")), Some(named("dopri5")), Some(named("rosenbrock"))] {
+        let options = Options { scheme, step: (scheme == Some(named("rk4"))).then_some(0.01), ..Options::default() };
         let data = vec![("t", t.clone()), ("x", x.clone()), ("y", y.clone())];
         let fitted = fit(&compile(model), &table(data), &options).unwrap();
         assert_eq!(fitted.observations, 26);

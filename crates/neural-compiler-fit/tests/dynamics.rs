@@ -2,8 +2,8 @@
 //! and a stiff problem.
 
 mod common;
-use common::{compile, noise, table};
-use neural_compiler_fit::dynamics::steps::Scheme;
+use common::{compile, named, noise, table};
+use neural_compiler::ode::Scheme;
 use neural_compiler_fit::{Fit, Options, Table, fit, predict};
 
 /// A column of the predictions of a model.
@@ -18,10 +18,10 @@ fn every_scheme_has_its_order() {
     // tolerance and a longest step.
     let model = "(state x 1) (derive x (- (* (sin t) x) (* x x)))";
     let data = table(vec![("t", vec![0.0, 2.0]), ("x", vec![1.0, 1.0])]);
-    let exact = predict(&compile(model), &data, &Options { scheme: Some(Scheme::Dopri5), tolerance: Some(1e-13), ..Options::default() })
+    let exact = predict(&compile(model), &data, &Options { scheme: Some(named("dopri5")), tolerance: Some(1e-13), ..Options::default() })
         .unwrap()[0]
         .1[1];
-    for (scheme, order) in [(Scheme::Rk4, 4.0), (Scheme::Dopri5, 5.0), (Scheme::Rodas4, 4.0)] {
+    for (scheme, order) in Scheme::all().map(|s| (s, f64::from(s.row().order))) {
         let error = |step: f64| (predicted(model, &data, scheme, Some(step), "x.predicted")[1] - exact).abs();
         let (coarse, fine) = (error(0.05), error(0.0125));
         let seen = (coarse / fine).log2() / 2.0;
@@ -39,7 +39,7 @@ fn known_solutions() {
     let x: Vec<f64> = times.iter().map(|t| (-c * t / 2.0).exp() * ((w * t).cos() + c / (2.0 * w) * (w * t).sin())).collect();
     let data = table(vec![("t", times), ("x", x)]);
     let model = "(param k 1 :min 0) (param c 1 :min 0) (state x 1) (state v 0) (derive x v) (derive v (- (- (* k x)) (* c v)))";
-    for scheme in [None, Some(Scheme::Dopri5), Some(Scheme::Rodas4)] {
+    for scheme in [None, Some(named("dopri5")), Some(named("rosenbrock"))] {
         let fit = fit(&compile(model), &data, &Options { scheme, ..Options::default() }).unwrap();
         println!("{scheme:?}: {:?}, {} of {}", fit.parameters.iter().map(|p| p.value).collect::<Vec<_>>(), fit.agreed, fit.tried);
         assert!((fit.parameter("k").unwrap().value - k).abs() < 1e-6 && (fit.parameter("c").unwrap().value - c).abs() < 1e-6);
@@ -59,7 +59,7 @@ fn lotka_volterra(sigma: f64) -> (Table, Vec<f64>) {
     let clean = predict(
         &compile(&truth),
         &table(vec![("t", times.clone()), ("x", blank.clone()), ("y", blank)]),
-        &Options { scheme: Some(Scheme::Rk4), ..Options::default() },
+        &Options { scheme: Some(named("rk4")), ..Options::default() },
     )
     .unwrap();
     let size = clean.iter().flat_map(|c| &c.1).map(|x| x.abs()).sum::<f64>() / 242.0;
@@ -77,7 +77,7 @@ fn the_papers_lotka_volterra() {
     for start in ["0.5", "1.0"] {
         let model = LOTKA_VOLTERRA.replace("0.5 :min", &format!("{start} :min"));
         let clock = std::time::Instant::now();
-        let fit = fit(&compile(&model), &data, &Options { scheme: Some(Scheme::Rk4), ..Options::default() }).unwrap();
+        let fit = fit(&compile(&model), &data, &Options { scheme: Some(named("rk4")), ..Options::default() }).unwrap();
         println!(
             "from {start}: worst {:.3} %, {} of {} agree, {:?}, {:?}",
             100.0 * worst(&fit, &truth),
@@ -112,7 +112,7 @@ fn missing_cells_are_times_without_an_observation() {
         data.column(n).unwrap().iter().enumerate().map(|(i, x)| if i % every == 1 { f64::NAN } else { *x }).collect()
     };
     let data = table(vec![("t", data.column("t").unwrap().to_vec()), ("x", holes("x", 3)), ("y", holes("y", 2))]);
-    let fit = fit(&compile(LOTKA_VOLTERRA), &data, &Options { scheme: Some(Scheme::Rk4), ..Options::default() }).unwrap();
+    let fit = fit(&compile(LOTKA_VOLTERRA), &data, &Options { scheme: Some(named("rk4")), ..Options::default() }).unwrap();
     assert!(worst(&fit, &truth) < 1e-8, "{:?}", fit.parameters);
     assert_eq!(fit.observations, 121 * 2 - 40 - 60);
 }
@@ -253,7 +253,7 @@ fn an_operation_that_leaves_its_domain_is_named() {
     let message = &error.0[0].message;
     assert!(message.contains("sqrt") && message.contains("the solution ends at time") && !message.contains("diverges"), "{error}");
     // With steps of a given length it ends within one of them: that to 2 is the last one, or the next.
-    let fixed = Options { scheme: Some(Scheme::Rk4), step: Some(0.1), ..Options::default() };
+    let fixed = Options { scheme: Some(named("rk4")), step: Some(0.1), ..Options::default() };
     let message = predict(&compile("(state h 1) (derive h (- (sqrt h)))"), &data, &fixed).unwrap_err().0[0].message.clone();
     assert!(message.contains("sqrt") && (message.contains("the times 1.9") || message.contains("the times 2 ")), "{message}");
     // A map: 3, 1.41, 0.64, and no root of -0.36.

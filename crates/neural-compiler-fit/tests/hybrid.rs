@@ -2,12 +2,11 @@
 //! that could explain all of it stands beside it.
 
 mod common;
-use common::{compile, noise, table, uniform};
-use neural_compiler_fit::dynamics::steps::Scheme;
-use neural_compiler_fit::{Fit, Method, Options, Table, fit, predict, save, weights};
+use common::{compile, named, noise, table, uniform};
+use neural_compiler_fit::{Fit, Optimiser, Options, Table, fit, predict, save, weights};
 
 fn rk4() -> Options<'static> {
-    Options { scheme: Some(Scheme::Rk4), ..Options::default() }
+    Options { scheme: Some(named("rk4")), ..Options::default() }
 }
 
 /// The pendulum of the paper: g/L 9.81, damping 0.3, from (1, 0), 201 points to t = 10.
@@ -237,9 +236,9 @@ const WAVE: &str = "(param slope 1) (net bend (x) 12 1) (+ (* slope x) (bend x))
 
 #[test]
 fn the_same_seed_gives_the_same_bits_on_one_thread_and_on_two() {
-    for training in [Method::GaussNewton, Method::FirstOrder] {
+    for training in [Optimiser::GaussNewton, Optimiser::FirstOrder] {
         let run = |threads: usize, seed: u32| {
-            let options = Options { threads, seed, training: Some(training), epochs: Some(20), batch: Some(16), ..Options::default() };
+            let options = Options { threads, seed, training, epochs: Some(20), batch: Some(16), ..Options::default() };
             let fit = fit(&compile(WAVE), &wave(80), &options).unwrap();
             fit.values.iter().flat_map(|v| v.2.iter().map(|x| x.to_bits())).collect::<Vec<_>>()
         };
@@ -268,10 +267,10 @@ fn a_net_learns_the_wave_and_not_the_noise() {
     let (stopped, fit) = error(Options { holdout: Some(0.25), ..Options::default() });
     assert!(stopped < 0.05 && fit.holdout.unwrap().0 < 0.08 && fit.message.contains("held out"), "{stopped}");
     assert_eq!(fit.observations, 60);
-    let (first, fit) = error(Options { training: Some(Method::FirstOrder), ..Options::default() });
+    let (first, fit) = error(Options { training: Optimiser::FirstOrder, ..Options::default() });
     assert!(first < 0.035 && (fit.parameter("slope").unwrap().value - straight).abs() < 0.1, "{first} {:?}", fit.parameters);
     // Both ways of training end at nearly the same point, so their error bars are alike.
-    let (_, other) = error(Options { training: Some(Method::GaussNewton), ..Options::default() });
+    let (_, other) = error(Options { training: Optimiser::GaussNewton, ..Options::default() });
     let bar = |f: &Fit| f.parameter("slope").unwrap().stderr.unwrap();
     assert!((bar(&fit) / bar(&other)).ln().abs() < 1.0, "{} {}", bar(&fit), bar(&other));
     let (held, fit) = error(Options { weight_decay: Some(1e9), ..Options::default() });
@@ -286,7 +285,7 @@ fn first_order_training_of_a_model_with_states() {
     let x: Vec<f64> = times.iter().zip(&who).map(|(t, g)| start(*g) * (-0.8 * t).exp()).collect();
     let data = table(vec![("t", times), ("who", who), ("x", x)]);
     let model = "(net pull (x) 6 1) (state x x) (derive x (pull x))";
-    let options = Options { group: Some("who".into()), training: Some(Method::FirstOrder), batch: Some(1), ..rk4() };
+    let options = Options { group: Some("who".into()), training: Optimiser::FirstOrder, batch: Some(1), ..rk4() };
     let fit = fit(&compile(model), &data, &options).unwrap();
     println!("{} rmse {}", fit.message, fit.rmse);
     assert!(fit.rmse < 2e-3, "{}", fit.rmse);

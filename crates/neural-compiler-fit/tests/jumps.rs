@@ -2,16 +2,18 @@
 //! Expected numbers are solutions in closed form.
 
 mod common;
-use common::{compile, noise, table};
-use neural_compiler_fit::dynamics::steps::Scheme;
+use common::{compile, named, noise, table};
+use neural_compiler::ode::Scheme;
 use neural_compiler_fit::{Options, fit, predict};
 
-const SCHEMES: [Option<Scheme>; 4] = [None, Some(Scheme::Rk4), Some(Scheme::Dopri5), Some(Scheme::Rodas4)];
+fn schemes() -> [Option<Scheme>; 5] {
+    [None, Some(named("rk4")), Some(named("dopri5")), Some(named("tsit5")), Some(named("rosenbrock"))]
+}
 
 /// The first state at every time, compared with what it should be.
 fn solves(model: &str, times: &[f64], expected: impl Fn(f64) -> f64, error: f64) {
-    for scheme in SCHEMES {
-        let step = (scheme == Some(Scheme::Rk4)).then_some(0.01);
+    for scheme in schemes() {
+        let step = (scheme == Some(named("rk4"))).then_some(0.01);
         let found = predict(&compile(model), &table(vec![("t", times.to_vec())]), &Options { scheme, step, ..Options::default() }).unwrap();
         for (t, x) in times.iter().zip(&found[0].1) {
             assert!((x - expected(*t)).abs() < error, "{scheme:?} at {t}: {x} instead of {}\n{model}", expected(*t));
@@ -75,8 +77,8 @@ fn a_switching_time_is_fitted() {
     // The same as a formula.
     let formula = compile("(param lag 1 :min 0) (param k 0.5 :min 0) (if (< t lag) 0 (- 1 (exp (* (- k) (- t lag)))))");
     let wanted = fit(&formula, &table(vec![("t", t), ("y", x)]), &Options::default()).unwrap();
-    for scheme in [None, Some(Scheme::Rodas4), Some(Scheme::Rk4)] {
-        let step = (scheme == Some(Scheme::Rk4)).then_some(0.05);
+    for scheme in [None, Some(named("rosenbrock")), Some(named("rk4"))] {
+        let step = (scheme == Some(named("rk4"))).then_some(0.05);
         let found = fit(&model, &data, &Options { scheme, step, ..Options::default() }).unwrap();
         for (a, b) in found.parameters.iter().zip(&wanted.parameters) {
             let (e, f) = (a.stderr.unwrap(), b.stderr.unwrap());

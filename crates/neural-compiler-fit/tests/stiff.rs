@@ -2,8 +2,7 @@
 //! equation was solved. Data: examples/fits, simulated with noise of 0.05.
 
 mod common;
-use common::{compile, table};
-use neural_compiler_fit::dynamics::steps::Scheme;
+use common::{compile, named, table};
 use neural_compiler_fit::{Finer, Fit, Options, Table, fit};
 
 const VAN_DER_POL: &str = "(param mu START :min 0) (state x 2) (state y 0) (derive x y) (derive y (- (* mu (- 1 (square x)) y) x))";
@@ -48,7 +47,7 @@ fn very_stiff_by_default() {
 #[test]
 fn an_explicit_method_at_its_limit_has_right_derivatives_too() {
     // Steps chosen by the states alone made this one 99.0000000000000 ± 3e-90.
-    let options = Options { scheme: Some(Scheme::Dopri5), starts: Some(1), ..Options::default() };
+    let options = Options { scheme: Some(named("dopri5")), starts: Some(1), ..Options::default() };
     agrees(&van_der_pol(include_str!("../../../examples/fits/van-der-pol-100.csv"), "99.9", &options), 100.011_529_06, 0.033_057_46);
 }
 
@@ -71,9 +70,9 @@ fn what_the_accuracy_of_the_solution_changes_is_said() {
     let data = table(vec![("t", t), ("x", x)]);
     let model = compile("(param k 1 :min 0) (state x 1) (derive x (- (* k x)))");
     // One step of the method of Runge and Kutta from row to row is not enough here; ten are.
-    let rough = fit(&model, &data, &Options { scheme: Some(Scheme::Rk4), ..Options::default() }).unwrap().check.unwrap();
+    let rough = fit(&model, &data, &Options { scheme: Some(named("rk4")), ..Options::default() }).unwrap().check.unwrap();
     assert!(!rough.holds && rough.by == Finer::Steps(2) && rough.shift > 0.005, "{rough:?}");
-    let fine = fit(&model, &data, &Options { scheme: Some(Scheme::Rk4), step: Some(0.05), ..Options::default() }).unwrap().check.unwrap();
+    let fine = fit(&model, &data, &Options { scheme: Some(named("rk4")), step: Some(0.05), ..Options::default() }).unwrap().check.unwrap();
     assert!(fine.holds, "{fine:?}");
     // A loose tolerance is tightened until the digits hold.
     let loose = fit(&model, &data, &Options { tolerance: Some(1e-2), ..Options::default() }).unwrap();

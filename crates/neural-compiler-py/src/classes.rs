@@ -14,7 +14,6 @@ use neural_compiler::graph::{json, print, svg};
 use neural_compiler::ops::real::Dtype;
 use neural_compiler::syntax::ast::{InputKind, ModelKind, StateStart};
 use neural_compiler::{InputShape, Limits, Shape, compose, domain};
-use neural_compiler_fit::dynamics::steps::Scheme;
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -103,6 +102,7 @@ impl PyCore {
                         match start {
                             StateStart::Value(v) => dict.set_item("initial", v)?,
                             StateStart::Name(n) => dict.set_item("initial", n)?,
+                            StateStart::Expression => dict.set_item("initial", py.None())?,
                         }
                         "state"
                     }
@@ -133,17 +133,12 @@ impl PyCore {
                 "value_and_grad" => Ok(Step::Derive(diff::Step::ValueAndGrad(wrt))),
                 "jacobian" => Ok(Step::Derive(diff::Step::Jacobian(wrt))),
                 "hessian" => Ok(Step::Derive(diff::Step::Hessian(wrt))),
-                // The place of the time comes first, counted from 1; 0: there is none.
-                "rk4" | "dopri5" | "rosenbrock" => {
+                // A scheme. The place of the time comes first, counted from 1; 0: there is none.
+                name => {
+                    let scheme = name.parse().map_err(|_| PyValueError::new_err(format!("`{what}` is no derivation")))?;
                     let (time, states) = wrt.split_first().ok_or_else(|| PyValueError::new_err("a step has states"))?;
-                    let scheme = match what.as_str() {
-                        "rk4" => Scheme::Rk4,
-                        "dopri5" => Scheme::Dopri5,
-                        _ => Scheme::Rodas4,
-                    };
                     Ok(Step::Advance { scheme, states: states.to_vec(), time: time.checked_sub(1) })
                 }
-                _ => Err(PyValueError::new_err(format!("`{what}` is no derivation"))),
             })
             .collect::<PyResult<_>>()?;
         let chain = chain

@@ -25,13 +25,14 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<program::places::PyPlaces>()?;
     m.add_class::<torch::autograd::Taped>()?;
     m.add_function(wrap_pyfunction!(convert::operations::operations, m)?)?;
-    m.add_function(wrap_pyfunction!(fit::tableaus::dopri5, m)?)?;
-    m.add_function(wrap_pyfunction!(fit::tableaus::rodas4, m)?)?;
+    m.add_function(wrap_pyfunction!(fit::schemes::schemes, m)?)?;
+    m.add_function(wrap_pyfunction!(fit::schemes::step_control, m)?)?;
     m.add_function(wrap_pyfunction!(torch::dlpack::use_exchange, m)?)?;
     m.add_function(wrap_pyfunction!(torch::gate::use_autograd, m)?)?;
     m.add_function(wrap_pyfunction!(torch::autograd::remember, m)?)?;
     m.add_function(wrap_pyfunction!(convert::errors::failure, m)?)?;
     m.add_function(wrap_pyfunction!(torch::look::all_between, m)?)?;
+    m.add_function(wrap_pyfunction!(fit::model::fit_number, m)?)?;
     m.add_function(wrap_pyfunction!(fit::model::fit_model, m)?)?;
     m.add_function(wrap_pyfunction!(fit::model::fit_lines, m)?)?;
     m.add_function(wrap_pyfunction!(fit::model::fit_svg, m)?)?;

@@ -10,8 +10,10 @@ use crate::ops::Op;
 use crate::ops::row::ShapeRule;
 use crate::shape::Shape;
 use crate::source::Span;
-use crate::syntax::ast::{Ast, Expr, FunId, Input, ModelKind, TimeInfo};
-use crate::syntax::{derivatives, expand::expand, reader::read};
+use crate::syntax::ast::{Ast, Expr, FunId, Input, InputKind, ModelKind, Part, StateStart, TimeInfo};
+use crate::syntax::derivatives;
+use crate::syntax::expand::expand;
+use crate::syntax::reader::{Data, read};
 use crate::tail::{self, Tails};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex};
@@ -34,8 +36,15 @@ pub struct Program {
     tails: Tails,
     shapes: Vec<InputShape>,
     limits: Limits,
+    /// What computes the starts of states that are expressions.
+    starts: Option<Box<Program>>,
+    /// What is observed: names with shapes, and what computes them.
+    observables: Option<Observables>,
     cache: Mutex<FxHashMap<Vec<Shape>, Arc<Graph>>>,
 }
+
+/// Names and shapes, and what computes all of them.
+type Observables = (Vec<(String, Shape)>, Box<Program>);
 
 /// Graphs a program keeps.
 const MOST_KEPT: usize = 64;
@@ -46,13 +55,36 @@ pub fn compile(source: &str, options: &Options) -> Result<Program, Diagnostics> 
     if !errors.is_empty() {
         return Err(Diagnostics(errors));
     }
-    let mut ast = expand(&data, options.inputs.as_deref())?;
+    let mut program = compile_part(source, &data, options, Part::Whole)?;
+    let computed = |i: &&Input| i.kind == InputKind::State(StateStart::Expression);
+    let states: Vec<Input> = program.ast.inputs.iter().filter(computed).cloned().collect();
+    if !states.is_empty() {
+        let part = |part| compile_part(source, &data, options, part);
+        for (k, state) in states.iter().enumerate() {
+            part(Part::Start(k))?.check_start(state)?;
+        }
+        program.starts = Some(Box::new(part(Part::Starts)?));
+    }
+    if !program.ast.observables.is_empty() {
+        let part = |part| compile_part(source, &data, options, part);
+        let names = program.ast.observables.iter().map(|o| o.0.clone()).enumerate();
+        let shapes = names.map(|(k, name)| Ok((name, part(Part::Observable(k))?.graph()?.outputs()[0])));
+        let shapes = shapes.collect::<Result<Vec<(String, Shape)>, Diagnostics>>()?;
+        program.observables = Some((shapes, Box::new(part(Part::Observables)?)));
+    }
+    Ok(program)
+}
+
+/// Compiles what computes one part of a text.
+fn compile_part(source: &str, data: &Data, options: &Options, part: Part) -> Result<Program, Diagnostics> {
+    let mut ast = expand(data, options.inputs.as_deref(), part)?;
     derivatives::close(&mut ast, &options.limits)?;
     let anf = anf::convert(&ast, &options.limits)?;
     debug_assert_eq!(anf.verify(), Ok(()));
     let tails = tail::analyse(&anf);
     let (shapes, guessed) = input_shapes(&ast, &anf)?;
-    let program = Program { source: source.to_string(), ast, anf, tails, shapes, limits: options.limits, cache: Mutex::default() };
+    let (limits, cache) = (options.limits, Mutex::default());
+    let program = Program { source: source.to_string(), ast, anf, tails, shapes, limits, cache, starts: None, observables: None };
     if let Some(shapes) = program.default_shapes()
         && !guessed
     {
@@ -137,6 +169,39 @@ impl Program {
     /// The time of a model with states, where it declares one.
     pub fn time(&self) -> Option<&TimeInfo> {
         self.ast.time.as_ref()
+    }
+
+    /// What computes the starts that are expressions, where there are such: a program whose value is these starts one after another, in the
+    /// order of their states, and whose inputs are called as this one's.
+    pub fn starts(&self) -> Option<&Program> {
+        self.starts.as_deref()
+    }
+
+    /// The observables of a model, where it declares some: their names with shapes, and a program whose value is all of them one after
+    /// another, of states and other inputs that are called as this one's.
+    pub fn observables(&self) -> Option<(&[(String, Shape)], &Program)> {
+        self.observables.as_ref().map(|(names, program)| (&names[..], &**program))
+    }
+
+    /// Complains about the start of a state, which this program computes, if it is of another shape or needs a state.
+    fn check_start(&self, state: &Input) -> Result<(), Diagnostics> {
+        let graph = self.graph()?;
+        let (name, shape) = (&state.name, state.shape.unwrap_or(Shape::Scalar));
+        let found = graph.outputs()[0];
+        if found != shape {
+            let message = format!("the state `{name}` is a {shape}, its start a {found}");
+            let help = "say how large the state is, as in (state u (* a [1 2 3]) :size 3)";
+            return Err(Diagnostic::error("shape-mismatch", state.span, message).help(help).into());
+        }
+        let is_state = |i: &usize| matches!(self.ast.inputs[*i].kind, InputKind::State(_));
+        match graph.used_inputs().into_iter().find(is_state) {
+            Some(i) => {
+                let message = format!("the start of `{name}` depends on the state `{}`", self.ast.inputs[i].name);
+                let help = "starts are made of params, inputs, definitions and constants";
+                Err(Diagnostic::error("bad-declaration", state.span, message).help(help).into())
+            }
+            None => Ok(()),
+        }
     }
 
     /// The input shapes, when the program pins them all.

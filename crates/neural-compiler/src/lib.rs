@@ -26,6 +26,7 @@ pub mod graph;
 mod infer;
 mod limits;
 mod lower;
+pub mod ode;
 pub mod ops;
 pub mod shape;
 pub mod source;

@@ -104,6 +104,48 @@ fn bad_data_is_named_by_row_and_column() {
 }
 
 #[test]
+fn starts_that_are_expressions_and_columns_that_observe_them() {
+    let model =
+        "(time t :start 0) (param V 10 :min 1) (param k 1 :min 0) (state A (* dose 1)) (derive A (* (- k) A)) (observe conc (/ A V))";
+    let rows: String = (0..20).map(|i| 0.3 * f64::from(i)).map(|t| format!("{t},80,{}\n", 80.0 / 16.0 * (-0.4 * t).exp())).collect();
+    let (_folder, path) = file("data.csv", &format!("t,dose,conc\n{rows}"));
+    let done = neuralc(&["fit", "-e", model, "--data", &path, "--json"]);
+    let report = done.json();
+    let value = |name: &str| report["params"][name]["value"].as_f64().unwrap();
+    assert!((value("V") - 16.0).abs() < 1e-5 && (value("k") - 0.4).abs() < 1e-6, "{done:?}");
+    assert_eq!(report["columns"]["conc"]["n"], 20, "{done:?}");
+    let predicted = neuralc(&["predict", "-e", &model.replace("V 10", "V 16"), "--data", &path]);
+    assert!(predicted.out.starts_with("t,dose,conc,A.predicted,conc.predicted\n0,80,5,80,5\n"), "{predicted:?}");
+}
+
+#[test]
+fn options_without_sense_are_told_all_at_once() {
+    let (_folder, path) = file("data.csv", "x,y\n1,2\n2,4\n3,6\n");
+    let run = |more: &[&str]| neuralc(&[&["fit", "-e", "(param a 1) (* a x)", "--data", &path], more].concat());
+    for (options, words) in [
+        (vec!["--step=-1"], "a step is a positive number, -1 is none"),
+        (vec!["--rtol=0"], "a relative tolerance is a positive number, 0 is none"),
+        (vec!["--atol=-2"], "an absolute tolerance is a positive number, -2 is none"),
+        (vec!["--budget=nan"], "a budget is a positive number of seconds, NaN is none"),
+        (vec!["--holdout=1.5"], "the share held out lies between 0 and 1, 1.5 does not"),
+        (vec!["--starts=0"], "starts is at least 1, not 0"),
+        (vec!["--weight-decay=0"], "a weight decay is a positive number, 0 is none"),
+        (vec!["--loss=hubber"], "the loss is one of squares, huber, soft-l1, cauchy, not \"hubber\""),
+        (vec!["--loss=huber:0"], "the scale of a loss is a positive number, \"0\" is none"),
+        (vec!["--training=magic"], "the training is one of auto, gauss-newton, first-order, not \"magic\""),
+        (vec!["--method=rk5"], "[possible values: auto, dopri5, tsit5, bosh3, rosenbrock, rk4, euler]"),
+        (vec!["--step=-1", "--rtol=0"], "a step is a positive number, -1 is none; a relative tolerance is a positive number, 0 is none"),
+    ] {
+        let done = run(&options);
+        assert_eq!(done.code, 2, "{options:?}: {done:?}");
+        assert!(done.err.contains(words), "{options:?}: {done:?}");
+    }
+    for loss in ["soft-l1", "soft_l1", "soft_l1:0.5"] {
+        assert_eq!(run(&["--loss", loss]).code, 0, "{loss}");
+    }
+}
+
+#[test]
 fn a_column_named_like_a_state_is_never_passed_over() {
     let model = "(time t :start 0) (param k 1 :min 0) (state A 10) (state B 0) (derive A (- (* k A))) (derive B (* k A))";
     let wrong = |data: &str, more: &[&str]| {

@@ -52,7 +52,7 @@ def fit(
     `(time t :start 0)`, else at the first row of each group). `time_unit`, `time_origin`: what times that come as dates count
     (`seconds`, `minutes`, `hours`, `days`, `weeks`, `years`; left out: days, hours or seconds, by what they span) and the date that is
     time 0 (left out: the earliest). `sigma`: standard deviation of the data, a number or a column; `weights`: a column of relative
-    weights. `loss`: `squares`, or robust `huber`, `soft_l1`, `cauchy`, with a `loss_scale` in the unit of the data, with
+    weights. `loss`: `squares`, or robust `huber`, `soft-l1`, `cauchy`, with a `loss_scale` in the unit of the data, with
     `sigma` in standard deviations, for several states without `sigma` in the scatter of each (left out: found from the data). `starts`:
     at most so many. `budget`: seconds it may take; then the best so far is the result. `method`: how models with states are solved: `auto`,
     `rk4` (with `step`), `dopri5`, `rosenbrock`. `rtol`, `atol`: relative and absolute tolerance of adaptive steps (`tolerance` is

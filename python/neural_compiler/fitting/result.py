@@ -42,7 +42,9 @@ class Estimate(float):
         return made
 
     def __repr__(self) -> str:
-        return f"{shown(float(self), self.stderr)} ± {self.stderr:.3g}" if self.stderr is not None else f"{float(self)!r} ({self.note})"
+        if self.stderr is None:
+            return f"{float(self)!r} ({self.note})"
+        return f"{_native.fit_number(float(self), self.stderr)} ± {self.stderr:.3g}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Estimate, (float(self), self.stderr, self.ci95, self.profile, self.note)
@@ -123,7 +125,6 @@ class FitResult:
         self.warnings: list[str] = found["warnings"]
         self.starts_tried: int = found["tried"]
         self.starts_agreed: int = found["agreed"]
-        self._starts: str = found["starts"]
         self.holdout: tuple[float, float] | None = found["holdout"]
         """Root mean squared error and R2 on the rows held out, if any were and all columns have one unit."""
         self.holdout_columns: dict[str, ColumnFit] = {name: ColumnFit(n, rmse, r2) for name, n, rmse, r2 in found["holdout_columns"]}
@@ -139,13 +140,18 @@ class FitResult:
         """Predictions in the same order."""
         self.start_time: float | None = found["start_time"]
         """When the starts of states hold; None where each group has its own first row, or nothing starts."""
-        self._starts_hold: str | None = found["starts_hold"]
         self.weights: int = found["weights"]
         """How many weights of nets were trained."""
         self._axis: tuple[str, Array, NDArray[np.uintp]] | None = found["axis"]
         self._data = data.numbers
         self.dates: str | None = data.calendar
         """What times that came as dates count: "days since 2024-03-01T00:00:00"."""
+        self._table: list[list[str]] = found["table"]
+        """The report's table of parameters, heads first."""
+        self._remarks: list[str] = found["remarks"]
+        """The lines below it."""
+        if self.dates is not None:
+            self._remarks.insert(1, f"dates are read as {self.dates}")
         self._given = given
         # Predictions start when the fit did, whatever table they are for.
         self._solving = {name: given[name] for name in ("time", "group", "method", "step", "rtol", "atol")}
@@ -196,10 +202,9 @@ class FitResult:
 
     def summary(self) -> str:
         """A table of the parameters, and how good the fit is."""
-        rows = [self._heads(), *self._rows()]
-        widths = [max(len(r[c]) for r in rows) for c in range(len(rows[0]))]
-        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip() for row in rows]
-        return "\n".join([*lines, "", *self._remarks()]) + "\n"
+        widths = [max(map(len, column)) for column in zip(*self._table)]
+        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip() for row in self._table]
+        return "\n".join([*lines, "", *self._remarks]) + "\n"
 
     def __repr__(self) -> str:
         return self.summary()
@@ -208,8 +213,9 @@ class FitResult:
         def row(cells: list[str], tag: str) -> str:
             return "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in cells) + "</tr>"
 
-        body = row(self._heads(), "th") + "".join(row(r, "td") for r in self._rows())
-        return f"<table>{body}</table><pre>{html.escape(chr(10).join(self._remarks()))}</pre>{self._repr_svg_()}"
+        heads, *rows = self._table
+        body = row(heads, "th") + "".join(row(r, "td") for r in rows)
+        return f"<table>{body}</table><pre>{html.escape(chr(10).join(self._remarks))}</pre>{self._repr_svg_()}"
 
     def _repr_svg_(self) -> str:
         return _native.fit_svg(self.targets, self.observed, self.predicted, self._axis, self._lines())
@@ -225,69 +231,12 @@ class FitResult:
         core = _native.Core(self.model, None, [])
         return _native.fit_lines(core, list(self._data.items()), self._fitted(), self.targets, self.predicted, self._axis)
 
-    def _heads(self) -> list[str]:
-        return ["parameter", "value", "std. error", "95 % interval", *(["95 % by profile"] if self._profiled else [])]
-
-    @property
-    def _profiled(self) -> bool:
-        return any(p.profile is not None for p in self.params.values())
-
-    def _rows(self) -> list[list[str]]:
-        rows = []
-        for name, p in self.params.items():
-            error = f"{p.stderr:.3g}" if p.stderr is not None else p.note or ""
-            ends = [p.ci95, *([p.profile] if self._profiled else [])]
-            ranges = ["" if e is None else f"[{shown(e[0], p.stderr)}, {shown(e[1], p.stderr)}]" for e in ends]
-            rows.append([name, shown(float(p), p.stderr), error, *ranges])
-        return rows
-
-    def _remarks(self) -> list[str]:
-        targets = ", ".join(f"`{t}`" for t in self.targets)
-        lines = [
-            f"{self.observations} observations of {targets}" + (f"; {self.weights} weights of nets were trained" if self.weights else ""),
-            self._criteria(),
-            *_explained("", self.columns, (self.rmse, self.r2)),
-        ]
-        if self._starts_hold is not None:
-            lines.insert(1, self._starts_hold)
-        if self.dates is not None:
-            lines.insert(1, f"dates are read as {self.dates}")
-        if self.holdout_columns:
-            lines += _explained("on the rows held out: ", self.holdout_columns, self.holdout or (np.nan, np.nan))
-        lines.append(f"{self.message}; {self._starts}")
-        if self.check is not None:
-            lines.append(self.check["sentence"])
-        return lines + [f"warning: {w}" for w in self.warnings]
-
-    def _criteria(self) -> str:
-        if np.isnan(self.loglik):
-            return f"cost {self.cost:.6g}; a robust loss belongs to no likelihood, so there is no AIC"
-        many = f" with {self.sigmas} standard deviations of the errors"
-        reduced = "-" if self.reduced_chi_square is None else f"{self.reduced_chi_square:.4g}"
-        errors = {0: f", errors known: reduced chi-square {reduced}", 1: " with the standard deviation of the errors"}.get(
-            self.sigmas, many
-        )
-        # Few data have no AICc.
-        aicc = "-" if np.isnan(self.aicc) else f"{self.aicc:.6g}"
-        return (
-            f"cost {self.cost:.6g}  log-likelihood {self.loglik:.6g}  AIC {self.aic:.6g}  AICc {aicc}  BIC {self.bic:.6g}"
-            f"  (k = {self.k:.4g}{errors}; n = {self.observations})"
-        )
-
     def plot(self, log: str = "") -> Figure:
         """Data (with error bars where `sigma` was given), model and residuals, a column per target, over the time or the only input where
         there is one, else over the predictions. `log`: the axes with a logarithmic scale: `"x"`, `"y"` or `"xy"`."""
         from .plot import figure
 
         return figure(self, log)
-
-
-def _explained(where: str, columns: dict[str, ColumnFit], joint: tuple[float, float]) -> list[str]:
-    """How well columns are explained: one as it is, several one by one and, where they have one unit, together."""
-    if len(columns) == 1:
-        return [f"{where}rmse {joint[0]:.4g}  R2 {joint[1]:.6g}"]
-    each = [f"{where}`{name}`: rmse {c.rmse:.4g}  R2 {c.r2:.6g}  n {c.n}" for name, c in columns.items()]
-    return each if np.isnan(joint[0]) else [*each, f"{where}all, in one unit: rmse {joint[0]:.4g}  R2 {joint[1]:.6g}"]
 
 
 def predicted(core: _native.Core, columns: Columns, options: dict[str, Any]) -> Any:
@@ -318,13 +267,3 @@ def _write(files: list[tuple[Path, bytes]]) -> None:
     finally:
         for part in parts:
             part.unlink(missing_ok=True)
-
-
-def shown(x: float, error: float | None) -> str:
-    """A number with the digits its error leaves meaningful, and two more."""
-    if x == 0 or not np.isfinite(x):
-        return f"{x:g}"
-    digits = 8
-    if error and np.isfinite(error):
-        digits = int(min(max(np.ceil(np.log10(abs(x) / error)) + 2, 3), 15))
-    return f"{x:#.{digits}g}".removesuffix(".")

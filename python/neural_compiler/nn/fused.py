@@ -14,8 +14,7 @@ from .compiled import find
 from .function import apply
 from .gate import PLAIN, looked_on
 from .module import CompiledModule
-
-METHODS = ("rk4", "dopri5", "rosenbrock")
+from .schemes import Scheme
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
@@ -78,11 +77,12 @@ class FusedStep:
 
 
 def fused(
-    module: CompiledModule, method: str, states: list[str], time: str | None, fixed: Mapping[str, Tensor], start: list[Tensor]
+    module: CompiledModule, scheme: Scheme, states: list[str], time: str | None, fixed: Mapping[str, Tensor], start: list[Tensor]
 ) -> FusedStep | None:
     """The step, where it can be one operation: natively, and where it needs the Jacobian of a program."""
-    if method not in METHODS or len(set(states)) != len(states):
+    if len(set(states)) != len(states):
         return None
-    if method != "rosenbrock" and (module.backend == "torch" or not all(s.is_cpu and (type(s) in PLAIN or looked_on()) for s in start)):
+    natively = module.backend != "torch" and all(s.is_cpu and (type(s) in PLAIN or looked_on()) for s in start)
+    if scheme.kind != "rosenbrock" and not natively:
         return None
-    return FusedStep(module, method, states, time, fixed)
+    return FusedStep(module, scheme.name, states, time, fixed)

@@ -18,11 +18,8 @@ from .fused import FusedStep, fused
 from .march import March, Method, Tolerance, first_sizes
 from .module import CompiledModule
 from .rosenbrock import Rosenbrock
-from .steppers import Dopri5, States, fixed
-
-ADAPTIVE = {"dopri5": ("dopri5",), "rosenbrock": ("rosenbrock",), "auto": ("dopri5", "rosenbrock")}
-"""The methods of a step each of these goes through."""
-METHODS = (*ADAPTIVE, "rk4", "euler")
+from .schemes import Scheme, chosen
+from .steppers import Explicit, States, fixed
 
 
 def odeint(
@@ -46,10 +43,10 @@ def odeint(
     tensor whose last axis runs over the states; or None, for the values the model declares. Leading axes of the values are a batch.
     `inputs`: values of the module's other inputs, each a tensor, a number or a function of the time.
 
-    `method`: `dopri5`, adaptive, to the tolerances `rtol` (1e-6; 1e-4 in float32) and `atol` (a hundredth of it); `rosenbrock`, the same
-    for stiff equations, by the Jacobian and linear solves; `auto`, which begins with the first and changes to the second where that comes
-    further at the same cost; `rk4` and `euler`, from time to time in equal steps, none longer than `step`. In `torch.compile`, these two
-    are one graph; a `step` then needs the times as a list of numbers.
+    `method`: `dopri5`, adaptive, to the tolerances `rtol` (1e-6; 1e-4 in float32) and `atol` (a hundredth of it), or likewise `tsit5` and,
+    for rough accuracy, `bosh3`; `rosenbrock`, the same for stiff equations, by the Jacobian and linear solves; `auto`, which begins with
+    `dopri5` and changes to `rosenbrock` where that comes further at the same cost; `rk4` and `euler`, from time to time in equal steps,
+    none longer than `step`. In `torch.compile`, these two are one graph; a `step` then needs the times as a list of numbers.
 
     Steps are chosen by errors of the states. Where derivatives change far faster than those (a relaxation oscillation behind its jump),
     they are less exact by as much: hold `rtol` tighter, until they no longer change.
@@ -67,24 +64,24 @@ def odeint(
     >>> spring.k.grad
     tensor(-0.2273, dtype=torch.float64)
     """
-    if method not in METHODS:
-        raise ValueError(f"the method is one of {', '.join(METHODS)}, not {method!r}")
+    schemes = chosen(method)
+    adaptive = schemes[0].adaptive
     if step is not None and not step > 0:
         raise ValueError(f"a step is a positive number, not {step!r}")
-    times, numbers = _times(t, step is not None and method not in ADAPTIVE)
+    times, numbers = _times(t, step is not None and not adaptive)
     field = _Compiled(module, y0, inputs or {}, time, t) if isinstance(module, CompiledModule) else _Plain(module, y0, inputs)
     times = times.to(field.start[0].device, field.start[0].dtype)
     for start in field.start:
         if start.dtype not in (torch.float32, torch.float64):
             raise TypeError(f"initial values are float32 or float64, not {start.dtype}: steps add up what shorter numbers lose")
-    if method in ADAPTIVE:
+    if adaptive:
         loose = 1e-6 if times.dtype == torch.float64 else 1e-4
         relative = loose if rtol is None else rtol
         tolerance = Tolerance(relative, relative * 1e-2 if atol is None else atol, max_steps, step)
-        found = _adaptive(field, times, ADAPTIVE[method], tolerance, field.apart_by_default if per_lane is None else per_lane)
+        found = _adaptive(field, times, schemes, tolerance, field.apart_by_default if per_lane is None else per_lane)
     else:
         gaps = None if numbers is None else [b - a for a, b in zip(numbers, numbers[1:])]
-        found = fixed(field, field.start, times, gaps, method, step, field.fused(method))
+        found = fixed(field.fused(schemes[0]) or Explicit(schemes[0], field), field.start, times, gaps, step)
     return field.shaped([torch.stack(states) for states in zip(*found)])
 
 
@@ -93,19 +90,16 @@ _COUNTED = "how many steps there are depends on the times: give them as a list o
 
 
 @torch.compiler.disable(reason=_ADAPTIVE)  # type: ignore[untyped-decorator]
-def _adaptive(field: _Plain | _Compiled, times: Tensor, methods: tuple[str, ...], tolerance: Tolerance, each: bool) -> list[States]:
+def _adaptive(field: _Plain | _Compiled, times: Tensor, schemes: list[Scheme], tolerance: Tolerance, each: bool) -> list[States]:
     """By steps as long as the tolerances allow, each time met exactly."""
     each = each and field.lanes()
     numbers = sum(s[0].numel() if each else s.numel() for s in field.start)
     ways = []
-    for method in methods:
-        step: FusedStep | None = field.fused(method)
-        if step is not None:
-            ways.append(Method(step.with_errors, 4.0 if method == "rosenbrock" else 5.0))
-        elif method == "rosenbrock":
-            ways.append(Method(Rosenbrock(field, field.ranks), Rosenbrock.order))
-        else:
-            ways.append(Method(Dopri5(field), Dopri5.order))
+    for scheme in schemes:
+        explicit = scheme.kind == "explicit"
+        fused: FusedStep | None = field.fused(scheme)
+        step = fused or (Explicit(scheme, field) if explicit else Rosenbrock(scheme, field, field.ranks))
+        ways.append(Method(step.with_errors, scheme.error_order, explicit))
     # Six evaluations and six solves, and a Jacobian of as many derivatives as there are states, against six evaluations.
     ways[-1].price = 1 + numbers / 3 + numbers**2 / 6
     if len(times) == 1:
@@ -169,7 +163,7 @@ class _Plain:
             raise ValueError(f"the derivative has the shape of the state, {list(y[0].shape)}, not {given}")
         return [found]
 
-    def fused(self, method: str) -> None:
+    def fused(self, scheme: Scheme) -> None:
         """A function has no step of its own."""
         return None
 
@@ -192,11 +186,10 @@ class _Compiled:
         if isinstance(y0, Tensor):
             given = {names[0]: y0} if len(names) == 1 and declared[names[0]].rank == 1 else _apart(y0, names)
         else:
-            # What the model declares, unless it is the name of a column.
+            # What the model declares, unless it is the name of a column or an expression.
             values = {n: (declared[n].info["initial"], declared[n].shape or ()) for n in states}
-            given = {
-                n: torch.tensor(v, dtype=torch.float64).reshape(shape) for n, (v, shape) in values.items() if not isinstance(v, str)
-            } | dict(y0 or {})
+            known = {n: (v, shape) for n, (v, shape) in values.items() if isinstance(v, list)}
+            given = {n: torch.tensor(v, dtype=torch.float64).reshape(shape) for n, (v, shape) in known.items()} | dict(y0 or {})
         _known(given, names, declared, free)
         tensors = [v for n, v in given.items() if isinstance(v, Tensor) and v.dtype.is_floating_point and (self.stacked or n in (y0 or {}))]
         like = tensors[0] if tensors else t if isinstance(t, Tensor) and t.dtype.is_floating_point else torch.empty(())
@@ -250,11 +243,11 @@ class _Compiled:
         parts = torch.split(found, counts, -1)
         return [p[..., 0] if not size else p if len(size) == 1 else p.unflatten(-1, size) for p, size in zip(parts, self.sizes)]
 
-    def fused(self, method: str) -> FusedStep | None:
+    def fused(self, scheme: Scheme) -> FusedStep | None:
         """A whole step as one operation, unless a function of the time is among the inputs."""
         if self.forcing:
             return None
-        return fused(self.module, method, self.names, self.time if self.timed else None, self.fixed, self.start)
+        return fused(self.module, scheme, self.names, self.time if self.timed else None, self.fixed, self.start)
 
     def shaped(self, states: list[Tensor]) -> Any:
         """The solution as the caller asked for it."""

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from .schemes import FAILED, GROW, IMPLICIT, SAFETY, SHRINK
 from .steppers import States
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
@@ -30,7 +31,8 @@ class Method:
 
     step: Callable[[Tensor, States, Tensor, Any], tuple[States, States]]
     order: float
-    """Of the error estimate."""
+    """The power of the step that the error estimate goes with."""
+    explicit: bool
     price: float = 1.0
     """What a step costs, in steps of the first method."""
 
@@ -93,8 +95,8 @@ class March:
         good = ratio <= 1
         exponent = 1 / method.order
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            grown = np.minimum(10.0, 0.9 / np.maximum(ratio, 1e-10) ** exponent)
-            shrunk = np.where(np.isfinite(ratio), np.maximum(0.2, 0.9 / ratio**exponent), 0.2)
+            grown = np.minimum(GROW, SAFETY / np.maximum(ratio, 1e-10) ** exponent)
+            shrunk = np.where(np.isfinite(ratio), np.maximum(SHRINK, SAFETY / ratio**exponent), FAILED)
         self.size[lanes] = np.abs(h) * np.where(good, grown, shrunk)
         self.tries[lanes] += 1
         if not good.any():
@@ -139,8 +141,8 @@ class March:
         if (late | stuck).any():
             at = int(np.argmax(late | stuck))
             why = f"the equation takes more than {self.tolerance.most} steps" if late[at] else "steps become too short to move the time"
-            explicit = self.method[lanes[at]] == 0 and self.methods[0].order == 5
-            stiff = 'it may be stiff (method="rosenbrock" is for such), or ' if explicit else ""
+            explicit = self.methods[self.method[lanes[at]]].explicit
+            stiff = f'it may be stiff (method="{IMPLICIT}" is for such), or ' if explicit else ""
             which = f" for element {lanes[at]} of the batch" if self.each else ""
             raise RuntimeError(f"{why}, at {now[at]:g}{which}: {stiff}its solution may not exist so far")
         return h, last
@@ -205,7 +207,7 @@ class March:
             return second.step(t, y, h, index if pick is None else pick if index is None else index[pick])
 
         y = [v.detach() if index is None else v.detach().index_select(0, index) for v in self.y]
-        part = March([Method(step, second.order)], self.tolerance, y, self.times.detach(), self.each, self.size[lanes])
+        part = March([Method(step, second.order, second.explicit)], self.tolerance, y, self.times.detach(), self.each, self.size[lanes])
         part.now, part.reached = self.now[lanes].copy(), self.reached[lanes].copy()
         return part
 

@@ -11,23 +11,22 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .. import _native
+from .schemes import Scheme
 from .steppers import Field, States
 
 _vjp: Any = torch.func.vjp
 
 
 class Rosenbrock:
-    """Rodas (Hairer and Wanner): fourth order, for stiff equations."""
+    """A Rosenbrock method, for stiff equations."""
 
-    gamma, nodes, time, a, c = _native.rodas4()
-    order = 4.0
-
-    def __init__(self, field: Field, ranks: list[int]) -> None:
+    def __init__(self, scheme: Scheme, field: Field, ranks: list[int]) -> None:
         self.field, self.ranks = field, ranks
+        row = scheme.numbers
+        self.gamma, self.nodes, self.time, self.states, self.slopes = row["gamma"], row["nodes"], row["time"], row["states"], row["slopes"]
         self._looked = False
 
-    def __call__(self, t: Tensor, y: States, h: Tensor, pick: Any = None) -> tuple[States, States]:
+    def with_errors(self, t: Tensor, y: States, h: Tensor, pick: Any = None) -> tuple[States, States]:
         """The states after a step, and their error estimates."""
         sizes = [v.shape[v.dim() - r :] for v, r in zip(y, self.ranks)]
         x = _joined(y, self.ranks)
@@ -40,7 +39,7 @@ class Rosenbrock:
         matrix = torch.eye(x.shape[-1], dtype=x.dtype, device=x.device) / (self.gamma * h[..., None]) - jacobian
         stages: list[Tensor] = []
         states = x
-        for node, late, row, weights in zip(self.nodes, self.time, self.a, self.c):
+        for node, late, row, weights in zip(self.nodes, self.time, self.states, self.slopes):
             if stages:
                 states = x + _sum(row, stages)
                 slope = law(t + node * h[..., 0], states) + _sum(weights, stages) / h

@@ -1,7 +1,5 @@
-"""Steps of differential equations in torch operations. In: a field (time, states) -> derivatives, a time, states, a length; out: the
-states after the step and, for methods that choose their steps, error estimates.
-
-Numbers of the methods with error estimates are those of the native solver.
+"""Explicit steps of differential equations in torch operations. In: a row of the table of schemes, a field (time, states) -> derivatives, a
+time, states, a length; out: the states after the step and, for methods that choose their steps, error estimates.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
-from .. import _native
+from .schemes import Scheme
 
 States: TypeAlias = "list[Tensor]"
 Field: TypeAlias = "Callable[..., States]"
@@ -39,26 +37,8 @@ def over(h: Tensor, state: Tensor) -> Tensor:
     return h.reshape(h.shape + (1,) * (state.dim() - 1)) if h.dim() else h
 
 
-def _euler(field: Field, t: Tensor, y: States, h: Tensor) -> States:
-    return combined(y, h, [field(t, y)], [1.0])
-
-
-def _rk4(field: Field, t: Tensor, y: States, h: Tensor) -> States:
-    k1 = field(t, y)
-    k2 = field(t + h / 2, combined(y, h, [k1], [0.5]))
-    k3 = field(t + h / 2, combined(y, h, [k2], [0.5]))
-    k4 = field(t + h, combined(y, h, [k3], [1.0]))
-    return combined(y, h, [k1, k2, k3, k4], [1 / 6, 1 / 3, 1 / 3, 1 / 6])
-
-
-STEPS: dict[str, Callable[[Field, Tensor, States, Tensor], States]] = {"euler": _euler, "rk4": _rk4}
-
-
-def fixed(
-    field: Field, y: States, times: Tensor, gaps: Sequence[float] | None, method: str, longest: float | None, whole: Whole | None
-) -> list[States]:
-    """From time to time in equal steps; `whole` does one, where there is such a function. `gaps`: how far times are apart, where that
-    is known."""
+def fixed(step: Whole, y: States, times: Tensor, gaps: Sequence[float] | None, longest: float | None) -> list[States]:
+    """From time to time in equal steps. `gaps`: how far times are apart, where that is known."""
     found = [y]
     for k in range(len(times) - 1):
         gap = times[k + 1] - times[k]
@@ -70,31 +50,50 @@ def fixed(
         h = gap / count
         for j in range(count):
             t = times[k] + j * h if j else times[k]
-            y = STEPS[method](field, t, y, h) if whole is None else whole(t, y, h)
+            y = step(t, y, h)
         found.append(y)
     return found
 
 
-class Dopri5:
-    """Dormand and Prince's fifth order with an embedded fourth, slope by slope. The last slope of a step is the first of the next."""
+class Explicit:
+    """A Runge-Kutta method, slope by slope."""
 
-    nodes, rows, errors = _native.dopri5()
-    order = 5.0
-
-    def __init__(self, field: Field) -> None:
+    def __init__(self, scheme: Scheme, field: Field) -> None:
         self.field = field
+        row = scheme.numbers
+        self.nodes, self.stages, self.weights, self.error = row["nodes"], row["stages"], row["weights"], row["error"]
+        self.ends_in_a_stage = bool(self.stages) and self.stages[-1] == self.weights
+        """The last stage is the step, and its slope the first of the next one."""
         self._known: list[tuple[States, States]] = []
         """States seen last, and the slopes there."""
 
-    def __call__(self, t: Tensor, y: States, h: Tensor, pick: Any = None) -> tuple[States, States]:
-        """The states after a step, and their error estimates."""
-        first = next((slope for at, slope in self._known if at is y), None) or self.field(t, y, pick)
+    def __call__(self, t: Tensor, y: States, h: Tensor, pick: Any = None) -> States:
+        """The states after a step."""
+        return self._taken(t, y, h, pick)[0]
+
+    def with_errors(self, t: Tensor, y: States, h: Tensor, pick: Any = None) -> tuple[States, States]:
+        """The states after a step, and their error estimates, if the method has such."""
+        after, slopes = self._taken(t, y, h, pick)
+        with torch.no_grad():
+            return after, combined([torch.zeros_like(v) for v in y], h, slopes, self.error) if self.error else []
+
+    def _taken(self, t: Tensor, y: States, h: Tensor, pick: Any) -> tuple[States, list[States]]:
+        first = self._first(t, y, pick)
         slopes = [first]
         after = y
-        for node, row in zip(self.nodes, self.rows):
+        for node, row in zip(self.nodes, self.stages):
             after = combined(y, h, slopes, row)
-            slopes.append(self.field(t + node * h, after, pick))
-        self._known = [(y, first), (after, slopes[-1])]
-        with torch.no_grad():
-            errors = combined([torch.zeros_like(v) for v in y], h, slopes, self.errors)
-        return after, errors
+            slopes.append(self._slope(t + node * h, after, pick))
+        if self.ends_in_a_stage:
+            self._known = [(y, first), (after, slopes[-1])]
+            return after, slopes
+        return combined(y, h, slopes, self.weights), slopes
+
+    def _first(self, t: Tensor, y: States, pick: Any) -> States:
+        for at, slope in self._known:
+            if at is y:
+                return slope
+        return self._slope(t, y, pick)
+
+    def _slope(self, t: Tensor, y: States, pick: Any) -> States:
+        return self.field(t, y) if pick is None else self.field(t, y, pick)

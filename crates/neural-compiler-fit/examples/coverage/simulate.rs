@@ -2,8 +2,8 @@
 //! noise; out: for each constant how many of the 95 % intervals contain its true value.
 //! Invariant: the same seed, the same data, on every machine.
 
+use neural_compiler::ode::Scheme;
 use neural_compiler::{Program, Shape};
-use neural_compiler_fit::dynamics::steps::Scheme;
 use neural_compiler_fit::random::Stream;
 use neural_compiler_fit::{Loss, Options, Table, fit, predict};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
@@ -59,9 +59,9 @@ pub(crate) fn models() -> Vec<Model> {
         decay(),
         model("saturation", saturation, ("s", evenly(0.1, 3.0, 15)), vec![("y", 0.05)], None),
         model("peak", peak, ("x", evenly(-1.5, 3.5, 40)), vec![("y", 0.3)], None),
-        model("dose, blood alone observed", chain, ("t", evenly(0.0, 12.0, 20)), vec![("blood", 0.3)], Some(Scheme::Dopri5)),
-        model("hares and lynx", hunt, ("t", evenly(0.0, 20.0, 41)), vec![("hare", 3.0), ("lynx", 2.0)], Some(Scheme::Dopri5)),
-        model("Robertson, stiff", stiff, ("t", decades), vec![("a", 0.01), ("b", 5e-7), ("c", 0.01)], Some(Scheme::Rodas4)),
+        model("dose, blood alone observed", chain, ("t", evenly(0.0, 12.0, 20)), vec![("blood", 0.3)], "dopri5".parse().ok()),
+        model("hares and lynx", hunt, ("t", evenly(0.0, 20.0, 41)), vec![("hare", 3.0), ("lynx", 2.0)], "dopri5".parse().ok()),
+        model("Robertson, stiff", stiff, ("t", decades), vec![("a", 0.01), ("b", 5e-7), ("c", 0.01)], "rosenbrock".parse().ok()),
     ]
 }
 

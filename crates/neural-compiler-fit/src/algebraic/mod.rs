@@ -5,6 +5,7 @@ mod back;
 pub mod engines;
 pub(crate) mod first_try;
 pub(crate) mod fit;
+pub(crate) mod prepared;
 mod problem;
 
 pub use engines::Engines;

@@ -55,9 +55,6 @@ impl Pace {
         // The time in the clauses: as declared, else `t` where no column is called so.
         let own = program.inputs().iter().any(|i| i.name == "t") && !table.lists("t");
         let name = named.map_or_else(|| if own { "t".into() } else { column.clone().unwrap_or_else(|| "t".into()) }, String::from);
-        if let Some(step) = options.step.filter(|h| !(h.is_finite() && *h > 0.0)) {
-            return Err(error("bad-step", format!("a step is a positive number, {step} is none")).into());
-        }
         let declared = declared.and_then(|t| t.step).unwrap_or(1.0);
         let step = map.then(|| options.step.unwrap_or(declared));
         Ok(Pace { column, name, start, step, changed: step.is_some_and(|step| step != declared) })

@@ -10,9 +10,8 @@ use crate::algebraic::fit::doubtful;
 use crate::data::table::Table;
 use crate::dynamics::check::{Checking, TIGHTER};
 use crate::dynamics::differences::{disagree, has_conditions};
+use crate::dynamics::prepared::Prepared;
 use crate::dynamics::problem::Dynamics;
-use crate::dynamics::ready::Ready;
-use crate::dynamics::solver::steps::Scheme;
 use crate::dynamics::solver::{self, Solver};
 use crate::dynamics::trajectories::Trajectories;
 use crate::dynamics::{shooting, white};
@@ -28,6 +27,7 @@ use crate::report::{Fit, significant};
 use crate::statistics::profile;
 use crate::statistics::uncertainty::EXACT;
 use crate::{Loss, hybrid};
+use neural_compiler::ode::Scheme;
 use neural_compiler::{Diagnostic, Diagnostics, Program};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -40,37 +40,37 @@ const PERSIST: usize = 3 * STARTS;
 const CONVINCING: usize = 8;
 
 pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>, effort: &Arc<Effort>) -> Result<Fit, Diagnostics> {
-    let mut ready = Ready::new(program, table, options, effort, true)?;
-    if ready.layout.weights() > 0 {
-        return hybrid::dynamic::fit(program, &ready, options);
+    let mut prepared = Prepared::new(program, table, options, effort, true)?;
+    if prepared.layout.weights() > 0 {
+        return hybrid::dynamic::fit(program, &prepared, options);
     }
-    let mut ended = weighted(&ready, options);
+    let mut ended = weighted(&prepared, options);
     // Steps beyond counting on the way to the data: the explicit method was the wrong one.
     let stiff = match &ended {
         Ok(found) => found.best.best.wall.as_ref().is_some_and(|w| w.0.contains(solver::TOO_MANY)),
         Err(_) => true,
     };
-    if stiff && options.scheme.is_none() && ready.solver.scheme() == Scheme::Dopri5 {
-        let before = ready.solver.clone();
-        ready.solver = ready.implicit(options)?;
+    if stiff && options.scheme.is_none() && prepared.solver.scheme() == Scheme::explicit() {
+        let before = prepared.solver.clone();
+        prepared.solver = prepared.implicit(options)?;
         // Its steps are of another kind.
         effort.forget();
-        match (weighted(&ready, options), &ended) {
+        match (weighted(&prepared, options), &ended) {
             (Ok(again), Ok(first)) if again.best.best.end == End::Converged || again.best.best.cost < first.best.best.cost => {
                 ended = Ok(again)
             }
             (Ok(again), Err(_)) => ended = Ok(again),
-            _ => ready.solver = before,
+            _ => prepared.solver = before,
         }
     }
     let mut found = ended?;
     let mut notes = Vec::new();
-    if lacks_jumps(&ready, &found) {
-        ready.by_differences = true;
-        found = weighted(&ready, options)?;
+    if lacks_jumps(&prepared, &found) {
+        prepared.by_differences = true;
+        found = weighted(&prepared, options)?;
         notes.push(JUMPS.to_string());
     }
-    let layout = &ready.layout;
+    let layout = &prepared.layout;
     let search = lm::Options { cancel: options.cancel, ..lm::Options::default() };
     if found.best.best.end == End::Wall {
         notes.extend(around(&mut found, layout, &search));
@@ -78,19 +78,19 @@ pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>, effor
     let Weighted { mut problem, best: mut found, loss, unit, notes: about } = found;
     notes.extend(about);
     // Adaptive steps leave errors of the size of their tolerance in the derivatives too.
-    let precision = match (ready.by_differences, problem.solver.adaptive()) {
+    let precision = match (prepared.by_differences, problem.solver.adaptive()) {
         (true, _) => options.accuracy().relative.powf(2.0 / 3.0).max(1e-6),
         (false, true) => (100.0 * options.accuracy().relative).max(EXACT),
         (false, false) => EXACT,
     };
-    let check = Checking { layout, loss, known: ready.known, precision, search }.run(&mut problem, &mut found.best);
+    let check = Checking { layout, loss, known: prepared.known, precision, search }.run(&mut problem, &mut found.best);
     let observations = problem.count();
-    let sure = Minimum { problem: &problem, best: &found.best, loss, known: ready.known, observations, precision }.certainty(layout)?;
-    let compared = ready.compared(&problem, &found.best.theta, layout.len() as f64)?;
+    let sure = Minimum { problem: &problem, best: &found.best, loss, known: prepared.known, observations, precision }.certainty(layout)?;
+    let compared = prepared.compared(&problem, &found.best.theta, layout.len() as f64)?;
     let mut fit = summarise(layout, Ended::of(&found, &layout.names, loss, unit), compared, sure);
     fit.check = check;
     fit.warnings.extend(notes);
-    ready.finish(&mut fit);
+    prepared.finish(&mut fit);
     if options.profile && found.best.end != End::Wall {
         let ends =
             profile::intervals(&problem, &found.best, &layout.bounds, loss, &fit.uncertainty, &options.telling_of_profiles(fit.cost));
@@ -104,9 +104,9 @@ const JUMPS: &str =
     "the law jumps where a state passes a level, at a time that moves with the parameters: derivatives were taken by differences";
 
 /// Whether the law changes its form where a state passes a level, in a way that derivatives along the solution do not see.
-fn lacks_jumps(ready: &Ready, found: &Weighted) -> bool {
+fn lacks_jumps(prepared: &Prepared, found: &Weighted) -> bool {
     let best = &found.best.best;
-    found.problem.solver.adaptive() && has_conditions(&ready.field.graph) && disagree(&found.problem, &best.theta, &best.linear)
+    found.problem.solver.adaptive() && has_conditions(&prepared.field.law.graph) && disagree(&found.problem, &best.theta, &best.linear)
 }
 
 /// What a search found, and for which weights of the columns.
@@ -121,36 +121,36 @@ struct Weighted {
 }
 
 /// The search with the columns on the scale of their values, repeated on that of what the fit before leaves unexplained.
-fn weighted(ready: &Ready, options: &Options<'_>) -> Result<Weighted, Diagnostics> {
-    let layout = &ready.layout;
-    let scatter = scales(&ready.data, ready.known);
-    let problem = ready.problem(&ready.solver, layout, &scatter, false);
+fn weighted(prepared: &Prepared, options: &Options<'_>) -> Result<Weighted, Diagnostics> {
+    let layout = &prepared.layout;
+    let scatter = scales(&prepared.data, prepared.known);
+    let problem = prepared.problem(&prepared.solver, layout, &scatter, false);
     enough(layout, problem.count())?;
-    let options = &in_unit(ready, &scatter, options);
-    let one = ready.data.one_scale(ready.known);
+    let options = &in_unit(prepared, &scatter, options);
+    let one = prepared.data.one_scale(prepared.known);
     // A single scale is that of the data: the cost is told in their unit.
-    let unit = if one && !ready.known { scatter[0] * scatter[0] } else { 1.0 };
+    let unit = if one && !prepared.known { scatter[0] * scatter[0] } else { 1.0 };
     let tell = |stage: Stage, done: usize, of: usize, cost: f64| {
         options.progress.iter().for_each(|progress| progress(stage, done, of, unit * cost))
     };
     let telling = Options { progress: Some(&tell), ..options.clone() };
-    let (best, loss) = search(&problem, &layout.start, layout, ready.known, &telling, true)?;
+    let (best, loss) = search(&problem, &layout.start, layout, prepared.known, &telling, true)?;
     let first = Weighted { problem, best, loss, unit, notes: vec![] };
-    if one { Ok(first) } else { reweigh(ready, first, scatter, options) }
+    if one { Ok(first) } else { reweigh(prepared, first, scatter, options) }
 }
 
 /// The options with the scale of a robust loss, which is given in the unit of the data, as the residuals count: in that of the one scatter
 /// they are divided by. Known errors are the unit of both; columns of several states, whose units may differ, are each measured by its own.
-pub(crate) fn in_unit<'a>(ready: &Ready, scatter: &[f64], options: &Options<'a>) -> Options<'a> {
-    let divide = ready.data.one_scale(ready.known) && !ready.known;
+pub(crate) fn in_unit<'a>(prepared: &Prepared, scatter: &[f64], options: &Options<'a>) -> Options<'a> {
+    let divide = prepared.data.one_scale(prepared.known) && !prepared.known;
     let loss = options.loss.map(|loss| if divide { loss.with_scale(loss.scale() / scatter[0]) } else { loss });
     Options { loss, ..options.clone() }
 }
 
 /// What the scale of a loss was measured by, where that is not one unit for all.
-fn about_scale(ready: &Ready, scatter: &[f64], options: &Options<'_>) -> Option<String> {
+fn about_scale(prepared: &Prepared, scatter: &[f64], options: &Options<'_>) -> Option<String> {
     let scale = options.loss.filter(|l| *l != Loss::Squares).map(Loss::scale).filter(|c| *c > 0.0)?;
-    let each = ready
+    let each = prepared
         .data
         .observed
         .iter()
@@ -204,9 +204,9 @@ const SETTLED: f64 = 1e-8;
 
 /// Weighs every state by one over the scatter the fit leaves in it, fits again, and so on until nothing changes: there the likelihood, with
 /// each state's most probable standard deviation, is largest. A scatter below what the solver can tell is none.
-fn reweigh(ready: &Ready, first: Weighted, mut scatter: Vec<f64>, options: &Options<'_>) -> Result<Weighted, Diagnostics> {
-    let tolerance = if ready.solver.adaptive() { 10.0 * options.accuracy().relative } else { 1e-12 };
-    let least: Vec<f64> = ready.data.observed.iter().map(|o| tolerance * ready.solver.sizes[o.component]).collect();
+fn reweigh(prepared: &Prepared, first: Weighted, mut scatter: Vec<f64>, options: &Options<'_>) -> Result<Weighted, Diagnostics> {
+    let tolerance = if prepared.solver.adaptive() { 10.0 * options.accuracy().relative } else { 1e-12 };
+    let least: Vec<f64> = prepared.data.observed.iter().map(|o| tolerance * first.problem.sizes[o.component]).collect();
     let once = Options { starts: Some(1), progress: None, ..options.clone() };
     let mut weighed = first;
     let mut last = f64::INFINITY;
@@ -226,9 +226,9 @@ fn reweigh(ready: &Ready, first: Weighted, mut scatter: Vec<f64>, options: &Opti
         }
         last = change;
         scatter = next;
-        let problem = ready.problem(&ready.solver, &ready.layout, &scatter, false);
+        let problem = prepared.problem(&prepared.solver, &prepared.layout, &scatter, false);
         let before = weighed.best;
-        let (mut best, loss) = search(&problem, &before.best.theta, &ready.layout, ready.known, &once, false)?;
+        let (mut best, loss) = search(&problem, &before.best.theta, &prepared.layout, prepared.known, &once, false)?;
         (best.tried, best.agreed, best.failed, best.noise, best.doubtful) =
             (before.tried, before.agreed, before.failed, before.noise, before.doubtful);
         best.twin = before.twin;
@@ -237,7 +237,7 @@ fn reweigh(ready: &Ready, first: Weighted, mut scatter: Vec<f64>, options: &Opti
     }
     let exact: Vec<bool> = scatter.iter().zip(&least).map(|(s, least)| s <= least).collect();
     let names = |which: bool| {
-        ready
+        prepared
             .data
             .observed
             .iter()
@@ -258,7 +258,7 @@ fn reweigh(ready: &Ready, first: Weighted, mut scatter: Vec<f64>, options: &Opti
     } else {
         None
     };
-    weighed.notes.extend(doubt.into_iter().chain(about_scale(ready, &scatter, options)));
+    weighed.notes.extend(doubt.into_iter().chain(about_scale(prepared, &scatter, options)));
     Ok(weighed)
 }
 
@@ -317,15 +317,15 @@ fn search(
 }
 
 /// The parameters with which the known law alone explains the data best, nets being held as in `held`; `None` where that leads nowhere.
-pub(crate) fn law_alone(ready: &Ready, held: Layout, scatter: &[f64], options: &Options<'_>) -> Option<Vec<f64>> {
+pub(crate) fn law_alone(prepared: &Prepared, held: Layout, scatter: &[f64], options: &Options<'_>) -> Option<Vec<f64>> {
     let held = Arc::new(held);
-    let solver = Solver::new(&ready.field, &held, ready.solver.scheme(), ready.step, options.accuracy()).ok()?;
-    let solver = Arc::new(solver.with_sizes(ready.solver.sizes.clone()).with_effort(&ready.solver.effort));
-    let problem = ready.problem(&solver, &held, scatter, false);
+    let solver = Solver::new(&prepared.field, &held, prepared.solver.scheme(), prepared.step, options.accuracy()).ok()?;
+    let solver = Arc::new(solver.with_sizes(prepared.solver.sizes.clone()).with_effort(&prepared.solver.effort));
+    let problem = prepared.problem(&solver, &held, scatter, false);
     let quiet = Options { progress: None, ..options.clone() };
-    let found = search(&problem, &held.start, &held, ready.known, &quiet, true).ok().map(|(found, _)| found.best.theta);
+    let found = search(&problem, &held.start, &held, prepared.known, &quiet, true).ok().map(|(found, _)| found.best.theta);
     // What nets make of it may cost more.
-    ready.solver.effort.forget();
+    prepared.solver.effort.forget();
     found
 }
 
@@ -371,18 +371,20 @@ fn by_state(data: &Trajectories, square: impl Fn(usize) -> f64) -> Vec<f64> {
 
 /// The states at every row, at the declared values of the parameters.
 pub(crate) fn predict(program: &Program, table: &Table, options: &Options<'_>) -> Result<Vec<(String, Vec<f64>)>, Diagnostics> {
-    let ready = Ready::new(program, table, &Options { holdout: None, ..options.clone() }, &Arc::default(), false)?;
-    let problem = Dynamics::new(ready.solver.clone(), ready.layout.clone(), ready.data.clone(), |_, _| 1.0);
-    let names = ready.field.states.iter().flat_map(|s| element_names(&s.name, s.shape)).map(|n| format!("{n}.predicted"));
-    let all: Vec<usize> = (0..ready.field.size).collect();
-    let mut columns = ready.predicted(&problem, &ready.layout.start, &all)?;
+    let prepared = Prepared::new(program, table, &Options { holdout: None, ..options.clone() }, &Arc::default(), false)?;
+    let problem = Dynamics::new(prepared.solver.clone(), prepared.layout.clone(), prepared.data.clone(), |_, _| 1.0);
+    let observables = program.observables().map_or(&[][..], |o| o.0).iter().map(|(name, shape)| (name, *shape));
+    let quantities = prepared.field.states.iter().map(|s| (&s.name, s.shape)).chain(observables);
+    let names = quantities.flat_map(|(name, shape)| element_names(name, shape)).map(|n| format!("{n}.predicted"));
+    let all: Vec<usize> = (0..prepared.solver.size + prepared.solver.observables()).collect();
+    let mut columns = prepared.predicted(&problem, &prepared.layout.start, &all)?;
     // An accuracy the user asks for is the user's; else what is told must not depend on it.
-    if options.tolerance.is_none() && ready.solver.adaptive() {
+    if options.tolerance.is_none() && prepared.solver.adaptive() {
         let mut problem = problem;
         while let Some((solver, _)) = problem.solver.finer(TIGHTER, 1) {
             problem = problem.with(Arc::new(solver));
             // As many steps as may be taken do not suffice for more.
-            let Ok(finer) = ready.predicted(&problem, &ready.layout.start, &all) else { return Ok(names.zip(columns).collect()) };
+            let Ok(finer) = prepared.predicted(&problem, &prepared.layout.start, &all) else { return Ok(names.zip(columns).collect()) };
             if columns.iter().zip(&finer).all(|(a, b)| told_alike(a, b)) {
                 return Ok(names.zip(columns).collect());
             }

@@ -5,11 +5,10 @@ pub(crate) mod check;
 pub mod clock;
 pub(crate) mod differences;
 pub(crate) mod fit;
+pub(crate) mod prepared;
 pub mod problem;
-pub(crate) mod ready;
 pub mod shooting;
 pub mod solver;
+pub mod starts;
 pub mod trajectories;
 pub(crate) mod white;
-
-pub use solver::{field, steps, tableaus};

@@ -3,7 +3,8 @@
 
 use super::differences;
 use super::solver::{Lane, Path, Solver};
-use super::trajectories::{Start, Trajectories, Trajectory};
+use super::starts::{Computed, Formula, Start};
+use super::trajectories::{Trajectories, Trajectory};
 use crate::model::layout::Layout;
 use crate::optimise::gradient::Gradient;
 use crate::optimise::{Residuals, Unusable};
@@ -46,6 +47,10 @@ pub struct Dynamics {
     pub data: Arc<Trajectories>,
     /// What is compared, in the order of the residuals.
     pub points: Vec<Point>,
+    /// Size of each number of the states and observables.
+    pub sizes: Arc<Vec<f64>>,
+    /// Starts that are computed, for these parameters.
+    pub(super) formula: Option<Arc<Formula>>,
     /// Whether derivatives are taken by differences.
     pub by_differences: bool,
 }
@@ -64,7 +69,14 @@ impl Dynamics {
                 }
             }
         }
-        Dynamics { solver, layout, data, points, by_differences: false }
+        let formula = data.formula.as_ref().map(|f| Arc::new(f.with(&layout)));
+        let mut sizes = solver.sizes.clone();
+        sizes.resize(solver.size + solver.observables(), 1.0);
+        for o in data.observed.iter().filter(|o| o.component >= solver.size) {
+            let largest = o.values.iter().filter(|x| x.is_finite()).fold(0.0f64, |m, x| m.max(x.abs()));
+            sizes[o.component] = if largest > 0.0 { largest } else { 1.0 };
+        }
+        Dynamics { solver, layout, data, points, sizes: Arc::new(sizes), formula, by_differences: false }
     }
 
     /// The values of the shared inputs.
@@ -72,15 +84,25 @@ impl Dynamics {
         self.layout.shared.iter().map(|s| self.layout.values(s, theta)).collect()
     }
 
+    /// The starts that are computed, and where wanted their derivatives.
+    pub(super) fn computed(&self, theta: &[f64], with_derivatives: bool) -> Result<Computed, Unusable> {
+        self.formula.as_ref().map_or_else(|| Ok(Computed::default()), |f| f.at(theta, with_derivatives))
+    }
+
     /// The whole of each trajectory as a lane.
-    pub fn lanes(&self, theta: &[f64]) -> Vec<Lane<'_>> {
-        let value = |s: &Start| match s {
+    pub fn lanes(&self, theta: &[f64]) -> Result<Vec<Lane<'_>>, Unusable> {
+        Ok(self.lanes_from(theta, &self.computed(theta, false)?))
+    }
+
+    fn lanes_from(&self, theta: &[f64], computed: &Computed) -> Vec<Lane<'_>> {
+        let value = |t: &Trajectory, s: &Start| match s {
             Start::Value(v) => *v,
             Start::Free(j) => theta[*j],
+            Start::Computed(k) => computed.value(t.start_row, *k),
         };
         let all = self.data.all.iter();
         all.map(|t| Lane {
-            start: t.start.iter().map(value).collect(),
+            start: t.start.iter().map(|s| value(t, s)).collect(),
             origin: t.origin,
             direction: t.direction,
             times: &t.times,
@@ -101,6 +123,8 @@ impl Dynamics {
             layout: self.layout.clone(),
             data: Arc::new(data),
             points,
+            sizes: self.sizes.clone(),
+            formula: self.formula.clone(),
             by_differences: self.by_differences,
         }
     }
@@ -112,6 +136,8 @@ impl Dynamics {
             layout: self.layout.clone(),
             data: self.data.clone(),
             points: self.points.clone(),
+            sizes: self.sizes.clone(),
+            formula: self.formula.clone(),
             by_differences: self.by_differences,
         }
     }
@@ -178,13 +204,15 @@ impl Dynamics {
             layout: self.layout.clone(),
             data: Arc::new(data),
             points,
+            sizes: self.sizes.clone(),
+            formula: self.formula.clone(),
             by_differences: self.by_differences,
         })
     }
 
     /// The solution of every trajectory.
     pub fn paths(&self, theta: &[f64]) -> Result<Vec<Path>, Unusable> {
-        self.solver.solve(&self.lanes(theta), &self.shared(theta), None)
+        self.solver.solve(&self.lanes(theta)?, &self.shared(theta), None)
     }
 }
 
@@ -211,7 +239,8 @@ impl Residuals for Dynamics {
             differences::jacobian(self, theta, 1.0, jacobian)?;
             return self.evaluate(theta, residuals, None);
         }
-        let lanes = self.lanes(theta);
+        let computed = self.computed(theta, jacobian.is_some())?;
+        let lanes = self.lanes_from(theta, &computed);
         let shared = self.shared(theta);
         let starts: Vec<Vec<f64>> = self
             .data
@@ -219,10 +248,12 @@ impl Residuals for Dynamics {
             .iter()
             .map(|t| {
                 let mut tangent = vec![0.0; n * p];
-                t.start.iter().enumerate().for_each(|(k, s)| {
-                    if let Start::Free(j) = s {
-                        tangent[k * p + j] = 1.0;
+                t.start.iter().enumerate().for_each(|(k, s)| match s {
+                    Start::Free(j) => tangent[k * p + j] = 1.0,
+                    Start::Computed(c) if jacobian.is_some() => {
+                        (0..p).for_each(|j| tangent[k * p + j] = computed.derivative(t.start_row, *c, j));
                     }
+                    Start::Computed(_) | Start::Value(_) => {}
                 });
                 tangent
             })
@@ -235,7 +266,7 @@ impl Residuals for Dynamics {
             let m = self.points.len();
             for (i, point) in self.points.iter().enumerate() {
                 let tangent = &paths[point.trajectory].tangents[point.at][point.component * p..(point.component + 1) * p];
-                let (size, t) = (self.solver.sizes[point.component], &self.data.all[point.trajectory]);
+                let (size, t) = (self.sizes[point.component], &self.data.all[point.trajectory]);
                 for (j, x) in tangent.iter().enumerate() {
                     if !(x.abs() * theta[j].abs() <= BEYOND_MEASURE * size && x.is_finite()) {
                         return Err(Unusable(format!(
@@ -267,19 +298,50 @@ impl Gradient for Dynamics {
         }
         let mut at: Vec<Vec<Vec<&Point>>> = self.data.all.iter().map(|t| vec![vec![]; t.times.len()]).collect();
         self.points.iter().for_each(|p| at[p.trajectory][p.at].push(p));
+        let computed = self.computed(theta, true)?;
+        let (lanes, shared, n) = (self.lanes_from(theta, &computed), self.shared(theta), self.solver.size);
+        // Observables need the solution first: how they change with its states is not known to the way back.
+        let observed = match self.solver.observables() {
+            0 => None,
+            _ => self.solver.observed(&lanes, &self.solver.solve(&lanes, &shared, None)?, &shared, true)?,
+        };
+        let pull = |p: &Point, x: f64| 2.0 * p.weight * (p.weight * (x - p.value));
         let slope = |lane: usize, time: usize, states: &[f64], out: &mut [f64]| {
             for p in &at[lane][time] {
-                out[p.component] += 2.0 * p.weight * (p.weight * (states[p.component] - p.value));
+                match observed.as_ref().filter(|_| p.component >= n) {
+                    None => out[p.component] += pull(p, states[p.component]),
+                    Some(found) => {
+                        let bar = pull(p, found.values(lane, time)[p.component - n]);
+                        out.iter_mut().zip(found.by_states(lane, time, p.component - n, n)).for_each(|(o, x)| *o += bar * x);
+                    }
+                }
             }
         };
-        let pulled = self.solver.pull(&self.lanes(theta), &self.shared(theta), &slope)?;
-        let cost: f64 =
-            self.points.iter().map(|p| (p.weight * (pulled.paths[p.trajectory].states[p.at][p.component] - p.value)).powi(2)).sum();
+        let pulled = self.solver.pull(&lanes, &shared, &slope)?;
+        let mut cost = 0.0;
+        for p in &self.points {
+            let value = match observed.as_ref().filter(|_| p.component >= n) {
+                None => pulled.paths[p.trajectory].states[p.at][p.component],
+                Some(found) => {
+                    let (x, free) = (
+                        found.values(p.trajectory, p.at)[p.component - n],
+                        found.by_free(p.trajectory, p.at, p.component - n, theta.len()),
+                    );
+                    gradient.iter_mut().zip(free).for_each(|(g, by)| *g += pull(p, x) * by);
+                    x
+                }
+            };
+            cost += (p.weight * (value - p.value)).powi(2);
+        }
         gradient.iter_mut().zip(&pulled.shared).for_each(|(g, x)| *g += x);
         for (t, bar) in self.data.all.iter().zip(&pulled.starts) {
             for (s, x) in t.start.iter().zip(bar) {
-                if let Start::Free(j) = s {
-                    gradient[*j] += x;
+                match s {
+                    Start::Free(j) => gradient[*j] += x,
+                    Start::Computed(k) => {
+                        gradient.iter_mut().enumerate().for_each(|(j, g)| *g += x * computed.derivative(t.start_row, *k, j))
+                    }
+                    Start::Value(_) => {}
                 }
             }
         }

@@ -4,7 +4,7 @@
 
 use super::problem::Dynamics;
 use super::solver::Lane;
-use super::trajectories::Start;
+use super::starts::Start;
 use crate::optimise::loss::Loss;
 use crate::optimise::{Bounds, Residuals, Unusable, lm};
 
@@ -54,13 +54,15 @@ impl<'a> Shooting<'a> {
     /// States at the cuts to begin with: what was observed there, else what the start says.
     fn guess(&self, theta: &[f64]) -> Vec<f64> {
         let mut guess = vec![0.0; self.nodes];
-        let starts = self.inner.lanes(theta);
+        let starts = self.inner.lanes(theta).ok();
         for s in &self.stretches {
             let Some(node) = s.node else { continue };
             let t = &self.inner.data.all[s.trajectory];
             let states = &mut guess[node..node + self.inner.solver.size];
-            states.copy_from_slice(&starts[s.trajectory].start);
-            for o in &self.inner.data.observed {
+            if let Some(starts) = &starts {
+                states.copy_from_slice(&starts[s.trajectory].start);
+            }
+            for o in self.inner.data.observed.iter().filter(|o| o.component < self.inner.solver.size) {
                 // The nearest row with an observation.
                 let near = (0..t.rows.len()).filter(|&i| o.values[t.rows[i]].is_finite()).min_by_key(|&i| t.at[i].abs_diff(s.from));
                 if let Some(i) = near {
@@ -88,7 +90,8 @@ impl Residuals for Shooting<'_> {
     fn evaluate(&self, all: &[f64], residuals: &mut [f64], mut jacobian: Option<&mut [f64]>) -> Result<(), Unusable> {
         let (n, p) = (self.inner.solver.size, self.inner.layout.len());
         let (theta, nodes) = all.split_at(p);
-        let whole = self.inner.lanes(theta);
+        let whole = self.inner.lanes(theta)?;
+        let computed = self.inner.computed(theta, jacobian.is_some())?;
         let q = n + p;
         let mut lanes = Vec::new();
         let mut starts = Vec::new();
@@ -111,9 +114,13 @@ impl Residuals for Shooting<'_> {
             let Some(jacobian) = &mut jacobian else { return };
             (0..p).for_each(|j| jacobian[j * m + i] += weight * tangent[n + j]);
             for k in 0..n {
-                match (s.node, self.inner.data.all[s.trajectory].start[k]) {
+                let trajectory = &self.inner.data.all[s.trajectory];
+                match (s.node, trajectory.start[k]) {
                     (Some(node), _) => jacobian[(p + node + k) * m + i] += weight * tangent[k],
                     (None, Start::Free(j)) => jacobian[j * m + i] += weight * tangent[k],
+                    (None, Start::Computed(c)) => (0..p).for_each(|j| {
+                        jacobian[j * m + i] += weight * tangent[k] * computed.derivative(trajectory.start_row, c, j);
+                    }),
                     (None, Start::Value(_)) => {}
                 }
             }
@@ -187,7 +194,7 @@ impl<'a> Shooting<'a> {
     /// Holds the stretches together, on the scale of the data.
     pub fn hold(&mut self, hold: f64) {
         let problem = self.inner;
-        self.hold = hold * problem.points.iter().map(|p| p.weight * problem.solver.sizes[p.component]).fold(0.0, f64::max);
+        self.hold = hold * problem.points.iter().map(|p| p.weight * problem.sizes[p.component]).fold(0.0, f64::max);
     }
 }
 

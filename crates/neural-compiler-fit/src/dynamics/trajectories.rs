@@ -5,20 +5,13 @@
 
 use super::clock::{Clock, Pace};
 use super::solver::field::Field;
+use super::starts::{Formula, Start};
 use crate::data::table::Table;
 use crate::model::layout::{Layout, element_names};
 use neural_compiler::syntax::ast::{InputKind, StateStart};
 use neural_compiler::{Diagnostic, Diagnostics, Program, Shape};
 use std::collections::HashMap;
-
-/// Where a number of a state starts.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Start {
-    /// At a known value.
-    Value(f64),
-    /// At a parameter that is fitted.
-    Free(usize),
-}
+use std::sync::Arc;
 
 /// One trajectory.
 #[derive(Clone, Debug)]
@@ -39,6 +32,8 @@ pub struct Trajectory {
     pub forcing: Vec<Vec<f64>>,
     /// Where each number of the states starts.
     pub start: Vec<Start>,
+    /// Its row among the starts that are computed.
+    pub start_row: usize,
 }
 
 /// A column of observations.
@@ -46,9 +41,9 @@ pub struct Trajectory {
 pub struct Observed {
     /// Its name.
     pub name: String,
-    /// The number of the states it observes.
+    /// The number of the states, or behind them of the observables, that it observes.
     pub component: usize,
-    /// The state that number belongs to.
+    /// The state, or behind them the observable, that number belongs to.
     pub state: usize,
     /// Its values, row by row of the table; NaN where there is none.
     pub values: Vec<f64>,
@@ -61,6 +56,8 @@ pub struct Observed {
 pub struct Trajectories {
     /// One per group, two where rows lie on both sides of the start.
     pub all: Vec<Trajectory>,
+    /// Starts that are computed, if there are such: a row for each group.
+    pub formula: Option<Arc<Formula>>,
     /// One per observed number of the states.
     pub observed: Vec<Observed>,
     /// The time of each row of the table.
@@ -105,25 +102,10 @@ pub fn read(
     let names = field.forcing.iter().flat_map(|f| element_names(&f.name, f.shape));
     let forcing: Vec<(String, Vec<f64>)> = names.map(|n| (n.clone(), need(&n, &mut errors))).collect();
     let (starts, mut observed) = states(program, field, layout, table, fitting, &mut errors);
-    if fitting && observed.is_empty() && errors.is_empty() {
-        let list = field.states.iter().map(|s| format!("`{}`", s.name)).collect::<Vec<_>>().join(", ");
-        errors.push(
-            error("no-target", format!("no column of the data observes a state ({list})"))
-                .help("name the columns like the states they observe"),
-        );
-    }
+    let computed = program.starts().map(|starts| StartInputs::new(starts, table, pace, &mut errors));
     let mut notes = Vec::new();
-    let is_empty = |o: &Observed| o.values.iter().all(|x| x.is_nan());
-    if fitting && observed.iter().all(is_empty) {
-        errors.extend(observed.iter().map(|o| error("no-target", format!("the column `{}` has no value at all", o.name))));
-    } else if fitting {
-        notes.extend(
-            observed
-                .iter()
-                .filter(|o| is_empty(o))
-                .map(|o| format!("the column `{}` has no value at all: it counts as not observed", o.name)),
-        );
-        observed.retain(|o| !is_empty(o));
+    if fitting {
+        must_observe(program, field, &mut observed, &mut errors, &mut notes);
     }
     if !errors.is_empty() {
         return Err(Diagnostics(errors));
@@ -132,6 +114,7 @@ pub fn read(
     let row_times = times.unwrap_or_else(|| pace.counted(table.rows(), &groups));
     let mut all = Vec::new();
     let mut firsts = Vec::new();
+    let mut given = Vec::new();
     for (number, mut rows) in groups.into_iter().enumerate() {
         if group.is_none() {
             notes.extend(pace.order_note(&rows, &row_times));
@@ -142,6 +125,9 @@ pub fn read(
         firsts.push(origin);
         let part = Part { table, forcing: &forcing, times: &row_times, pace, origin };
         let start = starts.iter().map(|s| part.start(s, &rows)).collect::<Result<Vec<_>, _>>()?;
+        if let Some(computed) = &computed {
+            given.push(computed.row(&part, &rows)?);
+        }
         let later = rows.partition_point(|&r| row_times[r] < origin);
         let (earlier, later) = rows.split_at(later);
         let backward: Vec<usize> = earlier.iter().rev().copied().collect();
@@ -155,7 +141,28 @@ pub fn read(
     let own = starts.iter().all(|s| matches!(s, Source::Column { own: true, .. }));
     let clock = Clock::new(pace, &firsts, own);
     notes.extend(clock.later_than_zero(&numbers));
-    Ok(Trajectories { all, observed, row_times, clock, notes })
+    let formula = computed.map(|inputs| Formula::new(inputs.starts, layout, inputs.columns(&given), given.len())).transpose()?;
+    Ok(Trajectories { all, formula: formula.map(Arc::new), observed, row_times, clock, notes })
+}
+
+/// Complains about a table that observes nothing; columns without any value are left out, and said to be.
+fn must_observe(program: &Program, field: &Field, observed: &mut Vec<Observed>, errors: &mut Vec<Diagnostic>, notes: &mut Vec<String>) {
+    if observed.is_empty() && errors.is_empty() {
+        let observables = program.observables().map_or(&[][..], |o| o.0).iter().map(|o| &o.0);
+        let list = field.states.iter().map(|s| &s.name).chain(observables).map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
+        errors.push(
+            error("no-target", format!("no column of the data observes the model ({list})"))
+                .help("name the columns like the states and observables they observe"),
+        );
+    }
+    let is_empty = |o: &Observed| o.values.iter().all(|x| x.is_nan());
+    if observed.iter().all(is_empty) {
+        errors.extend(observed.iter().map(|o| error("no-target", format!("the column `{}` has no value at all", o.name))));
+        return;
+    }
+    let empty = observed.iter().filter(|o| is_empty(o));
+    notes.extend(empty.map(|o| format!("the column `{}` has no value at all: it counts as not observed", o.name)));
+    observed.retain(|o| !is_empty(o));
 }
 
 /// Where the numbers of all states start, and which columns observe them. `fitting`: a column named like a state must be one of numbers.
@@ -174,6 +181,10 @@ fn states(
         let names = element_names(&state.name, state.shape);
         let mut at_column = false;
         match start {
+            StateStart::Expression => {
+                let before = starts.iter().filter(|s| matches!(s, Source::Computed(_))).count();
+                starts.extend((0..state.shape.len()).map(|k| Source::Computed(before + k)));
+            }
             StateStart::Value(values) => starts.extend(values.iter().map(|v| Source::Value(*v))),
             StateStart::Name(name) => match layout.shared.iter().find(|s| s.name == *name) {
                 Some(shared) if shared.shape == state.shape => {
@@ -212,6 +223,23 @@ fn states(
             observed.push(Observed { name, component: state.at + k, state: number, values: column.to_vec(), starts_here: at_column });
         }
     }
+    let mut component = field.law.size;
+    for (k, (name, shape)) in program.observables().map_or(&[][..], |o| o.0).iter().enumerate() {
+        for name in element_names(name, *shape) {
+            match table.column(&name) {
+                Some(column) => {
+                    if let Some(i) = column.iter().position(|x| x.is_infinite()) {
+                        errors.push(error("bad-value", format!("row {}, column `{name}`: the value is infinite", i + 1)));
+                    }
+                    let state = field.states.len() + k;
+                    observed.push(Observed { name, component, state, values: column.to_vec(), starts_here: false });
+                }
+                None if fitting && table.lists(&name) => errors.push(table.missing(&name)),
+                None => {}
+            }
+            component += 1;
+        }
+    }
     (starts, observed)
 }
 
@@ -235,6 +263,8 @@ fn by_group(rows: usize, groups: Option<&[f64]>) -> Vec<Vec<usize>> {
 enum Source {
     Value(f64),
     Free(usize),
+    /// At a number of the starts that are computed.
+    Computed(usize),
     /// At a column; `own`: at the observation of the state itself.
     Column {
         name: String,
@@ -246,6 +276,63 @@ impl Source {
     /// Whether it is a number the user has written down.
     fn is_number(&self) -> bool {
         matches!(self, Source::Value(_))
+    }
+}
+
+/// What the starts that are computed read: for each input of theirs the numbers it has in each group.
+struct StartInputs<'a> {
+    starts: &'a Program,
+    /// For each number of each input that is no parameter where it comes from.
+    sources: Vec<(usize, Read)>,
+}
+
+/// Where a number of a start's input comes from.
+enum Read {
+    /// The first row of the group.
+    Column(Source),
+    /// When starts hold.
+    Time,
+    /// Nowhere: it is a state, which no start depends on.
+    Nothing,
+}
+
+impl<'a> StartInputs<'a> {
+    fn new(starts: &'a Program, table: &Table, pace: &Pace, errors: &mut Vec<Diagnostic>) -> StartInputs<'a> {
+        let mut sources = Vec::new();
+        for (i, input) in starts.inputs().iter().enumerate() {
+            let shape = input.shape.or(starts.input_shapes()[i].known()).unwrap_or(Shape::Scalar);
+            match &input.kind {
+                InputKind::Param(_) | InputKind::Weight { .. } => {}
+                InputKind::State(_) => sources.extend((0..shape.len()).map(|_| (i, Read::Nothing))),
+                InputKind::Free | InputKind::Declared if input.name == pace.name => sources.push((i, Read::Time)),
+                InputKind::Free | InputKind::Declared => {
+                    for name in element_names(&input.name, shape) {
+                        if table.column(&name).is_none() {
+                            errors.push(table.missing(&name));
+                        }
+                        sources.push((i, Read::Column(Source::Column { name, own: false })));
+                    }
+                }
+            }
+        }
+        StartInputs { starts, sources }
+    }
+
+    /// The numbers of one group, whose rows are sorted.
+    fn row(&self, part: &Part<'_>, rows: &[usize]) -> Result<Vec<f64>, Diagnostic> {
+        let one = |(_, read): &(usize, Read)| match read {
+            Read::Nothing => Ok(0.0),
+            Read::Time => Ok(part.origin),
+            Read::Column(source) => part.start(source, rows).map(|s| if let Start::Value(x) = s { x } else { f64::NAN }),
+        };
+        self.sources.iter().map(one).collect()
+    }
+
+    /// Column by column, those of parameters being empty.
+    fn columns(&self, rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        let mut columns = vec![Vec::new(); self.starts.inputs().len()];
+        self.sources.iter().enumerate().for_each(|(k, (i, _))| columns[*i].extend(rows.iter().map(|row| row[k])));
+        columns
     }
 }
 
@@ -265,6 +352,7 @@ impl Part<'_> {
         let (name, own) = match source {
             Source::Value(v) => return Ok(Start::Value(*v)),
             Source::Free(j) => return Ok(Start::Free(*j)),
+            Source::Computed(k) => return Ok(Start::Computed(*k)),
             Source::Column { name, own } => (name, *own),
         };
         let when = if own { self.origin } else { self.times[rows[0]] };
@@ -316,6 +404,7 @@ impl Part<'_> {
             times: vec![0.0],
             forcing: vec![],
             start,
+            start_row: group,
         };
         // The first row at each of the times.
         let mut first: Vec<Option<usize>> = vec![None];

@@ -3,17 +3,18 @@
 use super::Setting;
 use super::nets;
 use super::scene::Scene;
-use crate::algebraic::fit::{Prepared, search};
+use crate::algebraic::fit::search;
+use crate::algebraic::prepared::Prepared;
 use crate::fit::enough;
-use crate::model::layout::Layout;
 use crate::optimise::{Residuals, dot};
-use crate::options::{Method, Options};
+use crate::options::Options;
 use crate::report::Fit;
 use crate::report::summary::summarise;
 use neural_compiler::{Diagnostics, Program};
 use std::sync::Arc;
 
-pub(crate) fn fit(program: &Program, prepared: &Prepared, layout: &Arc<Layout>, options: &Options<'_>) -> Result<Fit, Diagnostics> {
+pub(crate) fn fit(program: &Program, prepared: &Prepared, options: &Options<'_>) -> Result<Fit, Diagnostics> {
+    let layout = &prepared.layout;
     let (whole, rest) = prepared.problems(layout);
     enough(layout, whole.observations())?;
     let mut nets = nets::nets(program, layout);
@@ -33,10 +34,10 @@ pub(crate) fn fit(program: &Program, prepared: &Prepared, layout: &Arc<Layout>, 
         let quiet = Options { progress: None, ..options.clone() };
         search(&prepared.graph, &problem, &held, prepared.known, &quiet).ok().map(|(found, _)| found.best.theta)
     });
-    let method = setting.method(whole.count());
-    let followed = setting.follow(&setting.starts(&first, alone), |training, start| match method {
-        Method::GaussNewton => training.run(&whole, start.to_vec(), &first, None, setting.judge),
-        Method::FirstOrder => setting.first_order(training, &whole, start, &first),
+    let by_gauss_newton = setting.by_gauss_newton(whole.count());
+    let followed = setting.follow(&setting.starts(&first, alone), |training, start| match by_gauss_newton {
+        true => training.run(&whole, start.to_vec(), &first, None, setting.judge),
+        false => setting.first_order(training, &whole, start, &first),
     })?;
     let (mut ended, sure, spent) = setting.finish(&followed)?;
     ended.warnings.extend(prepared.about_groups());

@@ -8,49 +8,49 @@ use super::scene::Scene;
 use super::train::{Trained, Training};
 use super::{Followed, Setting};
 use crate::dynamics;
+use crate::dynamics::prepared::Prepared;
 use crate::dynamics::problem::Dynamics;
-use crate::dynamics::ready::Ready;
 use crate::dynamics::shooting::Shooting;
 use crate::dynamics::trajectories::Trajectory;
 use crate::fit::enough;
 use crate::model::layout::Layout;
 use crate::optimise::loss::Loss;
 use crate::optimise::{Residuals, Unusable, dot, penalised};
-use crate::options::{Method, Options};
+use crate::options::Options;
 use crate::report::Fit;
 use crate::report::summary::{Ended, Sure, summarise};
 use neural_compiler::{Diagnostics, Program};
 use std::sync::Arc;
 
-pub(crate) fn fit(program: &Program, ready: &Ready, options: &Options<'_>) -> Result<Fit, Diagnostics> {
-    let layout = &ready.layout;
+pub(crate) fn fit(program: &Program, prepared: &Prepared, options: &Options<'_>) -> Result<Fit, Diagnostics> {
+    let layout = &prepared.layout;
     let mut nets = nets::nets(program, layout);
-    let voices = scene(ready).thinned().show(&mut nets);
-    let mut scatter = dynamics::fit::scales(&ready.data, ready.known);
+    let voices = scene(prepared).thinned().show(&mut nets);
+    let mut scatter = dynamics::fit::scales(&prepared.data, prepared.known);
     let mut kept: Option<(Followed, Ended, Sure, f64, Dynamics)> = None;
     // The columns on the scale of their values, then on that of what the first fit leaves unexplained.
-    let rounds = if ready.data.one_scale(ready.known) { 1 } else { 2 };
+    let rounds = if prepared.data.one_scale(prepared.known) { 1 } else { 2 };
     for round in 0..rounds {
-        let problem = ready.problem(&ready.solver, layout, &scatter, false);
+        let problem = prepared.problem(&prepared.solver, layout, &scatter, false);
         enough(layout, problem.count())?;
-        let rest = ready.holds_out().then(|| ready.problem(&ready.solver, layout, &scatter, true));
+        let rest = prepared.holds_out().then(|| prepared.problem(&prepared.solver, layout, &scatter, true));
         let judge = |theta: &[f64]| {
             let rest = rest.as_ref()?;
             let mut residuals = vec![0.0; rest.count()];
             rest.evaluate(theta, &mut residuals, None).ok()?;
             Some(dot(&residuals, &residuals))
         };
-        let options = &dynamics::fit::in_unit(ready, &scatter, options);
+        let options = &dynamics::fit::in_unit(prepared, &scatter, options);
         let setting =
-            Setting { options, layout, nets: &nets, voices: &voices, known: ready.known, judge: rest.is_some().then_some(&judge) };
+            Setting { options, layout, nets: &nets, voices: &voices, known: prepared.known, judge: rest.is_some().then_some(&judge) };
         let first = setting.first();
         let followed = match &kept {
             None => {
-                let alone = setting.law_alone(&first).and_then(|held| dynamics::fit::law_alone(ready, held, &scatter, options));
-                let method = setting.method(problem.count());
-                setting.follow(&setting.starts(&first, alone), |training, start| match method {
-                    Method::GaussNewton => whole(&setting, training, &problem, start, &first),
-                    Method::FirstOrder => setting.first_order(training, &problem, start, &first),
+                let alone = setting.law_alone(&first).and_then(|held| dynamics::fit::law_alone(prepared, held, &scatter, options));
+                let by_gauss_newton = setting.by_gauss_newton(problem.count());
+                setting.follow(&setting.starts(&first, alone), |training, start| match by_gauss_newton {
+                    true => whole(&setting, training, &problem, start, &first),
+                    false => setting.first_order(training, &problem, start, &first),
                 })?
             }
             Some((followed, ..)) if followed.trained.point.jacobian.is_empty() => break,
@@ -73,9 +73,9 @@ pub(crate) fn fit(program: &Program, ready: &Ready, options: &Options<'_>) -> Re
         kept = Some((followed, ended, sure, spent, problem));
     }
     let Some((_, ended, sure, spent, problem)) = kept else { return Err(crate::fit::wrong("no-start", "there is nothing to fit")) };
-    let compared = ready.compared(&problem, &ended.theta, spent)?;
+    let compared = prepared.compared(&problem, &ended.theta, spent)?;
     let mut fit = summarise(layout, ended, compared, sure);
-    ready.finish(&mut fit);
+    prepared.finish(&mut fit);
     Ok(fit)
 }
 
@@ -113,17 +113,19 @@ fn whole(setting: &Setting<'_>, training: &Training<'_>, problem: &Dynamics, sta
 }
 
 /// The law at the states that were observed, where nothing was observed at those it starts with.
-fn scene(ready: &Ready) -> Scene {
-    let (layout, field, data) = (&ready.layout, &ready.field, &ready.data);
-    let whole = Dynamics::new(ready.solver.clone(), layout.clone(), data.clone(), |_, _| 1.0);
-    let begin = whole.lanes(&layout.start);
+fn scene(prepared: &Prepared) -> Scene {
+    let (layout, field, data) = (&prepared.layout, &prepared.field, &prepared.data);
+    let whole = Dynamics::new(prepared.solver.clone(), layout.clone(), data.clone(), |_, _| 1.0);
+    let begin = whole.lanes(&layout.start).ok();
     let places = |(k, t): (usize, &Trajectory)| t.at.iter().zip(&t.rows).map(|(&i, &row)| (k, i, row)).collect::<Vec<_>>();
     let rows: Vec<(usize, usize, usize)> = data.all.iter().enumerate().flat_map(places).collect();
     let state = |component: usize| {
         let observed = data.observed.iter().find(|o| o.component == component);
-        rows.iter().map(|&(k, _, row)| observed.map_or(begin[k].start[component], |o| o.values[row])).collect::<Vec<f64>>()
+        rows.iter()
+            .map(|&(k, _, row)| observed.map_or_else(|| begin.as_ref().map_or(0.0, |b| b[k].start[component]), |o| o.values[row]))
+            .collect::<Vec<f64>>()
     };
-    let mut columns = vec![(0..field.size).flat_map(state).collect()];
+    let mut columns = vec![(0..field.law.size).flat_map(state).collect()];
     columns.extend(layout.shared.iter().map(|_| vec![]));
     columns.push(rows.iter().map(|&(_, _, row)| data.row_times[row]).collect());
     let mut at = 0;
@@ -133,5 +135,5 @@ fn scene(ready: &Ready) -> Scene {
     }
     let mut own = Layout::clone(layout);
     own.shared.iter_mut().enumerate().for_each(|(i, s)| s.input = 1 + i);
-    Scene { graph: field.graph.clone(), layout: Arc::new(own), columns, rows: rows.len() }
+    Scene { graph: field.law.graph.clone(), layout: Arc::new(own), columns, rows: rows.len() }
 }

@@ -21,7 +21,7 @@ use crate::optimise::lm::End;
 use crate::optimise::loss::Loss;
 use crate::optimise::penalised::{self, Point};
 use crate::optimise::{Unusable, dot};
-use crate::options::{Method, Options, Stage};
+use crate::options::{Optimiser, Options, Stage};
 use crate::report::summary::{Ended, Sure};
 use crate::statistics::identify;
 use crate::statistics::uncertainty::Uncertainty;
@@ -150,10 +150,13 @@ impl Setting<'_> {
         residuals.saturating_mul(numbers) <= MOST_DERIVATIVES && residuals.min(numbers) <= unknowns
     }
 
-    /// Whether Gauss-Newton steps are affordable for so many residuals, unless the user says what to do.
-    fn method(&self, residuals: usize) -> Method {
-        let fits = self.affordable(residuals, MOST_UNKNOWNS);
-        self.options.training.unwrap_or(if fits { Method::GaussNewton } else { Method::FirstOrder })
+    /// Whether Gauss-Newton steps are taken for so many residuals: where they are affordable, unless the user says what to do.
+    fn by_gauss_newton(&self, residuals: usize) -> bool {
+        match self.options.training {
+            Optimiser::Auto => self.affordable(residuals, MOST_UNKNOWNS),
+            Optimiser::GaussNewton => true,
+            Optimiser::FirstOrder => false,
+        }
     }
 
     /// First-order training from a start.

@@ -4,16 +4,12 @@
 //! What the text itself declares (values, when starts hold, the step of a map) is not looked up in the record: the text can be edited.
 //! Invariant: a record that cannot be read, or says what no fit could have said, is an error.
 
-use crate::dynamics::solver::steps::Scheme;
 use crate::options::Options;
 use crate::saved::save;
+use neural_compiler::ode::schemes::{AUTO, chosen};
 use neural_compiler::syntax::ast::ModelKind;
 use neural_compiler::{Diagnostic, Program};
 use serde_json::{Map, Value};
-
-/// The names of the ways to solve models with states; `None`: the one that costs least.
-pub const SCHEMES: [(&str, Option<Scheme>); 4] =
-    [("auto", None), ("rk4", Some(Scheme::Rk4)), ("dopri5", Some(Scheme::Dopri5)), ("rosenbrock", Some(Scheme::Rodas4))];
 
 /// The fields of a JSON object.
 type Fields = Map<String, Value>;
@@ -25,7 +21,7 @@ pub struct Remembered {
     pub time: Option<String>,
     /// The column that tells trajectories apart.
     pub group: Option<String>,
-    /// The name of the way to solve, one of `SCHEMES`.
+    /// The name of the way to solve.
     pub method: Option<&'static str>,
     /// The longest step.
     pub step: Option<f64>,
@@ -84,8 +80,8 @@ impl Remembered {
         let method = match text(options, "method")? {
             None => None,
             Some(name) => {
-                let known = SCHEMES.iter().find(|s| s.0 == name);
-                Some(known.ok_or_else(|| format!("the option `method` is none there is: `{name}`"))?.0)
+                let known = chosen(&name).map_err(|_| format!("the option `method` is none there is: `{name}`"))?;
+                Some(known.map_or(AUTO, |scheme| scheme.row().name))
             }
         };
         Ok(Remembered {
@@ -117,7 +113,7 @@ impl Remembered {
 
     /// Takes the place of what options leave out; the group is the one `within` found.
     pub fn fill(self, options: Options<'_>) -> Options<'_> {
-        let scheme = self.method.and_then(|name| SCHEMES.iter().find(|s| s.0 == name)?.1);
+        let scheme = self.method.and_then(|name| chosen(name).ok().flatten());
         Options {
             time: options.time.or(self.time),
             group: self.group,
@@ -174,7 +170,7 @@ mod tests {
     #[test]
     fn what_no_fit_said_is_an_error() {
         for options in
-            [json!({"step": "-1"}), json!({"step": [1]}), json!({"method": "euler"}), json!({"group": 3}), json!({"rtol": "x"}), json!([])]
+            [json!({"step": "-1"}), json!({"step": [1]}), json!({"method": "rk5"}), json!({"group": 3}), json!({"rtol": "x"}), json!([])]
         {
             let error = of(MAP, options.clone()).unwrap_err();
             assert_eq!(error.code, "bad-record", "{options}");

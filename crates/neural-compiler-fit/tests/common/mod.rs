@@ -8,6 +8,11 @@ pub(crate) fn compile(text: &str) -> neural_compiler::Program {
     neural_compiler::compile(text, &Default::default()).unwrap_or_else(|e| panic!("{e}"))
 }
 
+/// A scheme by its name.
+pub(crate) fn named(name: &str) -> neural_compiler::ode::Scheme {
+    name.parse().unwrap_or_else(|e| panic!("{e}"))
+}
+
 /// A table of columns.
 pub(crate) fn table<S: ToString>(columns: Vec<(S, Vec<f64>)>) -> Table {
     Table::new(columns.into_iter().map(|(n, c)| (n.to_string(), c))).unwrap()

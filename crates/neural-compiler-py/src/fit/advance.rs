@@ -3,10 +3,9 @@
 
 use neural_compiler::diff::Derived;
 use neural_compiler::graph::{Graph, GraphInput, NodeId, Splice};
+use neural_compiler::ode::{self, Law, Scheme};
 use neural_compiler::ops::Op;
 use neural_compiler::{Diagnostic, Diagnostics, Shape};
-use neural_compiler_fit::dynamics::field::Field;
-use neural_compiler_fit::dynamics::steps::{self, Scheme};
 
 /// Cuts the values of the states out of a vector of them all.
 fn apart(s: &mut Splice, all: NodeId, shapes: &[Shape]) -> Vec<NodeId> {
@@ -50,9 +49,9 @@ pub(crate) fn advance(graph: &Graph, scheme: Scheme, states: &[usize], time: Opt
     let shapes: Vec<Shape> = states.iter().map(|&i| graph.inputs[i].shape).collect();
     let size: usize = shapes.iter().map(|s| s.len()).sum();
     let others: Vec<usize> = (0..graph.inputs.len()).filter(|i| !states.contains(i) && time != Some(*i)).collect();
-    let field = Field { graph: law(graph, states, &others, time, size)?, states: vec![], size, shared: others.len(), forcing: vec![] };
+    let law = Law { graph: law(graph, states, &others, time, size)?, size, shared: others.len() };
     let errors = scheme.error_order().is_some();
-    let step = steps::step(&field, scheme, errors)?;
+    let step = ode::step(&law, scheme, errors)?;
     let mut named = graph.inputs.clone();
     named.push(GraphInput { name: "h".into(), shape: Shape::Scalar });
     let mut s = Splice::new("main", named);

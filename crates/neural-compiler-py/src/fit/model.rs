@@ -8,7 +8,7 @@ use crate::fit::options::options;
 use neural_compiler::Diagnostics;
 use neural_compiler_fit::plot::{self, Drawing, Line, Look};
 use neural_compiler_fit::remember::{Remembered, check_weights};
-use neural_compiler_fit::{Axis, Check, Fit, Options, Other, Stage, Table, fit, fit_at_once, predict, save, to_json, weights};
+use neural_compiler_fit::{Axis, Check, Fit, Options, Other, Stage, Table, fit, fit_at_once, predict, save, text, to_json, weights};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -161,11 +161,9 @@ fn report<'py>(py: Python<'py>, core: &PyCore, fit: Fit) -> PyResult<Bound<'py, 
     all.set_item("warnings", &fit.warnings)?;
     all.set_item("tried", fit.tried)?;
     all.set_item("agreed", fit.agreed)?;
-    all.set_item("starts", fit.starts())?;
     all.set_item("targets", &fit.targets)?;
     all.set_item("source", save::fitted(core.0.program.source(), &fit))?;
     all.set_item("start_time", fit.clock.as_ref().and_then(|c| c.kept()))?;
-    all.set_item("starts_hold", fit.clock.as_ref().map(|c| c.words()))?;
     all.set_item("holdout", fit.holdout)?;
     let check = |c: &Check| -> PyResult<_> {
         let dict = PyDict::new(py);
@@ -176,12 +174,20 @@ fn report<'py>(py: Python<'py>, core: &PyCore, fit: Fit) -> PyResult<Bound<'py, 
     };
     all.set_item("check", fit.check.as_ref().map(check).transpose()?)?;
     all.set_item("weights", fit.weights)?;
+    all.set_item("table", text::table(&fit))?;
+    all.set_item("remarks", text::remarks(&fit))?;
     all.set_item("json", to_json(&fit).to_string())?;
     let axis = fit.axis.as_ref().map(|a| (&a.name, PyArray1::from_slice(py, &a.values), PyArray1::from_slice(py, &a.trajectory)));
     all.set_item("axis", axis)?;
     all.set_item("observed", PyArray1::from_vec(py, fit.observed))?;
     all.set_item("predicted", PyArray1::from_vec(py, fit.predicted))?;
     Ok(all)
+}
+
+/// A number as a report shows it, with the digits its error leaves meaningful, and two more.
+#[pyfunction]
+pub(crate) fn fit_number(x: f64, error: Option<f64>) -> String {
+    text::shown(x, error)
 }
 
 /// The predictions of a model at its declared values, column by column.

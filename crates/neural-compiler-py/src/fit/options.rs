@@ -1,12 +1,13 @@
 //! Options of a fit for Python. In: a dict; out: the library's options, or why a value is none.
 
 use crate::buffers::views::shape_of;
-use neural_compiler_fit::remember::SCHEMES;
-use neural_compiler_fit::{Loss, Method, Options, Values};
+use neural_compiler::ode::{Scheme, schemes};
+use neural_compiler_fit::{BadOption, Loss, Options, Values};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::str::FromStr;
 
 /// An option that may be left out.
 fn get<'py, T: FromPyObjectOwned<'py>>(options: &Bound<'py, PyDict>, key: &str) -> PyResult<Option<T>> {
@@ -20,22 +21,16 @@ fn get<'py, T: FromPyObjectOwned<'py>>(options: &Bound<'py, PyDict>, key: &str) 
     }
 }
 
-/// A count that may be left out.
-fn at_least_one(options: &Bound<'_, PyDict>, key: &str) -> PyResult<Option<usize>> {
-    match get(options, key)? {
-        Some(0) => Err(PyValueError::new_err(format!("{key} is at least 1, not 0"))),
-        count => Ok(count),
-    }
+/// An option with a name, in the library's words where it has none such.
+fn named<T: FromStr<Err = BadOption>>(options: &Bound<'_, PyDict>, key: &str) -> PyResult<Option<T>> {
+    let name: Option<String> = get(options, key)?;
+    name.map(|n| n.parse()).transpose().map_err(|e: BadOption| PyValueError::new_err(e.to_string()))
 }
 
-/// One of several choices, by name.
-fn chosen<T: Copy>(what: &str, given: &Bound<'_, PyDict>, choices: &[(&str, T)]) -> PyResult<T> {
-    let name: Option<String> = get(given, what)?;
-    let Some(name) = name else { return Ok(choices[0].1) };
-    choices.iter().find(|c| c.0 == name).map(|c| c.1).ok_or_else(|| {
-        let all: Vec<&str> = choices.iter().map(|c| c.0).collect();
-        PyValueError::new_err(format!("the {what} is one of {}, not {name:?}", all.join(", ")))
-    })
+/// How models with states are solved; `None`: as suits them.
+fn method(given: &Bound<'_, PyDict>) -> PyResult<Option<Scheme>> {
+    let name: Option<String> = get(given, "method")?;
+    schemes::chosen(name.as_deref().unwrap_or(schemes::AUTO)).map_err(|e| PyValueError::new_err(e.to_string()))
 }
 
 /// Values of parameters and weights in place of the declared ones.
@@ -53,11 +48,9 @@ fn values(given: &Bound<'_, PyDict>) -> PyResult<Values> {
 
 /// The options of the library, from a dict.
 pub(crate) fn options<'a>(given: &Bound<'_, PyDict>) -> PyResult<Options<'a>> {
-    let scale = get(given, "loss_scale")?.unwrap_or(0.0);
-    let losses =
-        [("squares", Loss::Squares), ("huber", Loss::Huber(scale)), ("soft_l1", Loss::SoftL1(scale)), ("cauchy", Loss::Cauchy(scale))];
-    let loss = chosen("loss", given, &losses)?;
-    let trainings = [("auto", None), ("gauss-newton", Some(Method::GaussNewton)), ("first-order", Some(Method::FirstOrder))];
+    let scale: Option<f64> = get(given, "loss_scale")?;
+    let loss: Option<Loss> = named(given, "loss")?;
+    let loss = loss.map(|l| scale.map_or(l, |c| l.with_scale(c)));
     Ok(Options {
         target: get(given, "target")?,
         time: get(given, "time")?,
@@ -66,10 +59,10 @@ pub(crate) fn options<'a>(given: &Bound<'_, PyDict>) -> PyResult<Options<'a>> {
         sigma_column: get(given, "sigma_column")?,
         sigma: get(given, "sigma")?,
         weights_column: get(given, "weights")?,
-        loss: (loss != Loss::Squares).then_some(loss),
-        starts: at_least_one(given, "starts")?,
+        loss: loss.filter(|l| *l != Loss::Squares),
+        starts: get(given, "starts")?,
         budget: get(given, "budget")?,
-        scheme: chosen("method", given, &SCHEMES)?,
+        scheme: method(given)?,
         step: get(given, "step")?,
         tolerance: get(given, "rtol")?,
         absolute_tolerance: get(given, "atol")?,
@@ -78,10 +71,10 @@ pub(crate) fn options<'a>(given: &Bound<'_, PyDict>) -> PyResult<Options<'a>> {
         seed: get(given, "seed")?.unwrap_or(0),
         threads: get(given, "threads")?.unwrap_or(0),
         values: values(given)?,
-        training: chosen("training", given, &trainings)?,
+        training: named(given, "training")?.unwrap_or_default(),
         weight_decay: get(given, "weight_decay")?,
-        epochs: at_least_one(given, "epochs")?,
-        batch: at_least_one(given, "batch")?,
+        epochs: get(given, "epochs")?,
+        batch: get(given, "batch")?,
         ..Options::default()
     })
 }

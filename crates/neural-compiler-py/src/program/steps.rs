@@ -5,7 +5,7 @@ use crate::fit::advance::advance;
 use neural_compiler::Diagnostics;
 use neural_compiler::diff::{self, Derived};
 use neural_compiler::graph::Graph;
-use neural_compiler_fit::dynamics::steps::Scheme;
+use neural_compiler::ode::Scheme;
 
 /// Something asked of a program, with the inputs it concerns.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -314,7 +314,8 @@ pub(super) fn transposed(graph: &Graph, wrt: &[usize], seeds: &[Seed]) -> Graph 
     let given = seeds.iter().enumerate().filter(|(_, s)| **s == Seed::Given);
     named.extend(given.map(|(k, _)| GraphInput { name: format!("bar.{k}"), shape: outputs[k] }));
     let mut s = Splice::new("main", named);
-    let (inputs, mut bars) = (s.inputs[..graph.inputs.len()].to_vec(), s.inputs[graph.inputs.len()..].to_vec().into_iter());
+    let inputs = s.inputs[..graph.inputs.len()].to_vec();
+    let mut bars = s.inputs[graph.inputs.len()..].iter().copied();
     let bars: Vec<Option<NodeId>> = seeds
         .iter()
         .map(|seed| match seed {

@@ -193,6 +193,24 @@ impl Graph {
         &self.regions
     }
 
+    /// The inputs that results depend on, in order. A region that is run is taken to use what it is passed.
+    pub fn used_inputs(&self) -> Vec<usize> {
+        let main = self.main();
+        let mut needed = vec![false; main.nodes.len()];
+        main.results.iter().for_each(|r| needed[r.0 as usize] = true);
+        let mut found = Vec::new();
+        for id in main.ids().rev() {
+            if needed[id.0 as usize] {
+                if let Kind::Param(p) = main.node(id).kind {
+                    found.push(p as usize);
+                }
+                main.args(id).iter().for_each(|a| needed[a.0 as usize] = true);
+            }
+        }
+        found.sort_unstable();
+        found
+    }
+
     /// A region.
     pub fn region(&self, id: RegionId) -> &Region {
         &self.regions[id.0 as usize]

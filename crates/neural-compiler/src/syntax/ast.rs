@@ -83,6 +83,23 @@ pub enum StateStart {
     Value(Vec<f64>),
     /// At a parameter or a column of the data with this name.
     Name(String),
+    /// At the value of an expression, which `Program::starts` computes.
+    Expression,
+}
+
+/// Which of the values that a text defines a program computes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// Its own: that of its last expression, or the derivatives or next values of all states.
+    Whole,
+    /// The starts that are expressions, one after another.
+    Starts,
+    /// One of these, counted from 0.
+    Start(usize),
+    /// The observables, one after another.
+    Observables,
+    /// One of these, counted from 0.
+    Observable(usize),
 }
 
 /// The time of a model with states, as `(time …)` declares it. It is an input only where the model's clauses use its name.
@@ -162,6 +179,8 @@ pub struct Ast {
     pub kind: ModelKind,
     /// The time, where it is declared.
     pub time: Option<TimeInfo>,
+    /// What `(observe …)` declares, by name, with its place.
+    pub observables: Vec<(String, Span)>,
     /// The physical constants it uses, by name.
     pub constants: Vec<(String, f64)>,
 }

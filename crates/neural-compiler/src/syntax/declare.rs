@@ -1,12 +1,13 @@
-//! Declarations of model files: `param`, `input`, `state`, `net`, `derive`, `next`, `time`, `constants`. In: top-level data; out: inputs
-//! of the program, functions for nets, and, when there are states, a body that gives the derivatives (or next values) of all of them.
+//! Declarations of model files: `param`, `input`, `state`, `net`, `derive`, `next`, `observe`, `time`, `constants`. In: top-level data; out:
+//! inputs of the program, functions for nets, and, when there are states, a body that gives the derivatives (or next values) of all of them,
+//! or what is asked for instead: starts, observables.
 //! Invariant: a declaration is recognised only at top level, so its keyword stays usable as a name everywhere else.
 
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::ops;
 use crate::shape::Shape;
 use crate::source::Span;
-use crate::syntax::ast::{Expr, ExprId, Input, InputKind, ModelKind, ParamInfo, StateStart, TimeInfo};
+use crate::syntax::ast::{Expr, ExprId, Input, InputKind, ModelKind, ParamInfo, Part, StateStart, TimeInfo};
 use crate::syntax::constants::SETS;
 use crate::syntax::expand::{Bindings, Expander, Meaning, NOWHERE, Undo};
 use crate::syntax::forms::{self, Expansion, Form, Written};
@@ -18,6 +19,9 @@ use rustc_hash::FxHashMap;
 pub(crate) struct Model {
     steps: Vec<Step>,
     states: Vec<(String, Span)>,
+    /// Starts that are expressions.
+    starts: Vec<DatumId>,
+    observables: Vec<Observable>,
     time: Option<(Symbol, TimeInfo)>,
 }
 
@@ -28,9 +32,20 @@ struct Step {
     span: Span,
 }
 
+struct Observable {
+    name: Symbol,
+    value: DatumId,
+    span: Span,
+}
+
 impl Model {
     pub(crate) fn has_steps(&self) -> bool {
         !self.steps.is_empty() || !self.states.is_empty()
+    }
+
+    /// Where the first observable is declared.
+    pub(crate) fn observable(&self) -> Option<Span> {
+        self.observables.first().map(|o| o.span)
     }
 
     /// Where the time is declared.
@@ -222,6 +237,10 @@ impl Expander<'_> {
         let (start, shape) = match (self.numbers(*value), self.data.symbol(*value)) {
             (Some((shape, v)), _) => (StateStart::Value(v), Some(shape)),
             (None, Some(s)) => (StateStart::Name(self.name(s).to_string()), options.size.or(Some(Shape::Scalar))),
+            (None, None) if self.data.list(*value).is_some_and(|list| !list.is_empty()) => {
+                model.starts.push(*value);
+                (StateStart::Expression, options.size.or(Some(Shape::Scalar)))
+            }
             (None, None) => return self.bad(span, form),
         };
         if let Some(s) = self.data.symbol(*name) {
@@ -310,12 +329,59 @@ impl Expander<'_> {
         model.steps.push(Step { kind, state, value, span });
     }
 
+    /// `(observe name expression)`: the column of that name observes the expression.
+    pub(crate) fn observe(&mut self, written: Written<'_>, model: &mut Model) {
+        let Written { form, args, span } = written;
+        let &[name, value] = args else {
+            return self.bad(span, form);
+        };
+        let Some(name) = self.data.symbol(name) else {
+            return self.bad(span, form);
+        };
+        model.observables.push(Observable { name, value, span });
+    }
+
+    /// The names of observables, which nothing else has: a column of such a name would be two things.
+    fn name_observables(&mut self, observables: &[Observable]) {
+        for o in observables {
+            let name = self.name(o.name).to_string();
+            let first = self.ast.observables.iter().find(|(n, _)| *n == name).map(|(_, span)| *span);
+            if let Some(first) = first {
+                let message = format!("`{name}` is observed twice");
+                self.error(Diagnostic::error("duplicate-name", o.span, message).label(first, "declared here first"));
+            } else if self.is_bound(o.name) {
+                let message = format!("`{name}` is an observable and something else");
+                let help = "the column of a state observes that state; give the observable a name of its own";
+                self.error(Diagnostic::error("duplicate-name", o.span, message).help(help));
+            }
+            self.ast.observables.push((name, o.span));
+        }
+    }
+
     /// Definitions, then the derivative (or next value) of each state in the order the states are declared.
     pub(crate) fn model_body(&mut self, rest: &[DatumId], model: Model, end: Span) -> ExprId {
         let (undo, bindings) = self.model_definitions(rest);
         let kind = model.steps.first().map_or(ModelKind::Derivatives, |s| s.kind);
         self.ast.kind = kind;
         self.take_time(model.time, kind);
+        self.name_observables(&model.observables);
+        let chosen: Option<Vec<DatumId>> = match self.part {
+            Part::Whole => None,
+            Part::Starts => Some(model.starts.clone()),
+            Part::Start(k) => Some(vec![model.starts[k]]),
+            Part::Observables => Some(model.observables.iter().map(|o| o.value).collect()),
+            Part::Observable(k) => Some(vec![model.observables[k].value]),
+        };
+        if let Some(chosen) = chosen {
+            self.ast.kind = ModelKind::Expression;
+            let parts: Vec<ExprId> = chosen.into_iter().map(|d| self.expr(d, NOWHERE)).collect();
+            // One value alone keeps its shape.
+            if let (Part::Start(_) | Part::Observable(_), &[one]) = (self.part, &parts[..]) {
+                self.restore(undo);
+                return self.wrap_let(bindings, one, end);
+            }
+            return self.joined(parts, undo, bindings, end);
+        }
         let mut parts: Vec<Option<ExprId>> = vec![None; model.states.len()];
         let places: FxHashMap<&str, usize> = model.states.iter().enumerate().map(|(i, (s, _))| (s.as_str(), i)).collect();
         for step in &model.steps {
@@ -340,7 +406,11 @@ impl Expander<'_> {
                 self.error(Diagnostic::error("missing-derive", *span, format!("the state `{name}` has no `derive` and no `next` clause")));
             }
         }
-        let parts: Vec<ExprId> = parts.into_iter().flatten().collect();
+        self.joined(parts.into_iter().flatten().collect(), undo, bindings, end)
+    }
+
+    /// Values one after another, below the definitions they use.
+    fn joined(&mut self, parts: Vec<ExprId>, undo: Undo, bindings: Bindings, end: Span) -> ExprId {
         let concat = ops::surface("concat").expect("concat is an operation");
         let from = self.ast.args.len() as u32;
         self.ast.args.extend(&parts);

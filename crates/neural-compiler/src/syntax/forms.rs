@@ -306,8 +306,8 @@ pub const FORMS: &[Form] = &[
         name: "state",
         words: &[":size"],
         allowed: Allowed::Model,
-        usage: "(state name value)",
-        doc: "a state and its initial value: a number, a vector or a name",
+        usage: "(state name start)",
+        doc: "a state and where it starts: a number, a vector, a name or an expression",
         expansion: Expansion::Declaration(|x, written, model| x.state(written, model)),
         ..DECLARATION
     },
@@ -327,6 +327,15 @@ pub const FORMS: &[Form] = &[
         usage: "(next state expression)",
         doc: "the next value of a state in a discrete-time map",
         expansion: Expansion::Declaration(|x, written, model| x.step(ModelKind::Map, written, model)),
+        ..DECLARATION
+    },
+    Form {
+        name: "observe",
+        allowed: Allowed::Model,
+        layout: Layout::Body,
+        usage: "(observe name expression)",
+        doc: "what the column of this name observes",
+        expansion: Expansion::Declaration(|x, written, model| x.observe(written, model)),
         ..DECLARATION
     },
     Form {

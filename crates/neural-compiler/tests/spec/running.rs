@@ -83,7 +83,10 @@ fn arguments(program: &Program, with: &[(String, Value)]) -> Vec<Value> {
     let declared = |kind: &InputKind, shape: Option<Shape>| match kind {
         InputKind::Param(info) => Some(Value { shape: shape?, data: info.initial.clone() }),
         InputKind::State(StateStart::Value(v)) => Some(Value { shape: shape?, data: v.clone() }),
-        InputKind::Free | InputKind::Declared | InputKind::State(StateStart::Name(_)) | InputKind::Weight { .. } => None,
+        InputKind::Free
+        | InputKind::Declared
+        | InputKind::State(StateStart::Name(_) | StateStart::Expression)
+        | InputKind::Weight { .. } => None,
     };
     let of = |i: &neural_compiler::syntax::ast::Input| {
         with.iter().find(|(n, _)| *n == i.name).map(|(_, v)| v.clone()).or_else(|| declared(&i.kind, i.shape))

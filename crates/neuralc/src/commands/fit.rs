@@ -3,18 +3,17 @@
 //! Invariants: Ctrl-C ends the search and keeps the best so far, a second one ends the process; files appear whole or not at all.
 
 use crate::args::Cli;
-use crate::commands::fit_args::{FitArgs, Log, Method, Training};
+use crate::commands::fit_args::{FitArgs, Log};
 use crate::commands::fit_table::{Wanted, Whole};
-use crate::commands::fit_text;
 use crate::context::{Context, Failure, reason};
 use crate::core::Compiled;
 use crate::table::{self, Format, Reader, same_file, write_together, write_whole};
 use clap::CommandFactory;
 use clap::parser::ValueSource;
 use indicatif::{ProgressBar, ProgressStyle};
-use neural_compiler_fit::dynamics::steps::Scheme;
+use neural_compiler::Diagnostics;
 use neural_compiler_fit::plot::{Drawing, Look};
-use neural_compiler_fit::{Fit, Loss, Options, Stage, fit, save, to_json, weights};
+use neural_compiler_fit::{Fit, Loss, Options, Stage, fit, save, text, to_json, weights};
 use serde_json::json;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -28,15 +27,6 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
     }
     if let Some(path) = args.plot.as_ref().filter(|p| ![".svg", ".png", ".pdf"].iter().any(|e| p.ends_with(e))) {
         return Err(Failure::Usage(format!("plots are drawn as .svg, .png or .pdf, `{path}` is none of these")));
-    }
-    if args.step.is_some_and(|h| !(h > 0.0 && h.is_finite())) {
-        return Err(Failure::Usage("a step is a positive number".into()));
-    }
-    if args.budget.is_some_and(|b| !(b > 0.0 && b.is_finite())) {
-        return Err(Failure::Usage("a budget is a positive number of seconds".into()));
-    }
-    if args.weight_decay.is_some_and(|d| !(d > 0.0 && d.is_finite())) {
-        return Err(Failure::Usage("a weight decay is a positive number".into()));
     }
     if args.save.as_ref().is_some_and(|p| p == &beside(p)) {
         return Err(Failure::Usage("--save takes the file of the model; its weights go into the .safetensors file beside it".into()));
@@ -55,6 +45,7 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
     let bar = Bar::new();
     let tell = |stage: Stage, done: usize, of: usize, cost: f64| bar.tell(&waiting(stage, done, of, cost), done, of);
     let options = Options { cancel: Some(&cancel), progress: Some(&tell), ..options(args, &whole)? };
+    options.check().map_err(|e| bad_options(&e))?;
     let outcome = fit(&model.program, &whole.table, &options);
     bar.clear();
     let fitted = match outcome {
@@ -73,7 +64,7 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
         context.print_json(&report)?;
         return Ok(if failures.is_empty() { Failure::FINE } else { Failure::WRONG });
     }
-    context.print(&fit_text::to_text(&fitted))?;
+    context.print(&text::to_text(&fitted))?;
     context.flush()?;
     let failures = files(args, &model, &whole, &options, &fitted);
     if failures.is_empty() {
@@ -175,21 +166,17 @@ fn options<'a>(args: &FitArgs, whole: &Whole) -> Result<Options<'a>, Failure> {
         sigma: number,
         weights_column: args.weights.clone(),
         loss: (args.loss != Loss::Squares).then_some(args.loss),
-        starts: args.starts.map(Into::into),
+        starts: args.starts,
         budget: args.budget,
-        scheme: scheme(args.method),
+        scheme: args.method.0,
         step: args.step,
         tolerance: args.rtol,
         absolute_tolerance: args.atol,
         holdout: args.holdout,
-        training: match args.training {
-            Training::Auto => None,
-            Training::GaussNewton => Some(neural_compiler_fit::Method::GaussNewton),
-            Training::FirstOrder => Some(neural_compiler_fit::Method::FirstOrder),
-        },
+        training: args.training,
         weight_decay: args.weight_decay,
-        epochs: args.epochs.map(Into::into),
-        batch: args.batch.map(Into::into),
+        epochs: args.epochs,
+        batch: args.batch,
         profile: args.profile,
         seed: args.seed,
         threads: args.threads.map_or(0, Into::into),
@@ -197,19 +184,14 @@ fn options<'a>(args: &FitArgs, whole: &Whole) -> Result<Options<'a>, Failure> {
     })
 }
 
+/// What is wrong with options, whatever the model and the data.
+pub(crate) fn bad_options(found: &Diagnostics) -> Failure {
+    Failure::Usage(found.0.iter().map(|d| d.message.as_str()).collect::<Vec<_>>().join("; "))
+}
+
 /// The file with the weights of a saved model.
 pub(crate) fn beside(model: &str) -> String {
     Path::new(model).with_extension("safetensors").to_string_lossy().into_owned()
-}
-
-/// The library's name for a method.
-pub(crate) fn scheme(method: Method) -> Option<Scheme> {
-    match method {
-        Method::Auto => None,
-        Method::Rk4 => Some(Scheme::Rk4),
-        Method::Dopri5 => Some(Scheme::Dopri5),
-        Method::Rosenbrock => Some(Scheme::Rodas4),
-    }
 }
 
 /// Set by the first Ctrl-C; the second ends the process.

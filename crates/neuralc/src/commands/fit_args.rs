@@ -3,8 +3,10 @@
 use crate::args::SourceArgs;
 use crate::table::dates::{DateArgs, Moment};
 use crate::table::dialect::TableArgs;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use neural_compiler_fit::Loss;
+use neural_compiler::ode::schemes::{AUTO, Row, SCHEMES, Scheme, chosen};
+use neural_compiler_fit::{Loss, Optimiser};
 
 /// `neuralc fit`
 #[derive(Args)]
@@ -63,41 +65,42 @@ pub(crate) struct FitArgs {
     pub(crate) weights: Option<String>,
     /// How residuals count; the robust losses take their scale from the data, or from NAME:SCALE, in the unit of the data, with --sigma in
     /// standard deviations, for several states without --sigma in the scatter of each
-    #[arg(long, value_name = "squares|huber|soft-l1|cauchy", value_parser = parse_loss, default_value = "squares")]
+    #[arg(long, value_name = "squares|huber|soft-l1|cauchy", default_value = "squares")]
     pub(crate) loss: Loss,
     /// Most starts to follow; 1 is the declared values alone
     #[arg(long, value_name = "N")]
-    pub(crate) starts: Option<std::num::NonZeroUsize>,
+    pub(crate) starts: Option<usize>,
     /// Seconds the fit may take; then the best values so far are the result (default: no limit)
     #[arg(long, value_name = "SECONDS")]
     pub(crate) budget: Option<f64>,
     /// How models with states are solved
-    #[arg(long, value_enum, default_value = "auto")]
+    #[arg(long, value_parser = Methods, default_value = AUTO)]
     pub(crate) method: Method,
     /// Largest step of the solver, in units of the time (default for rk4: from one row to the next); of a map, the time one step takes
     #[arg(long, value_name = "H")]
     pub(crate) step: Option<f64>,
     /// Relative tolerance of adaptive steps (default: 1e-8)
-    #[arg(long, value_name = "TOL", visible_alias = "tolerance", value_parser = parse_tolerance)]
+    #[arg(long, value_name = "TOL", visible_alias = "tolerance")]
     pub(crate) rtol: Option<f64>,
     /// Absolute tolerance of adaptive steps, in the unit of the states (default: 1e-4 of --rtol times the size of the data)
-    #[arg(long, value_name = "TOL", value_parser = parse_tolerance)]
+    #[arg(long, value_name = "TOL")]
     pub(crate) atol: Option<f64>,
     /// Share of the rows held out, to judge the fit by and to stop the training of nets by
     #[arg(long, value_name = "SHARE")]
     pub(crate) holdout: Option<f64>,
-    /// How nets are trained
-    #[arg(long, value_enum, default_value = "auto")]
-    pub(crate) training: Training,
+    /// How nets are trained: by Gauss-Newton steps on all constants and weights, or first-order, Adam on minibatches, then L-BFGS; auto
+    /// takes the first where the derivatives fit into memory
+    #[arg(long, value_name = "auto|gauss-newton|first-order", default_value = "auto")]
+    pub(crate) training: Optimiser,
     /// Penalty on a squared weight of a net (default: estimated from the data)
     #[arg(long, value_name = "P")]
     pub(crate) weight_decay: Option<f64>,
     /// Passes over the data in first-order training (default: 200)
     #[arg(long, value_name = "N")]
-    pub(crate) epochs: Option<std::num::NonZeroUsize>,
+    pub(crate) epochs: Option<usize>,
     /// Rows, or trajectories of a model with states, of a minibatch in first-order training (default: 256)
     #[arg(long, value_name = "N")]
-    pub(crate) batch: Option<std::num::NonZeroUsize>,
+    pub(crate) batch: Option<usize>,
     /// Of everything random
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u32,
@@ -158,31 +161,45 @@ pub(crate) struct PredictArgs {
     #[arg(long, value_name = "COLUMN")]
     pub(crate) group: Option<String>,
     /// How models with states are solved (default: as in the fit, else auto)
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = Methods)]
     pub(crate) method: Option<Method>,
     /// Largest step of the solver, in units of the time; of a map, the time one step takes (default: as in the fit)
     #[arg(long, value_name = "H")]
     pub(crate) step: Option<f64>,
     /// Relative tolerance of adaptive steps (default: as in the fit, else 1e-8)
-    #[arg(long, value_name = "TOL", visible_alias = "tolerance", value_parser = parse_tolerance)]
+    #[arg(long, value_name = "TOL", visible_alias = "tolerance")]
     pub(crate) rtol: Option<f64>,
     /// Absolute tolerance of adaptive steps, in the unit of the states (default: as in the fit, else 1e-4 of --rtol times the size of the
     /// data)
-    #[arg(long, value_name = "TOL", value_parser = parse_tolerance)]
+    #[arg(long, value_name = "TOL")]
     pub(crate) atol: Option<f64>,
 }
 
-/// How models with states are solved.
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-pub(crate) enum Method {
-    /// Adaptive explicit, or implicit where that costs less
-    Auto,
-    /// Runge-Kutta of fourth order with fixed steps
-    Rk4,
-    /// Dormand-Prince with adaptive steps
-    Dopri5,
-    /// Rosenbrock, implicit, for stiff problems
-    Rosenbrock,
+/// How models with states are solved: a scheme of the library's table, or its choice.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) struct Method(pub(crate) Option<Scheme>);
+
+/// The methods, told by the table.
+#[derive(Clone)]
+pub(crate) struct Methods;
+
+impl TypedValueParser for Methods {
+    type Value = Method;
+
+    fn parse_ref(&self, command: &clap::Command, arg: Option<&clap::Arg>, value: &std::ffi::OsStr) -> Result<Method, clap::Error> {
+        let known = PossibleValuesParser::new(methods()).parse_ref(command, arg, value)?;
+        Ok(Method(chosen(&known).unwrap_or_default()))
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(methods().into_iter()))
+    }
+}
+
+fn methods() -> Vec<PossibleValue> {
+    let auto = PossibleValue::new(AUTO).help("Adaptive explicit, or implicit where that costs less");
+    let one = |row: &'static Row| PossibleValue::new(row.name).aliases(row.aliases).help(row.about);
+    std::iter::once(auto).chain(SCHEMES.iter().map(one)).collect()
 }
 
 /// Axes that go by powers of ten.
@@ -197,42 +214,5 @@ impl Log {
     /// Whether the one across does, and the one upwards.
     pub(crate) fn axes(self) -> (bool, bool) {
         (self != Log::Y, self != Log::X)
-    }
-}
-
-/// How nets are trained.
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-pub(crate) enum Training {
-    /// Gauss-Newton where the derivatives fit into memory, else first-order
-    Auto,
-    /// Levenberg-Marquardt on all constants and weights
-    GaussNewton,
-    /// Adam on minibatches, then L-BFGS
-    FirstOrder,
-}
-
-/// A positive number.
-fn parse_tolerance(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(x) if x > 0.0 && x.is_finite() => Ok(x),
-        _ => Err("a tolerance is a positive number".into()),
-    }
-}
-
-/// `NAME` or `NAME:SCALE`.
-fn parse_loss(text: &str) -> Result<Loss, String> {
-    let (name, scale) = match text.split_once(':') {
-        None => (text, 0.0),
-        Some((name, scale)) => match scale.parse::<f64>() {
-            Ok(scale) if scale > 0.0 && scale.is_finite() => (name, scale),
-            _ => return Err(format!("the scale of a loss is a positive number, `{scale}` is not")),
-        },
-    };
-    match name {
-        "squares" => Ok(Loss::Squares),
-        "huber" => Ok(Loss::Huber(scale)),
-        "soft-l1" => Ok(Loss::SoftL1(scale)),
-        "cauchy" => Ok(Loss::Cauchy(scale)),
-        _ => Err("known are squares, huber, soft-l1 and cauchy".into()),
     }
 }

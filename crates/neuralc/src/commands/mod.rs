@@ -8,7 +8,6 @@ pub(crate) mod eval;
 pub(crate) mod fit;
 pub(crate) mod fit_args;
 mod fit_table;
-mod fit_text;
 pub(crate) mod fmt;
 pub(crate) mod ops;
 pub(crate) mod predict;

@@ -1,7 +1,7 @@
 //! `neuralc predict`: a saved model on new data. In: a model at its declared values, a table; out: the table with predictions.
 //! What the command line leaves out is as it was in the fit that saved the model.
 
-use crate::commands::fit::{beside, scheme};
+use crate::commands::fit::{bad_options, beside};
 use crate::commands::fit_args::PredictArgs;
 use crate::commands::fit_table::{Wanted, Whole};
 use crate::context::{Context, Failure};
@@ -29,6 +29,7 @@ pub(crate) fn run(context: &mut Context, args: &PredictArgs) -> Result<u8, Failu
     let notes = reader.notes();
     let known = known.within(reader.columns().iter().map(String::as_str), args.group.as_deref()).map_err(plain)?;
     let options = options(args, &model, known)?;
+    options.check().map_err(|e| bad_options(&e))?;
     let named = [&options.time].into_iter().flatten().map(String::as_str).collect();
     let wanted = Wanted { model: &model, named, group: options.group.as_deref(), dates: &args.dates, fitting: false };
     let predicted = |whole: Whole| {
@@ -58,7 +59,7 @@ fn options(args: &PredictArgs, model: &Compiled, known: Remembered) -> Result<Op
     let given = Options {
         values: saved_weights(args, model)?,
         time: args.time.clone(),
-        scheme: args.method.and_then(scheme),
+        scheme: args.method.and_then(|method| method.0),
         step: args.step,
         tolerance: args.rtol,
         absolute_tolerance: args.atol,

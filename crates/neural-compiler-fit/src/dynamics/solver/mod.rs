@@ -9,13 +9,11 @@
 pub mod adjoint;
 pub mod field;
 mod march;
+pub mod observables;
 pub mod rows;
 mod segments;
-mod sparsity;
-pub mod steps;
 mod sweep;
 pub(super) mod switches;
-pub mod tableaus;
 mod tangents;
 
 use crate::model::layout::Layout;
@@ -26,11 +24,13 @@ use field::Field;
 use neural_compiler::exec::interp::RunOptions;
 use neural_compiler::exec::lanes::{BatchOptions, Column, Engine, Workspace};
 use neural_compiler::graph::Graph;
+use neural_compiler::ode::control::Control;
+use neural_compiler::ode::{self, Scheme};
 use neural_compiler::{Diagnostics, Shape, diff};
+use observables::Observables;
 use rows::Rows;
 use segments::Course;
 use std::sync::{Arc, Mutex, OnceLock};
-use steps::Scheme;
 use switches::Switches;
 
 /// A step and its derivatives, ready to run.
@@ -60,6 +60,7 @@ pub struct Solver {
     /// Shapes of the shared inputs, and which are free.
     pub(super) shared: Vec<(Shape, bool)>,
     forcing_shapes: Vec<Shape>,
+    observables: Option<Arc<Observables>>,
     /// Longest step; for fixed steps the step aimed at, for a map the time a step takes.
     pub(super) longest: f64,
     pub(super) tolerance: Tolerance,
@@ -147,7 +148,7 @@ pub(super) struct Step {
 /// by state.
 #[derive(Clone, Debug, Default)]
 pub struct Path {
-    /// States at each time.
+    /// States at each time, and behind them what else is observed.
     pub states: Rows,
     /// Derivatives at each time; empty when not wanted.
     pub tangents: Rows,
@@ -179,18 +180,18 @@ pub const MOST_STEPS: usize = 100_000;
 impl Solver {
     /// A solver for a law.
     pub fn new(field: &Field, layout: &Layout, scheme: Scheme, longest: Option<f64>, tolerance: Tolerance) -> Result<Solver, Diagnostics> {
-        let value = steps::step(field, scheme, scheme.error_order().is_some())?;
-        let plain = steps::step(field, scheme, false)?;
+        let value = ode::step(&field.law, scheme, scheme.error_order().is_some())?;
+        let plain = ode::step(&field.law, scheme, false)?;
         let mut wrt = vec![0];
         wrt.extend(layout.shared.iter().enumerate().filter(|(_, s)| s.at.is_some()).map(|(i, _)| 1 + i));
-        let uniform: Vec<bool> = (0..value.inputs.len()).map(|i| i >= 1 && i <= field.shared).collect();
+        let uniform: Vec<bool> = (0..value.inputs.len()).map(|i| i >= 1 && i <= field.law.shared).collect();
         let shared: Vec<(Shape, bool)> = layout.shared.iter().map(|s| (s.shape, s.at.is_some())).collect();
         let forcing_shapes: Vec<Shape> = field.forcing.iter().map(|f| f.shape).collect();
         // A map has no times in between.
-        let switches = if scheme == Scheme::Map { None } else { Switches::new(&field.graph, &shared, &forcing_shapes) };
+        let switches = if scheme.is_map() { None } else { Switches::new(&field.law.graph, &shared, &forcing_shapes) };
         Ok(Solver {
             scheme,
-            size: field.size,
+            size: field.law.size,
             engines: Arc::new(Engines {
                 value: Engine::new(&value, &uniform),
                 graphs: (value, plain),
@@ -198,17 +199,18 @@ impl Solver {
                 along: OnceLock::new(),
                 whole: OnceLock::new(),
                 adjoint: OnceLock::new(),
-                law: (field.graph.clone(), OnceLock::new()),
+                law: (field.law.graph.clone(), OnceLock::new()),
                 switches,
                 pool: Mutex::default(),
             }),
             shared,
             forcing_shapes,
+            observables: Observables::new(field, layout).map(Arc::new),
             longest: longest.unwrap_or(f64::INFINITY),
             tolerance,
             most: MOST_STEPS,
             cut: 1,
-            sizes: vec![1.0; field.size],
+            sizes: vec![1.0; field.law.size],
             effort: Arc::default(),
         })
     }
@@ -249,7 +251,7 @@ impl Solver {
     /// A solver that is more accurate: adaptive steps so many times as exact, at most as exact as numbers allow, or so many times as
     /// many fixed steps. `None` where nothing is more accurate: a map is exact.
     pub fn finer(&self, tighter: f64, steps: usize) -> Option<(Solver, Finer)> {
-        if self.scheme == Scheme::Map {
+        if self.scheme.is_map() {
             return None;
         }
         // Every solution may take as many steps as it needs to be checked.
@@ -342,9 +344,9 @@ impl Solver {
         shared: &[&[f64]],
         courses: &[Course],
     ) -> Result<Vec<Vec<Step>>, Unusable> {
-        match self.scheme.error_order() {
+        match Control::new(self.scheme) {
             None => lanes.iter().zip(courses).map(|(l, c)| self.fixed_steps(l, c)).collect(),
-            Some(order) => Ok(self.march(workspace, lanes, shared, courses, order, (true, None))?.0),
+            Some(control) => Ok(self.march(workspace, lanes, shared, courses, control, (true, None))?.0),
         }
     }
 
@@ -353,8 +355,7 @@ impl Solver {
         for segment in &course.segments {
             let span = segment.to - segment.from;
             // The times of a map are whole numbers of steps.
-            let count =
-                if self.scheme == Scheme::Map { (span / self.longest).round() } else { (span / self.longest * (1.0 - 1e-9)).ceil() };
+            let count = if self.scheme.is_map() { (span / self.longest).round() } else { (span / self.longest * (1.0 - 1e-9)).ceil() };
             let count = count.max(1.0) as usize * self.cut;
             if steps.len() + count > self.most {
                 return Err(Unusable(format!("a trajectory needs more than {} steps of {}", self.most, self.longest)));
@@ -386,7 +387,7 @@ impl Solver {
         let mut workspace = self.workspace();
         let outcome = self.solve_in(&mut workspace, lanes, shared, tangents);
         self.put_back(workspace);
-        outcome
+        self.with_observables(lanes, shared, tangents, outcome?)
     }
 
     fn solve_in(
@@ -397,33 +398,33 @@ impl Solver {
         tangents: Option<Directions<'_>>,
     ) -> Result<Vec<Path>, Unusable> {
         let courses = self.courses(lanes, shared)?;
-        let Some(order) = self.scheme.error_order() else {
+        let Some(control) = Control::new(self.scheme) else {
             let plan = self.plan(workspace, lanes, shared, &courses)?;
             return self.sweep(workspace, lanes, shared, &courses, &plan, tangents);
         };
         match tangents {
             Some((directions, _)) if !self.one_by_one(directions) => {
-                let (plan, _) = self.march(workspace, lanes, shared, &courses, order, (true, None))?;
+                let (plan, _) = self.march(workspace, lanes, shared, &courses, control, (true, None))?;
                 self.sweep(workspace, lanes, shared, &courses, &plan, tangents)
             }
-            _ => Ok(self.march(workspace, lanes, shared, &courses, order, (false, tangents))?.1),
+            _ => Ok(self.march(workspace, lanes, shared, &courses, control, (false, tangents))?.1),
         }
     }
 
     /// The steps of the first lanes; `None` when they cannot be solved.
     pub fn count(&self, lanes: &[Lane<'_>], shared: &[&[f64]]) -> Option<usize> {
-        let order = self.scheme.error_order()?;
+        let control = Control::new(self.scheme)?;
         let lanes = &lanes[..lanes.len().min(FIRST_LANES)];
         let courses = self.courses(lanes, shared).ok()?;
         let mut workspace = self.workspace();
-        let marched = self.march(&mut workspace, lanes, shared, &courses, order, (true, None));
+        let marched = self.march(&mut workspace, lanes, shared, &courses, control, (true, None));
         self.put_back(workspace);
         Some(marched.ok()?.0.iter().map(Vec::len).sum())
     }
 
     /// What a step costs, in operations on numbers.
     pub fn price(&self) -> f64 {
-        steps::price(&self.engines.graphs.0)
+        ode::price(&self.engines.graphs.0)
     }
 
     /// Forcing at a time within an interval of a lane.
@@ -473,7 +474,7 @@ impl Solver {
                     let time = if end { step.time + step.length } else { step.time };
                     let from = all.len();
                     // A map reads the forcing of the row it leaves.
-                    let map = self.scheme == Scheme::Map;
+                    let map = self.scheme.is_map();
                     let value =
                         |k: usize| if map { lane.forcing[step.interval][k] } else { Self::forcing_at(lane, step.interval, time, k) };
                     if *shape == Shape::Scalar {

@@ -4,7 +4,6 @@
 //! A step never crosses a stop. The one before it ends at the last time of the old form, so that all its stages see that form; the next
 //! begins at the first time of the new one, which is the next number: the states are carried over. Events can stop a lane likewise.
 
-use super::steps::Scheme;
 use super::switches::Stop;
 use super::{Lane, Solver, Step};
 use crate::optimise::Unusable;
@@ -127,7 +126,7 @@ impl Solver {
             Err(message) => return Some(message),
         };
         // The law of a map is no slope to follow.
-        if self.scheme() == Scheme::Map {
+        if self.scheme().is_map() {
             return None;
         }
         // What was tried is no further away than this.

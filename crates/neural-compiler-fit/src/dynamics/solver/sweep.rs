@@ -256,7 +256,6 @@ mod tests {
     use super::*;
     use crate::dynamics::solver::Tolerance;
     use crate::dynamics::solver::field::Field;
-    use crate::dynamics::solver::steps::Scheme;
     use crate::model::layout::Layout;
 
     /// Ten states in a chain, whose Jacobian is taken by colours, driven by a column and by a jump whose time is a parameter.
@@ -273,7 +272,7 @@ mod tests {
         let program = neural_compiler::compile(CHAIN, &Default::default()).unwrap();
         let layout = Layout::new(&program, &[]).unwrap();
         let field = Field::new(&program, &layout, "t").unwrap();
-        for scheme in [Scheme::Rk4, Scheme::Dopri5, Scheme::Rodas4] {
+        for scheme in ["rk4", "dopri5", "tsit5", "rosenbrock"].map(|name| name.parse().unwrap()) {
             let solver = Solver::new(&field, &layout, scheme, Some(0.02), Tolerance::default()).unwrap();
             let (k, lag) = ([0.7], [0.55]);
             let shared: Vec<&[f64]> = vec![&k, &lag];

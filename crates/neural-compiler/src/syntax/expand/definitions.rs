@@ -31,6 +31,12 @@ impl Expander<'_> {
         if model.has_steps() {
             return self.model_body(&rest, model, end);
         }
+        if let Some(span) = model.observable() {
+            self.error(
+                Diagnostic::error("bad-declaration", span, "observables are declared by models with states")
+                    .help("the value of a formula is what its column observes"),
+            );
+        }
         if let Some(span) = model.time() {
             self.error(
                 Diagnostic::error("bad-declaration", span, "a time is declared by models with states")

@@ -8,7 +8,7 @@ mod expansions;
 use crate::diagnostic::{Diagnostic, Diagnostics, did_you_mean};
 use crate::ops::{self, Surface};
 use crate::source::Span;
-use crate::syntax::ast::{Ast, Expr, ExprId, Fun, FunId, Input, InputKind, ModelKind, Var, VarId};
+use crate::syntax::ast::{Ast, Expr, ExprId, Fun, FunId, Input, InputKind, ModelKind, Part, Var, VarId};
 use crate::syntax::forms::{self, Allowed, Expansion, Form, Written};
 use crate::syntax::lexer::excerpt;
 use crate::syntax::reader::{Data, Datum, DatumId, Symbol};
@@ -72,13 +72,15 @@ pub(crate) struct Expander<'a> {
     closed: bool,
     /// Functions of [`QUANTITIES`] that have been called.
     called: Vec<Symbol>,
+    /// What the program computes of all that the text defines.
+    pub(crate) part: Part,
 }
 
 /// Operations and forms whose names are also common names of quantities: not called, and not bound, they are inputs like any other name.
 const QUANTITIES: &[&str] = &["beta", "d", "gamma"];
 
 /// Expands a whole text. `inputs`: the names the caller allows, in order; `None` lets every free name be an input.
-pub(crate) fn expand(data: &Data, inputs: Option<&[(String, Option<crate::shape::Shape>)]>) -> Result<Ast, Diagnostics> {
+pub(crate) fn expand(data: &Data, inputs: Option<&[(String, Option<crate::shape::Shape>)]>, part: Part) -> Result<Ast, Diagnostics> {
     let ast = Ast {
         exprs: Vec::with_capacity(data.children_len() + 8),
         args: Vec::with_capacity(data.children_len() + 8),
@@ -89,6 +91,7 @@ pub(crate) fn expand(data: &Data, inputs: Option<&[(String, Option<crate::shape:
         inputs: Vec::new(),
         kind: ModelKind::Expression,
         time: None,
+        observables: Vec::new(),
         constants: Vec::new(),
     };
     let mut x = Expander {
@@ -101,6 +104,7 @@ pub(crate) fn expand(data: &Data, inputs: Option<&[(String, Option<crate::shape:
         owners: vec![FunId(0)],
         closed: inputs.is_some(),
         called: Vec::new(),
+        part,
     };
     let mut given = FxHashSet::default();
     for (name, shape) in inputs.unwrap_or(&[]) {

@@ -1,25 +1,26 @@
-//! A model with states, ready to be solved. In: a program, a table, options; out: its law, its trajectories, a solver that suits them, and
-//! which rows are held out.
+//! A model with states and its data, ready to be solved. In: a program, a table, options; out: its law, its trajectories, a solver that
+//! suits them, and which rows are held out.
 
 use crate::data::table::Table;
 use crate::dynamics::clock::Pace;
 use crate::dynamics::problem::Dynamics;
 use crate::dynamics::solver::field::Field;
-use crate::dynamics::solver::steps::Scheme;
 use crate::dynamics::solver::{FIRST_LANES, Solver};
-use crate::dynamics::trajectories::{self, Observed, Start, Trajectories};
+use crate::dynamics::starts::Start;
+use crate::dynamics::trajectories::{self, Observed, Trajectories, Trajectory};
 use crate::fit::{split, weights, wrong};
 use crate::model::layout::Layout;
 use crate::optimise::effort::Effort;
 use crate::options::Options;
 use crate::report::summary::Compared;
 use crate::report::{Axis, Fit};
+use neural_compiler::ode::Scheme;
 use neural_compiler::syntax::ast::ModelKind;
 use neural_compiler::{Diagnostics, Program};
 use std::sync::Arc;
 
 /// A model with states and its data.
-pub(crate) struct Ready {
+pub(crate) struct Prepared {
     pub(crate) solver: Arc<Solver>,
     pub(crate) layout: Arc<Layout>,
     pub(crate) data: Arc<Trajectories>,
@@ -37,7 +38,7 @@ pub(crate) struct Ready {
     pub(crate) by_differences: bool,
 }
 
-impl Ready {
+impl Prepared {
     /// `fitting`: the table must observe a state; a prediction needs no observations.
     pub(crate) fn new(
         program: &Program,
@@ -45,7 +46,7 @@ impl Ready {
         options: &Options<'_>,
         effort: &Arc<Effort>,
         fitting: bool,
-    ) -> Result<Ready, Diagnostics> {
+    ) -> Result<Prepared, Diagnostics> {
         let layout = Arc::new(Layout::new(program, &options.values)?);
         let pace = Pace::new(program, table, options)?;
         let field = Field::new(program, &layout, &pace.name)?;
@@ -58,16 +59,16 @@ impl Ready {
             let heaviest = weights.iter().copied().reduce(f64::max).filter(|_| known).unwrap_or(1.0);
             data.observed.iter().try_for_each(|o| table.squares(&o.name, heaviest))?;
         }
-        let held_out = split(table.rows(), options)?;
+        let held_out = split(table.rows(), options);
         let mut axis =
             Axis { name: pace.column.unwrap_or_else(|| "step".into()), values: data.row_times.clone(), trajectory: vec![0; table.rows()] };
         data.all.iter().for_each(|t| t.rows.iter().for_each(|&row| axis.trajectory[row] = t.group));
-        Ok(Ready { solver, layout, data, field, step, known, weights, held_out, axis, by_differences: false })
+        Ok(Prepared { solver, layout, data, field, step, known, weights, held_out, axis, by_differences: false })
     }
 
     /// A solver for stiff problems.
     pub(crate) fn implicit(&self, options: &Options<'_>) -> Result<Arc<Solver>, Diagnostics> {
-        let solver = Solver::new(&self.field, &self.layout, Scheme::Rodas4, self.step, options.accuracy())?;
+        let solver = Solver::new(&self.field, &self.layout, Scheme::implicit(), self.step, options.accuracy())?;
         Ok(Arc::new(solver.with_sizes(self.solver.sizes.clone()).with_effort(&self.solver.effort)))
     }
 
@@ -89,7 +90,7 @@ impl Ready {
         Dynamics { by_differences: self.by_differences, ..Dynamics::new(solver.clone(), layout.clone(), self.data.clone(), weight) }
     }
 
-    /// The numbers of some component of the states, row by row of the table.
+    /// Some numbers of the states and observables, row by row of the table.
     pub(crate) fn predicted(&self, problem: &Dynamics, theta: &[f64], components: &[usize]) -> Result<Vec<Vec<f64>>, Diagnostics> {
         let paths = problem.paths(theta).map_err(|e| wrong("no-prediction", e.0))?;
         let mut columns = vec![vec![f64::NAN; self.axis.values.len()]; components.len()];
@@ -147,21 +148,21 @@ fn solver(
     options: &Options<'_>,
     effort: &Arc<Effort>,
 ) -> Result<Arc<Solver>, Diagnostics> {
-    let sizes = sizes(data, layout, field.size);
+    let sizes = sizes(data, layout, field.law.size);
     let make = |scheme: Scheme| -> Result<Arc<Solver>, Diagnostics> {
         let solver = Solver::new(field, layout, scheme, step, options.accuracy())?;
         Ok(Arc::new(solver.with_sizes(sizes.clone()).with_effort(effort)))
     };
     match options.scheme {
-        _ if map => make(Scheme::Map),
+        _ if map => make(Scheme::MAP),
         Some(scheme) => make(scheme),
         // A net has not said anything yet that could be stiff.
-        None if layout.weights() > 0 => make(Scheme::Dopri5),
+        None if layout.weights() > 0 => make(Scheme::explicit()),
         None => {
-            let explicit = make(Scheme::Dopri5)?;
+            let explicit = make(Scheme::explicit())?;
             let count = |solver: &Arc<Solver>| {
                 let problem = Dynamics::new(solver.clone(), layout.clone(), data.clone(), |_, _| 1.0);
-                solver.count(&problem.lanes(&layout.start), &problem.shared(&layout.start))
+                solver.count(&problem.lanes(&layout.start).ok()?, &problem.shared(&layout.start))
             };
             let steps = count(&explicit);
             // Where other values turn out to be stiff, the fit is done again: no need to take very many steps first.
@@ -175,12 +176,12 @@ fn solver(
             }
             // A step of the implicit method solves six systems, and takes one from row to row at least.
             let intervals: usize = data.all.iter().take(FIRST_LANES).map(|t| t.times.len() - 1).sum();
-            let n = field.size as f64;
+            let n = field.law.size as f64;
             let least = intervals as f64 * 6.0 * (n.powi(3) / 3.0 + n * n);
             if steps.is_some_and(|s| s < PATIENCE / 4 && s as f64 * explicit.price() < STIFF * least) {
                 return Ok(patient(&explicit));
             }
-            let implicit = make(Scheme::Rodas4)?;
+            let implicit = make(Scheme::implicit())?;
             let cost = |solver: &Arc<Solver>, steps: usize| solver.price() * steps as f64;
             // Stiff at the declared values: so many steps of the explicit method that the dearer ones of the implicit method cost less.
             Ok(match (steps, count(&implicit)) {
@@ -196,15 +197,17 @@ fn solver(
 /// The size of each number of the states: the largest value observed, else the largest it starts with, else that of the smallest other.
 fn sizes(data: &Trajectories, layout: &Layout, n: usize) -> Vec<f64> {
     let mut sizes = vec![0.0f64; n];
-    for o in &data.observed {
+    for o in data.observed.iter().filter(|o| o.component < n) {
         sizes[o.component] = o.values.iter().filter(|x| x.is_finite()).fold(0.0, |m, x| m.max(x.abs()));
     }
-    let begins = |s: &Start| match s {
+    let computed = data.formula.as_ref().and_then(|f| f.with(layout).at(&layout.start, false).ok());
+    let begins = |t: &Trajectory, k: usize| match t.start[k] {
         Start::Value(x) => x.abs(),
-        Start::Free(j) => layout.start[*j].abs(),
+        Start::Free(j) => layout.start[j].abs(),
+        Start::Computed(c) => computed.as_ref().map_or(0.0, |found| found.value(t.start_row, c).abs()),
     };
     for (k, size) in sizes.iter_mut().enumerate().filter(|(_, s)| **s == 0.0) {
-        *size = data.all.iter().map(|t| begins(&t.start[k])).filter(|x| x.is_finite()).fold(0.0, f64::max);
+        *size = data.all.iter().map(|t| begins(t, k)).filter(|x| x.is_finite()).fold(0.0, f64::max);
     }
     let least = sizes.iter().copied().filter(|s| *s > 0.0).reduce(f64::min).unwrap_or(1.0);
     sizes.into_iter().map(|s| if s > 0.0 { s } else { least }).collect()

@@ -1,10 +1,11 @@
-//! A fit for people. In: a fit; out: a table of its parameters and how good it is.
+//! A fit for people, the same in every face. In: a fit; out: a table of its parameters, and lines that say how good it is.
 
-use neural_compiler_fit::{Column, Fit, Parameter, significant};
+use super::outcome::{Fit, Parameter, significant};
+use crate::statistics::likelihood::Column;
 use std::fmt::Write;
 
 /// A number with so many digits as its error leaves meaningful, and two more.
-fn shown(x: f64, error: Option<f64>) -> String {
+pub fn shown(x: f64, error: Option<f64>) -> String {
     let digits = match error {
         Some(e) if e > 0.0 && x != 0.0 && e.is_finite() => ((x.abs() / e).log10().ceil() + 2.0).clamp(3.0, 15.0) as usize,
         _ => 8,
@@ -39,13 +40,13 @@ fn criteria(fit: &Fit) -> String {
 }
 
 /// How well columns are explained: one as it is, several one by one and, where they have one unit, together.
-fn explained(where_: &str, (rmse, r2): (f64, f64), columns: &[Column]) -> String {
+fn explained(where_: &str, (rmse, r2): (f64, f64), columns: &[Column]) -> Vec<String> {
     let figures = |rmse: f64, r2: f64| format!("rmse {}  R2 {}", significant(rmse, 4), significant(r2, 6));
     if columns.len() == 1 {
-        return format!("{where_}{}\n", figures(rmse, r2));
+        return vec![format!("{where_}{}", figures(rmse, r2))];
     }
-    let each = columns.iter().map(|c| format!("{where_}`{}`: {}  n {}\n", c.name, figures(c.rmse, c.r2), c.n));
-    let together = (!rmse.is_nan()).then(|| format!("{where_}all, in one unit: {}\n", figures(rmse, r2)));
+    let each = columns.iter().map(|c| format!("{where_}`{}`: {}  n {}", c.name, figures(c.rmse, c.r2), c.n));
+    let together = (!rmse.is_nan()).then(|| format!("{where_}all, in one unit: {}", figures(rmse, r2)));
     each.chain(together).collect()
 }
 
@@ -66,40 +67,43 @@ fn listed(names: &[String]) -> String {
     names.chunk_by(|a, b| follows(a, b)).map(one).collect::<Vec<_>>().join(", ")
 }
 
-pub(crate) fn to_text(fit: &Fit) -> String {
-    let mut rows = vec![["parameter", "value", "std. error", "95 % interval", "95 % by profile"].map(String::from)];
-    rows.extend(fit.parameters.iter().map(row));
+/// The parameters: heads, then a row for each.
+pub fn table(fit: &Fit) -> Vec<Vec<String>> {
     let columns = if fit.parameters.iter().any(|p| p.profile.is_some()) { 5 } else { 4 };
+    let heads = ["parameter", "value", "std. error", "95 % interval", "95 % by profile"].map(String::from);
+    std::iter::once(heads).chain(fit.parameters.iter().map(row)).map(|cells| cells.into_iter().take(columns).collect()).collect()
+}
+
+/// What else there is to say, line by line.
+pub fn remarks(fit: &Fit) -> Vec<String> {
+    let mut lines = vec![format!("{} observations of {}", fit.observations, listed(&fit.targets))];
+    lines.extend(fit.clock.as_ref().map(|clock| clock.words()));
+    lines.extend((fit.weights > 0).then(|| format!("{} weights of nets were trained", fit.weights)));
+    lines.push(criteria(fit));
+    lines.extend(explained("", (fit.rmse, fit.r2), &fit.columns));
+    if !fit.holdout_columns.is_empty() {
+        let joint = fit.holdout.unwrap_or((f64::NAN, f64::NAN));
+        lines.extend(explained("on the rows held out: ", joint, &fit.holdout_columns));
+    }
+    lines.push(format!("{}; {}", fit.message, fit.starts()));
+    lines.extend(fit.check.as_ref().map(|check| check.sentence()));
+    let together = fit.strong_correlations(0.95).into_iter().take(5);
+    lines.extend(together.map(|(a, b, r)| format!("the estimates of {a} and {b} move together (correlation {r:.4})")));
+    lines.extend(fit.warnings.iter().map(|warning| format!("warning: {warning}")));
+    lines
+}
+
+/// The whole report.
+pub fn to_text(fit: &Fit) -> String {
+    let rows = table(fit);
     let width = |c: usize| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
     let mut out = String::new();
     for row in &rows {
         let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, &w)| format!("{cell:w$}")).collect();
         let _ = writeln!(out, "{}", cells.join("  ").trim_end());
     }
-    let _ = writeln!(out, "\n{} observations of {}", fit.observations, listed(&fit.targets));
-    if let Some(clock) = &fit.clock {
-        let _ = writeln!(out, "{}", clock.words());
-    }
-    if fit.weights > 0 {
-        let _ = writeln!(out, "{} weights of nets were trained", fit.weights);
-    }
-    let _ = writeln!(out, "{}", criteria(fit));
-    let _ = write!(out, "{}", explained("", (fit.rmse, fit.r2), &fit.columns));
-    if !fit.holdout_columns.is_empty() {
-        let joint = fit.holdout.unwrap_or((f64::NAN, f64::NAN));
-        let _ = write!(out, "{}", explained("on the rows held out: ", joint, &fit.holdout_columns));
-    }
-    let _ = writeln!(out, "{}; {}", fit.message, fit.starts());
-    if let Some(check) = &fit.check {
-        let _ = writeln!(out, "{}", check.sentence());
-    }
-    for (a, b, r) in fit.strong_correlations(0.95).into_iter().take(5) {
-        let _ = writeln!(out, "the estimates of {a} and {b} move together (correlation {r:.4})");
-    }
-    for warning in &fit.warnings {
-        let _ = writeln!(out, "warning: {warning}");
-    }
+    let _ = writeln!(out, "\n{}", remarks(fit).join("\n"));
     out
 }
 

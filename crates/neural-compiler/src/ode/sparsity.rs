@@ -3,9 +3,9 @@
 //! once gives them all (Curtis, Powell and Reid 1974).
 //! Invariant: an entry outside of the pattern is 0 whatever the states; one inside may be.
 
-use neural_compiler::Shape;
-use neural_compiler::graph::{Graph, Kind, NodeId, Region};
-use neural_compiler::ops::Op;
+use crate::graph::{Graph, Kind, NodeId, Region};
+use crate::ops::Op;
+use crate::shape::Shape;
 use std::collections::HashMap;
 
 /// A number: the states it depends on, one bit each; `None` if it is 0.
@@ -120,29 +120,26 @@ pub(super) fn colours(pattern: &[Vec<usize>], size: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dynamics::solver::field::Field;
-    use crate::model::layout::Layout;
 
-    fn of(text: &str) -> (Vec<Vec<usize>>, Vec<usize>) {
-        let program = neural_compiler::compile(text, &Default::default()).unwrap();
-        let field = Field::new(&program, &Layout::new(&program, &[]).unwrap(), "t").unwrap();
-        let pattern = pattern(&field.graph, field.size);
-        let colours = colours(&pattern, field.size);
+    fn of(text: &str, size: u32) -> (Vec<Vec<usize>>, Vec<usize>) {
+        let inputs = vec![("u".to_string(), Some(Shape::Vector(size))), ("k".to_string(), Some(Shape::Scalar))];
+        let law = crate::compile(text, &crate::Options { inputs: Some(inputs), ..Default::default() }).unwrap();
+        let pattern = pattern(&law.graph().unwrap(), size as usize);
+        let colours = colours(&pattern, size as usize);
         (pattern, colours)
     }
 
     #[test]
     fn a_chain_takes_three_colours() {
-        let (pattern, colours) = of("(param a 1) (state u [1 2 3 4 5 6 7])
-            (derive u (concat 0 (* a (+ (slice u 2 7) (slice u 0 5) (* -2 (slice u 1 6)))) 0))");
+        let (pattern, colours) = of("(concat 0 (* k (+ (slice u 2 7) (slice u 0 5) (* -2 (slice u 1 6)))) 0)", 7);
         assert_eq!(pattern, [vec![], vec![0, 1, 2], vec![1, 2, 3], vec![2, 3, 4], vec![3, 4, 5], vec![4, 5, 6], vec![]]);
         assert_eq!(colours, [0, 1, 2, 0, 1, 2, 0]);
     }
 
     #[test]
     fn zeros_of_a_matrix_count_and_what_is_not_understood_is_dense() {
-        let (pattern, _) = of("(param k 1) (state x [1 2 3]) (state y 1)
-            (derive x (matvec [[(- k) 0 0] [k (- k) 0] [0 k 0]] x)) (derive y (if (> y 0) (norm x) (* y (ref x 1))))");
-        assert_eq!(pattern, [vec![0], vec![0, 1], vec![1], vec![0, 1, 2, 3]]);
+        let text = "(define x (slice u 0 3)) (define y (ref u 3))
+            (concat (matvec [[(- k) 0 0] [k (- k) 0] [0 k 0]] x) (if (> y 0) (norm x) (* y (ref x 1))))";
+        assert_eq!(of(text, 4).0, [vec![0], vec![0, 1], vec![1], vec![0, 1, 2, 3]]);
     }
 }

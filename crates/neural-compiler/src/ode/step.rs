@@ -4,43 +4,18 @@
 //! Within a step forcing is linear, from its value at the beginning to that at the end: exact for data that are linear between rows,
 //! since no step crosses a row.
 
-use super::field::Field;
+use super::law::Law;
+use super::schemes::{Explicit, Formula, Rosenbrock, Scheme};
 use super::sparsity;
-use super::tableaus::{DOPRI5, RODAS4};
-use neural_compiler::graph::{Builder, Graph, GraphInput, Kind, NodeId, Region, Type, assemble, copy};
-use neural_compiler::ops::Op;
-use neural_compiler::{Diagnostics, Shape, diff};
-
-/// How the states move on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Scheme {
-    /// A map: the law itself.
-    Map,
-    /// The classical Runge-Kutta method of fourth order.
-    Rk4,
-    /// Dormand and Prince, fifth order with an error estimate.
-    Dopri5,
-    /// Rodas (Hairer and Wanner): a Rosenbrock method, fourth order, L-stable, with an error estimate. It needs the Jacobian of the
-    /// law and linear solves, both of which are operations of the graph.
-    Rodas4,
-}
-
-impl Scheme {
-    /// The order of the local error estimate, for the choice of steps; `None` for fixed steps.
-    pub fn error_order(self) -> Option<f64> {
-        match self {
-            Scheme::Map | Scheme::Rk4 => None,
-            Scheme::Dopri5 => Some(5.0),
-            Scheme::Rodas4 => Some(4.0),
-        }
-    }
-}
+use crate::graph::{Builder, Graph, GraphInput, Kind, NodeId, Region, Type, assemble, copy};
+use crate::ops::Op;
+use crate::{Diagnostics, Shape, diff};
 
 /// A step under construction.
 struct Stage<'a> {
     b: Builder,
     regions: Vec<Region>,
-    field: &'a Field,
+    law: &'a Law,
     shared: Vec<NodeId>,
     time: NodeId,
     step: NodeId,
@@ -64,10 +39,10 @@ impl Stage<'_> {
     }
 
     /// The law at some states, a share of the step later.
-    fn law(&mut self, states: NodeId, share: f64) -> NodeId {
+    fn slope(&mut self, states: NodeId, share: f64) -> NodeId {
         let mut args = vec![states];
         args.extend(self.at(share));
-        copy::inline(&mut self.b, self.field.graph.main(), self.field.graph.regions(), &args)[0]
+        copy::inline(&mut self.b, self.law.graph.main(), &self.law.graph.regions, &args)[0]
     }
 
     /// A weighted sum of slopes; weights of 0 are left out.
@@ -91,28 +66,25 @@ impl Stage<'_> {
 
 /// The graph of a step. Inputs: states, shared inputs, time, step, then for each forcing its value at the beginning and at the end.
 /// Results: the states after the step and, where wanted, the error estimate.
-pub fn step(field: &Field, scheme: Scheme, with_error: bool) -> Result<Graph, Diagnostics> {
+pub fn step(law: &Law, scheme: Scheme, with_error: bool) -> Result<Graph, Diagnostics> {
     let mut b = Builder::new("step");
     let mut inputs: Vec<GraphInput> = Vec::new();
     let mut add = |b: &mut Builder, name: String, shape: Shape| {
         inputs.push(GraphInput { name, shape });
         b.param(Type::Value(shape))
     };
-    let states = add(&mut b, "states".into(), Shape::Vector(field.size as u32));
-    let shared = (0..field.shared).map(|i| add(&mut b, field.graph.inputs[1 + i].name.clone(), field.graph.inputs[1 + i].shape)).collect();
+    let states = add(&mut b, "states".into(), Shape::Vector(law.size as u32));
+    let shared = law.graph.inputs[1..1 + law.shared].iter().map(|i| add(&mut b, i.name.clone(), i.shape)).collect();
     let time = add(&mut b, "time".into(), Shape::Scalar);
     let step = add(&mut b, "step".into(), Shape::Scalar);
-    let forcing = field
-        .forcing
-        .iter()
-        .map(|f| (add(&mut b, format!("{}.from", f.name), f.shape), add(&mut b, format!("{}.to", f.name), f.shape)))
-        .collect();
-    let mut stage = Stage { b, regions: field.graph.regions().to_vec(), field, shared, time, step, forcing };
-    let mut results = match scheme {
-        Scheme::Map => vec![stage.law(states, 0.0)],
-        Scheme::Rk4 => vec![rk4(&mut stage, states)],
-        Scheme::Dopri5 => dopri5(&mut stage, states),
-        Scheme::Rodas4 => rodas4(&mut stage, states)?,
+    let forcing =
+        law.forcing().iter().map(|f| (add(&mut b, format!("{}.from", f.name), f.shape), add(&mut b, format!("{}.to", f.name), f.shape)));
+    let forcing = forcing.collect();
+    let mut stage = Stage { b, regions: law.graph.regions.clone(), law, shared, time, step, forcing };
+    let mut results = match scheme.row().formula {
+        Formula::Map => vec![stage.slope(states, 0.0)],
+        Formula::Explicit(scheme) => explicit(&mut stage, states, &scheme),
+        Formula::Rosenbrock(scheme) => rosenbrock(&mut stage, states, &scheme)?,
     };
     if !with_error {
         results.truncate(1);
@@ -120,38 +92,34 @@ pub fn step(field: &Field, scheme: Scheme, with_error: bool) -> Result<Graph, Di
     Ok(assemble(stage.regions, stage.b.finish(results), inputs))
 }
 
-fn rk4(s: &mut Stage<'_>, x: NodeId) -> NodeId {
-    let k1 = s.law(x, 0.0);
-    let x2 = s.ahead(x, &[(0.5, k1)]);
-    let k2 = s.law(x2, 0.5);
-    let x3 = s.ahead(x, &[(0.5, k2)]);
-    let k3 = s.law(x3, 0.5);
-    let x4 = s.ahead(x, &[(1.0, k3)]);
-    let k4 = s.law(x4, 1.0);
-    s.ahead(x, &[(1.0 / 6.0, k1), (1.0 / 3.0, k2), (1.0 / 3.0, k3), (1.0 / 6.0, k4)])
+/// Weights with the slopes they belong to.
+fn terms(weights: &[f64], slopes: &[NodeId]) -> Vec<(f64, NodeId)> {
+    weights.iter().copied().zip(slopes.iter().copied()).collect()
 }
 
-fn dopri5(s: &mut Stage<'_>, x: NodeId) -> Vec<NodeId> {
-    let mut slopes = vec![s.law(x, 0.0)];
-    let mut last = x;
-    for (node, weights) in DOPRI5.nodes.iter().zip(DOPRI5.weights) {
-        let terms: Vec<(f64, NodeId)> = weights.iter().copied().zip(slopes.iter().copied()).collect();
-        last = s.ahead(x, &terms);
-        slopes.push(s.law(last, *node));
+/// Slopes at stages, and two sums of them: the step and, if it has weights, the error.
+fn explicit(s: &mut Stage<'_>, x: NodeId, scheme: &Explicit) -> Vec<NodeId> {
+    let mut slopes = vec![s.slope(x, 0.0)];
+    for (&node, row) in scheme.nodes.iter().zip(scheme.stages) {
+        let states = s.ahead(x, &terms(row, &slopes));
+        slopes.push(s.slope(states, node));
     }
-    let terms: Vec<(f64, NodeId)> = DOPRI5.error.iter().copied().zip(slopes.iter().copied()).collect();
-    let sum = s.sum(&terms);
-    let error = s.b.mul(s.step, sum);
-    vec![last, error]
+    let mut results = vec![s.ahead(x, &terms(scheme.weights, &slopes))];
+    if !scheme.error.is_empty() {
+        let sum = s.sum(&terms(scheme.error, &slopes));
+        results.push(s.b.mul(s.step, sum));
+    }
+    results
 }
 
-fn rodas4(s: &mut Stage<'_>, x: NodeId) -> Result<Vec<NodeId>, Diagnostics> {
+/// Stages by solves with one matrix, the last of them the error.
+fn rosenbrock(s: &mut Stage<'_>, x: NodeId, scheme: &Rosenbrock) -> Result<Vec<NodeId>, Diagnostics> {
     // The Jacobian of the law at the beginning, and its derivative by time, forcing included.
-    let law = &s.field.graph;
+    let law = &s.law.graph;
     let mut args = vec![x];
     args.extend(s.at(0.0));
     let jacobian = jacobian(s, &args)?;
-    let moving: Vec<usize> = (1 + s.field.shared..law.inputs.len()).collect();
+    let moving: Vec<usize> = (1 + s.law.shared..law.inputs.len()).collect();
     let along = diff::jvp(law, &moving);
     let one = s.b.constant(1.0);
     let mut with = args.clone();
@@ -162,52 +130,50 @@ fn rodas4(s: &mut Stage<'_>, x: NodeId) -> Result<Vec<NodeId>, Diagnostics> {
     }
     let by_time = adopt(s, &along, &with)[1];
     let identity = matrix(s, |i, j| (i == j).then_some(one));
-    let gamma = s.b.constant(RODAS4.gamma);
+    let gamma = s.b.constant(scheme.gamma);
     let scaled = s.b.mul(gamma, s.step);
     let reciprocal = s.b.div(one, scaled);
     let diagonal = s.b.mul(reciprocal, identity);
     let system = s.b.sub(diagonal, jacobian);
     let mut slopes: Vec<NodeId> = Vec::new();
     let mut states = x;
-    for i in 0..6 {
+    for i in 0..scheme.nodes.len() {
         if i > 0 {
-            let terms: Vec<(f64, NodeId)> = RODAS4.a[i].iter().copied().zip(slopes.iter().copied()).collect();
-            let sum = s.sum(&terms);
+            let sum = s.sum(&terms(scheme.states[i], &slopes));
             states = s.b.add(x, sum);
         }
-        let mut rhs = s.law(states, RODAS4.nodes[i]);
+        let mut rhs = s.slope(states, scheme.nodes[i]);
         if i > 0 {
-            let terms: Vec<(f64, NodeId)> = RODAS4.c[i].iter().copied().zip(slopes.iter().copied()).collect();
-            let sum = s.sum(&terms);
+            let sum = s.sum(&terms(scheme.slopes[i], &slopes));
             let part = s.b.div(sum, s.step);
             rhs = s.b.add(rhs, part);
         }
-        if RODAS4.time[i] != 0.0 {
-            let weight = s.b.constant(RODAS4.time[i]);
+        if scheme.time[i] != 0.0 {
+            let weight = s.b.constant(scheme.time[i]);
             let weight = s.b.mul(weight, s.step);
             let part = s.b.mul(weight, by_time);
             rhs = s.b.add(rhs, part);
         }
         slopes.push(s.b.op(Op::Solve, &[system, rhs]));
     }
-    let next = s.b.add(states, slopes[5]);
-    Ok(vec![next, slopes[5]])
+    let error = slopes[slopes.len() - 1];
+    Ok(vec![s.b.add(states, error), error])
 }
 
 /// The Jacobian of the law by the states; where few states depend on each other, from a few derivatives along many states at once.
 fn jacobian(s: &mut Stage<'_>, args: &[NodeId]) -> Result<NodeId, Diagnostics> {
-    let n = s.field.size;
+    let n = s.law.size;
     let states = [Shape::Vector(n as u32)];
     diff::blocks_fit(&states, &states).map_err(|e| e.help("explicit methods (--method dopri5) need no Jacobian"))?;
     let shape = Shape::Matrix(n as u32, n as u32);
-    let pattern = sparsity::pattern(&s.field.graph, n);
+    let pattern = sparsity::pattern(&s.law.graph, n);
     let colours = sparsity::colours(&pattern, n);
     let count = colours.iter().max().map_or(0, |c| c + 1);
     if 2 * count >= n {
-        let found = adopt(s, &diff::jacobian(&s.field.graph, &[0])?, args)[1];
+        let found = adopt(s, &diff::jacobian(&s.law.graph, &[0])?, args)[1];
         return Ok(if s.b.shape(found) == shape { found } else { s.b.given(Op::Join, 0, shape, &[found]) });
     }
-    let along = diff::jvp(&s.field.graph, &[0]);
+    let along = diff::jvp(&s.law.graph, &[0]);
     let (zero, one) = (s.b.constant(0.0), s.b.constant(1.0));
     let slopes: Vec<NodeId> = (0..count)
         .map(|colour| {
@@ -231,7 +197,7 @@ const MANY_ZEROS: usize = 8;
 
 /// A square matrix of so many rows as there are states, zeros where there is no entry.
 fn matrix(s: &mut Stage<'_>, entry: impl Fn(usize, usize) -> Option<NodeId>) -> NodeId {
-    let n = s.field.size;
+    let n = s.law.size;
     let zero = s.b.constant(0.0);
     let mut parts = Vec::new();
     let mut zeros = 0;
@@ -259,7 +225,7 @@ fn adopt(s: &mut Stage<'_>, graph: &Graph, args: &[NodeId]) -> Vec<NodeId> {
 }
 
 /// About how many operations on numbers a graph takes, every region once.
-pub(super) fn price(graph: &Graph) -> f64 {
+pub fn price(graph: &Graph) -> f64 {
     let node = |r: &Region, id: NodeId| {
         let out = r.shape(id).len() as f64;
         let first = r.args(id).first().map_or(0.0, |a| r.shape(*a).len() as f64);

@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BENCH_VENV := bench/.venv
 UV := 0.13.7
+RAY := 2.60.0
 OUT := out
 # Two workers; a file's tests stay together, some build on each other.
 PYTEST := $(VENV)/bin/python -m pytest -n 2 --dist loadfile
@@ -12,7 +13,7 @@ PYTEST := $(VENV)/bin/python -m pytest -n 2 --dist loadfile
 LEVEL_TESTS := $(addprefix tests/python/test_,$(addsuffix .py,fit fx_generated fx_hand_coded fx_module fx_operations fx_programs fx_spec many_inputs native_ulp numpy odeint odeint_stiff onnx sklearn torch_module torch_operations))
 SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 
-.PHONY: help demo test rust-test python-test test-levels deps lint accuracy accuracy-quick fuzz soak valgrind bench-compile bench-env bench bench-quick bench-linear bench-memory fits experiments experiments-check clean
+.PHONY: help demo test rust-test python-test test-levels test-ray deps lint accuracy accuracy-quick fuzz soak valgrind bench-compile bench-env bench bench-quick bench-linear bench-memory fits experiments experiments-check clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -36,6 +37,11 @@ test-levels: deps ## what touches the processor, as on one without AVX-512 and a
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --quiet --locked
 	NEURAL_COMPILER_LEVEL=avx2 ATEN_CPU_CAPABILITY=avx2 $(PYTEST) $(LEVEL_TESTS)
 	NEURAL_COMPILER_LEVEL=baseline ATEN_CPU_CAPABILITY=default $(PYTEST) $(LEVEL_TESTS)
+
+test-ray: deps ## actors of Ray, which is installed for them alone (about 200 MB)
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --quiet --locked
+	$(VENV)/bin/uv pip install --quiet --target $(OUT)/ray ray==$(RAY)
+	PYTHONPATH=$(CURDIR)/$(OUT)/ray:$(CURDIR)/tests/ray $(VENV)/bin/python -m pytest tests/ray
 
 deps: $(VENV)/.ready ## what the tests need: a real Scheme, and a virtual environment (uv keeps PyTorch's large wheel for the next one)
 	@command -v guile >/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq guile-3.0 >/dev/null; }

@@ -90,6 +90,23 @@ def test_joblib() -> None:
         assert joblib.Parallel(n_jobs=2, backend=backend)(joblib.delayed(value)(k) for k in range(4)) == [value(k) for k in range(4)]
 
 
+def test_joblib_with_modules_that_lives_while_others_fork() -> None:
+    joblib = pytest.importorskip("joblib")
+    pytest.importorskip("torch")
+    expected = [item(k) for k in range(4)]
+
+    def with_loky() -> list[float]:
+        found: list[float] = joblib.Parallel(n_jobs=2, backend="loky")(joblib.delayed(item)(k) for k in range(4))
+        return found
+
+    # Workers of loky stay for the next call; the threads that look after them are not there in a child.
+    assert with_loky() == expected
+    soak.forks(count=10)
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        assert pool.map_async(item, range(4)).get(timeout=300) == expected
+    assert with_loky() == expected
+
+
 def test_a_hundred_forks() -> None:
     soak.forks(count=100)
     assert os.getpid() > 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import neural_compiler as nc
 import numpy as np
@@ -229,3 +230,36 @@ def test_twenty_states() -> None:
     expected = nc.odeint(lambda t, y: y.roll(-1) - y, y0, torch.tensor([0.0, 0.3], dtype=F64), method="rk4", step=0.1)[-1]
     torch.testing.assert_close(found, expected, rtol=1e-13, atol=1e-13)
     torch.testing.assert_close(*(torch.autograd.grad(v.square().sum(), y0)[0] for v in (found, expected)), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("law", "at", "by"),
+    [
+        ("(param T 1.0) (state x 1.0) (derive x (if (< t T) 2 (- x)))", "(< t T)", "T"),
+        ("(state x 1.0) (derive x (- (floor (* 2 t)) x))", "(floor (* 2 t))", None),
+        # Inside a function, a choice and a loop; the lag is an input.
+        (
+            "(param a 1.0) (define (dose u) (if (> u lag) a 0)) (state x [1 2]) (derive x (if (> a 0) (* x (dose t)) x))",
+            "(> u lag)",
+            "lag",
+        ),
+        (
+            "(param T 1.0) (state x 1.0) (derive x (let loop ((k 0) (s x)) (if (< k 3) (loop (+ k 1) (if (< t T) 1 s)) (- s x))))",
+            "(< t T)",
+            "T",
+        ),
+        # Conditions on states, smooth laws, and laws without time.
+        ("(state x 1.0) (derive x (if (< x t) 1 (- x)))", None, None),
+        ("(param k 1.0) (state x 1.0) (derive x (* k (sin t)))", None, None),
+        ("(param k 1.0) (state x 1.0) (derive x (if (< k 1) 1 (- x)))", None, None),
+    ],
+)
+def test_conditions_on_time_are_warned_of(law: str, at: str | None, by: str | None) -> None:
+    module = nc.compile_scheme(law)
+    moves = "" if by is None else f"; gradients by `{by}` leave out that this time moves"
+    said = f"the law changes its form at a time, `{at}`: odeint does not stop there, and a step may pass over it{moves}"
+    for method in ("dopri5", "rk4"):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            nc.odeint(module, None, [0.0, 0.5, 2.0], method=method, inputs={"lag": 0.5} if "lag" in law else None)
+        assert [(str(w.message), w.filename) for w in caught] == ([] if at is None else [(said, __file__)])

@@ -23,6 +23,7 @@ pub mod matrix;
 pub mod num;
 pub mod over_lanes;
 mod pow;
+mod product;
 mod root;
 mod rounding;
 mod special;

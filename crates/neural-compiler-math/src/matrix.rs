@@ -41,6 +41,21 @@ impl<'a, T> View<'a, T> {
         View { data: self.data, rows: self.columns, columns: self.rows, row_stride: self.column_stride, column_stride: self.row_stride }
     }
 
+    /// Rows and columns.
+    pub(crate) fn sides(self) -> (usize, usize) {
+        (self.rows, self.columns)
+    }
+
+    /// From one row to the next, and from one column to the next; one of both is 1.
+    pub(crate) fn strides(self) -> (usize, usize) {
+        (self.row_stride, self.column_stride)
+    }
+
+    /// Where it begins.
+    pub(crate) fn as_ptr(self) -> *const T {
+        self.data.as_ptr()
+    }
+
     /// Its columns.
     pub fn columns(self) -> usize {
         self.columns
@@ -77,6 +92,13 @@ impl<'a, T> Matrices<'a, T> {
         if self.shared { &self.data[..n] } else { &self.data[lane * n..(lane + 1) * n] }
     }
 
+    /// That of the first of some lanes, and how far apart they are.
+    fn all(&self, lanes: usize) -> (View<'a, T>, usize) {
+        // Where the last one is, all are.
+        self.lane(lanes - 1);
+        (self.lane(0), if self.shared { 0 } else { self.rows * self.columns })
+    }
+
     /// The matrix of a lane.
     ///
     /// # Panics
@@ -84,222 +106,6 @@ impl<'a, T> Matrices<'a, T> {
     pub fn lane(&self, lane: usize) -> View<'a, T> {
         let view = View::new(self.numbers(lane), self.rows, self.columns);
         if self.turned { view.transposed() } else { view }
-    }
-}
-
-/// Terms of a product summed before the next: a panel of the right matrix stays in the first-level cache.
-const DEEP: usize = 256;
-/// Bytes of a right matrix that stays there whole.
-const SMALL: usize = 24 * 1024;
-
-/// Numbers of scratch memory that need no allocation.
-const FEW: usize = 256;
-
-/// Sums of `R` rows and `C` vectors of columns, in registers; `PART`: the last vector has `last` columns.
-///
-/// # Safety
-/// The CPU has the vector's instructions; the pointers are to `R` rows (`depth` terms apart `a_next`), `depth` rows of columns, and `R`
-/// rows of results.
-#[inline(always)]
-#[allow(clippy::too_many_arguments)]
-unsafe fn tile<V: Vector, const R: usize, const C: usize, const PART: bool>(
-    depth: usize,
-    (a, a_row, a_next): (*const V::T, usize, usize),
-    (b, b_next): (*const V::T, usize),
-    (out, out_row): (*mut V::T, usize),
-    last: usize,
-    first: bool,
-) {
-    // SAFETY: as the caller holds.
-    unsafe {
-        let mut sums = [[V::splat(V::T::NEUTRAL); C]; R];
-        if !first {
-            for (r, sums) in sums.iter_mut().enumerate() {
-                for (c, s) in sums.iter_mut().enumerate() {
-                    let at = out.add(r * out_row + c * V::N);
-                    *s = if PART && c == C - 1 { V::load_first(at, last) } else { V::load(at) };
-                }
-            }
-        }
-        let (mut a, mut b) = (a, b);
-        for _ in 0..depth {
-            let mut right = [V::splat(V::T::ZERO); C];
-            for (c, x) in right.iter_mut().enumerate() {
-                *x = if PART && c == C - 1 { V::load_first(b.add(c * V::N), last) } else { V::load(b.add(c * V::N)) };
-            }
-            for (r, sums) in sums.iter_mut().enumerate() {
-                let left = V::splat(*a.add(r * a_row));
-                for (s, x) in sums.iter_mut().zip(right) {
-                    *s = left.fused(x, *s);
-                }
-            }
-            a = a.wrapping_add(a_next);
-            b = b.wrapping_add(b_next);
-        }
-        for (r, sums) in sums.into_iter().enumerate() {
-            for (c, s) in sums.into_iter().enumerate() {
-                let at = out.add(r * out_row + c * V::N);
-                if PART && c == C - 1 { s.canonical().store_first(at, last) } else { s.canonical().store(at) }
-            }
-        }
-    }
-}
-
-/// A panel of at most two vectors of columns, all rows.
-///
-/// # Safety
-/// As `tile`, for `rows` rows and `width` columns.
-#[inline(always)]
-#[allow(clippy::too_many_arguments)]
-unsafe fn panel<V: Vector, const C: usize, const PART: bool>(
-    depth: usize,
-    rows: usize,
-    left: impl Fn(usize) -> (*const V::T, usize, usize),
-    b: (*const V::T, usize),
-    (out, out_row): (*mut V::T, usize),
-    last: usize,
-    first: bool,
-) {
-    let mut i = 0;
-    // SAFETY: as the caller holds.
-    unsafe {
-        while V::ROWS == 8 && i + 8 <= rows {
-            tile::<V, 8, C, PART>(depth, left(i), b, (out.add(i * out_row), out_row), last, first);
-            i += 8;
-        }
-        while i + 4 <= rows {
-            tile::<V, 4, C, PART>(depth, left(i), b, (out.add(i * out_row), out_row), last, first);
-            i += 4;
-        }
-        while i < rows {
-            tile::<V, 1, C, PART>(depth, left(i), b, (out.add(i * out_row), out_row), last, first);
-            i += 1;
-        }
-    }
-}
-
-/// Copies a block, turned so that columns of the source become rows.
-///
-/// # Safety
-/// The CPU has the vector's instructions; `from` has `rows` rows of `columns` numbers, `apart` from each other, `to` the same the other way
-/// round.
-#[inline(always)]
-unsafe fn turn<V: Vector>(from: *const V::T, apart: usize, rows: usize, columns: usize, to: *mut V::T, to_apart: usize) {
-    let (whole_rows, whole_columns) = (rows - rows % V::SQUARE, columns - columns % V::SQUARE);
-    // SAFETY: as the caller holds.
-    unsafe {
-        for i in (0..whole_rows).step_by(V::SQUARE) {
-            for j in (0..whole_columns).step_by(V::SQUARE) {
-                V::transpose(from.add(i * apart + j), apart, to.add(j * to_apart + i), to_apart);
-            }
-        }
-        for i in 0..rows {
-            for j in if i < whole_rows { whole_columns } else { 0 }..columns {
-                *to.add(j * to_apart + i) = *from.add(i * apart + j);
-            }
-        }
-    }
-}
-
-#[inline(always)]
-unsafe fn product<V: Vector>(a: View<'_, V::T>, b: View<'_, V::T>, out: &mut [V::T], room: &mut Vec<V::T>) {
-    // A matrix times a vector: the vector times the transposed matrix has the same sums, and the rows side by side.
-    let (a, b) = if b.columns == 1 && a.rows > 1 { (b.transposed(), a.transposed()) } else { (a, b) };
-    let (rows, inner, columns) = (a.rows, a.columns, b.columns);
-    assert!(inner == b.rows && out.len() == rows * columns, "matrices of other sizes");
-    if inner == 0 || out.is_empty() {
-        out.fill(V::T::ZERO);
-        return;
-    }
-    let wide = 2 * V::N;
-    let bytes = |numbers: usize| numbers * size_of::<V::T>();
-    let together = b.column_stride == 1 || columns == 1;
-    let direct = together && (rows <= V::ROWS || bytes(inner * b.row_stride) <= SMALL);
-    // Rows whose terms lie far apart are brought together once, and read for every panel of columns.
-    let gathered = a.column_stride != 1 && columns > wide && bytes(inner * a.column_stride) > SMALL;
-    let depth = DEEP.min(inner);
-    let left_room = if gathered { rows * depth } else { 0 };
-    let needed = left_room + if direct { 0 } else { depth * wide };
-    let mut few;
-    let room = if needed == 0 {
-        &mut [][..]
-    } else if needed <= FEW {
-        few = [V::T::ZERO; FEW];
-        &mut few[..needed]
-    } else {
-        if room.len() < needed {
-            room.resize(needed, V::T::ZERO);
-        }
-        &mut room[..needed]
-    };
-    let (left_room, right_room) = room.split_at_mut(left_room);
-    for from in (0..inner).step_by(DEEP) {
-        let depth = DEEP.min(inner - from);
-        let first = from == 0;
-        if gathered {
-            for (k, to) in left_room.chunks_exact_mut(rows).take(depth).enumerate() {
-                let at = (from + k) * a.column_stride;
-                if a.row_stride == 1 {
-                    to.copy_from_slice(&a.data[at..at + rows]);
-                } else {
-                    to.iter_mut().enumerate().for_each(|(i, x)| *x = a.data[at + i * a.row_stride]);
-                }
-            }
-        }
-        let left = |i: usize| {
-            let (data, at, row, next) = if gathered {
-                (&*left_room, i, 1, rows)
-            } else {
-                (a.data, i * a.row_stride + from * a.column_stride, a.row_stride, a.column_stride)
-            };
-            (data[at..].as_ptr(), row, next)
-        };
-        for j in (0..columns).step_by(wide) {
-            let width = wide.min(columns - j);
-            let right = if direct {
-                (b.data[from * b.row_stride + j * b.column_stride..].as_ptr(), b.row_stride)
-            } else {
-                let source = &b.data[from * b.row_stride + j * b.column_stride..];
-                // The last number of the block is there: blocks are read without further looks.
-                assert!((depth - 1) * b.row_stride + (width - 1) * b.column_stride < source.len());
-                if b.row_stride == 1 {
-                    // SAFETY: the source has `width` rows of `depth` numbers, the room `depth` rows of `wide` numbers.
-                    unsafe { turn::<V>(source.as_ptr(), b.column_stride, width, depth, right_room.as_mut_ptr(), wide) };
-                } else {
-                    for (k, to) in right_room.chunks_exact_mut(wide).take(depth).enumerate() {
-                        if together {
-                            to[..width].copy_from_slice(&source[k * b.row_stride..][..width]);
-                        } else {
-                            to[..width].iter_mut().enumerate().for_each(|(j, x)| *x = source[k * b.row_stride + j * b.column_stride]);
-                        }
-                    }
-                }
-                (right_room.as_ptr(), wide)
-            };
-            let target = (out[j..].as_mut_ptr(), columns);
-            let last = width % V::N;
-            // SAFETY: rows, terms and columns are inside the matrices and the room, as their sizes were compared.
-            unsafe {
-                match (width.div_ceil(V::N), last) {
-                    (2, 0) => panel::<V, 2, false>(depth, rows, left, right, target, last, first),
-                    (2, _) => panel::<V, 2, true>(depth, rows, left, right, target, last, first),
-                    (_, 0) => panel::<V, 1, false>(depth, rows, left, right, target, last, first),
-                    (_, _) => panel::<V, 1, true>(depth, rows, left, right, target, last, first),
-                }
-            }
-        }
-    }
-}
-
-#[inline(always)]
-unsafe fn products<V: Vector>(lanes: usize, a: Matrices<'_, V::T>, b: Matrices<'_, V::T>, out: &mut [V::T], room: &mut Vec<V::T>) {
-    if lanes == 0 {
-        return;
-    }
-    let each = out.len() / lanes;
-    for lane in 0..lanes {
-        // SAFETY: as the caller holds.
-        unsafe { product::<V>(a.lane(lane), b.lane(lane), &mut out[lane * each..(lane + 1) * each], room) };
     }
 }
 
@@ -378,7 +184,7 @@ macro_rules! level {
             #[allow(unused_imports, reason = "the baseline has none of them")]
             use std::arch::x86_64::*;
             #[allow(unused_imports, reason = "only the baseline has plain vectors")]
-            use super::{Matrices, Plain, View};
+            use super::{Plain, View};
 
             level!(@type f32_loops, f32, $f32, $(#[$attr])*);
             level!(@type f64_loops, f64, $f64, $(#[$attr])*);
@@ -389,25 +195,17 @@ macro_rules! level {
             use super::*;
 
             /// # Safety
-            /// The CPU must have the level's instructions.
-            $(#[$attr])*
-            pub(in super::super) unsafe fn product(a: View<'_, $t>, b: View<'_, $t>, out: &mut [$t], room: &mut Vec<$t>) {
-                // SAFETY: as the caller holds.
-                unsafe { super::super::product::<$v>(a, b, out, room) }
-            }
-
-            /// # Safety
-            /// The CPU must have the level's instructions.
+            /// The CPU must have the level's instructions, and there must be as many matrices, so many numbers apart.
             $(#[$attr])*
             pub(in super::super) unsafe fn products(
                 lanes: usize,
-                a: Matrices<'_, $t>,
-                b: Matrices<'_, $t>,
+                a: (View<'_, $t>, usize),
+                b: (View<'_, $t>, usize),
                 out: &mut [$t],
                 room: &mut Vec<$t>,
             ) {
                 // SAFETY: as the caller holds.
-                unsafe { super::super::products::<$v>(lanes, a, b, out, room) }
+                unsafe { crate::product::products::<$v>(lanes, a, b, out, room) }
             }
 
             /// # Safety
@@ -447,7 +245,7 @@ macro_rules! level {
             $(#[$attr])*
             pub(in super::super) unsafe fn transpose(x: &[$t], rows: usize, columns: usize, out: &mut [$t]) {
                 // SAFETY: as the caller holds.
-                unsafe { super::super::turn::<$v>(x.as_ptr(), columns, rows, columns, out.as_mut_ptr(), rows) }
+                unsafe { crate::product::turn::<$v>(x.as_ptr(), columns, rows, columns, out.as_mut_ptr(), rows) }
             }
         }
     };
@@ -483,7 +281,7 @@ macro_rules! entry_points {
         /// # Panics
         /// If the sizes do not match.
         pub fn $product(level: Level, a: View<'_, $t>, b: View<'_, $t>, out: &mut [$t], room: &mut Vec<$t>) {
-            at!(level, $module, product(a, b, out, room))
+            at!(level, $module, products(1, (a, 0), (b, 0), out, room))
         }
 
         /// The product of the matrices of every lane; `out` has one after the other.
@@ -491,7 +289,10 @@ macro_rules! entry_points {
         /// # Panics
         /// If the sizes do not match.
         pub fn $products(level: Level, lanes: usize, a: Matrices<'_, $t>, b: Matrices<'_, $t>, out: &mut [$t], room: &mut Vec<$t>) {
-            at!(level, $module, products(lanes, a, b, out, room))
+            if lanes > 0 {
+                let (a, b) = (a.all(lanes), b.all(lanes));
+                at!(level, $module, products(lanes, a, b, out, room))
+            }
         }
 
         /// The sum of products of two vectors.

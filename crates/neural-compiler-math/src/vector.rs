@@ -29,7 +29,7 @@ impl Fused for f64 {
 }
 
 /// Some numbers side by side. All functions ask for a CPU that has the vector's instructions, and for pointers to as many numbers as they
-/// read or write: `N`, the first `n` of them, or a square block of side `SQUARE`.
+/// read or write: `N`, or the first `n` of them.
 #[allow(clippy::missing_safety_doc)]
 pub(crate) trait Vector: Copy {
     type T: Fused;
@@ -37,8 +37,8 @@ pub(crate) trait Vector: Copy {
     const N: usize;
     /// Rows of a product whose sums, two vectors each, stay in registers.
     const ROWS: usize;
-    /// Side of the blocks that are transposed in registers.
-    const SQUARE: usize;
+    /// Vectors of which as many as they are long are transposed in registers.
+    type Square: Square<T = Self::T> + crate::product::Panel;
     unsafe fn splat(x: Self::T) -> Self;
     unsafe fn load(at: *const Self::T) -> Self;
     /// The first `n < N`; zeros behind them.
@@ -50,8 +50,17 @@ pub(crate) trait Vector: Copy {
     unsafe fn fused(self, a: Self, b: Self) -> Self;
     /// The one NaN for every NaN.
     unsafe fn canonical(self) -> Self;
-    /// A square block, its rows so many numbers apart.
+}
+
+/// Vectors of square blocks, whose rows are so many numbers `apart`.
+#[allow(clippy::missing_safety_doc)]
+pub(crate) trait Square: Vector {
+    /// Writes a block's columns as rows.
     unsafe fn transpose(from: *const Self::T, apart: usize, to: *mut Self::T, to_apart: usize);
+    /// Adds a block times the `N` numbers at `x` to `sums`, one term after the other.
+    unsafe fn times(from: *const Self::T, apart: usize, x: *const Self::T, sums: Self) -> Self;
+    /// The first column of a block.
+    unsafe fn column(from: *const Self::T, apart: usize) -> Self;
 }
 
 /// Vectors of every CPU.
@@ -62,7 +71,7 @@ impl<T: Fused> Vector for Plain<T> {
     type T = T;
     const N: usize = 4;
     const ROWS: usize = 4;
-    const SQUARE: usize = 4;
+    type Square = Self;
     #[inline(always)]
     unsafe fn splat(x: T) -> Self {
         Plain([x; 4])
@@ -101,20 +110,31 @@ impl<T: Fused> Vector for Plain<T> {
     unsafe fn canonical(self) -> Self {
         Plain(self.0.map(crate::dispatch::canonical))
     }
+}
+
+impl<T: Fused> Square for Plain<T> {
     #[inline(always)]
     unsafe fn transpose(from: *const T, apart: usize, to: *mut T, to_apart: usize) {
-        for i in 0..4 {
-            for j in 0..4 {
-                // SAFETY: both are inside their blocks.
-                unsafe { *to.add(j * to_apart + i) = *from.add(i * apart + j) };
-            }
+        for j in 0..4 {
+            // SAFETY: both are inside their blocks.
+            unsafe { Self::column(from.add(j), apart).store(to.add(j * to_apart)) };
         }
+    }
+    #[inline(always)]
+    unsafe fn times(from: *const T, apart: usize, x: *const T, sums: Self) -> Self {
+        // SAFETY: both are inside the block and the vector.
+        (0..4).fold(sums, |s, k| unsafe { Self::column(from.add(k), apart).fused(Plain([*x.add(k); 4]), s) })
+    }
+    #[inline(always)]
+    unsafe fn column(from: *const T, apart: usize) -> Self {
+        // SAFETY: there are so many rows.
+        Plain(std::array::from_fn(|i| unsafe { *from.add(i * apart) }))
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::Vector;
+    use super::{Square, Vector};
     use std::arch::x86_64::*;
 
     /// Lanes of a mask: of `[-1; 8]` and zeros, those that begin so that n of them are set.
@@ -133,49 +153,73 @@ mod x86 {
         unsafe { _mm256_loadu_si256(FIRST64.as_ptr().add(4 - n).cast()) }
     }
 
-    /// 8 by 8 numbers of 32 bits: pairs, fours, halves.
+    /// The columns of 8 by 8 numbers of 32 bits: pairs, fours, halves.
     #[inline(always)]
-    unsafe fn transpose32(from: *const f32, apart: usize, to: *mut f32, to_apart: usize) {
-        // SAFETY: the caller's blocks have eight rows of eight numbers, and the CPU has AVX2.
+    unsafe fn columns32(from: *const f32, apart: usize) -> [__m256; 8] {
+        // SAFETY: the caller's block has eight rows of eight numbers, and the CPU has AVX2.
         unsafe {
             let half = |i: usize| {
                 let low = _mm256_castps128_ps256(_mm_loadu_ps(from.add((i % 4) * apart + i / 4 * 4)));
                 _mm256_insertf128_ps::<1>(low, _mm_loadu_ps(from.add((i % 4 + 4) * apart + i / 4 * 4)))
             };
-            for side in 0..2 {
+            let mut columns = [_mm256_setzero_ps(); 8];
+            for (side, columns) in columns.as_chunks_mut::<4>().0.iter_mut().enumerate() {
                 let (a, b, c, d) = (half(4 * side), half(4 * side + 1), half(4 * side + 2), half(4 * side + 3));
                 let (ab, cd) = (_mm256_unpacklo_ps(a, b), _mm256_unpacklo_ps(c, d));
                 let (ab2, cd2) = (_mm256_unpackhi_ps(a, b), _mm256_unpackhi_ps(c, d));
-                let row = |k: usize| to.add((4 * side + k) * to_apart);
-                _mm256_storeu_ps(row(0), _mm256_shuffle_ps::<0x44>(ab, cd));
-                _mm256_storeu_ps(row(1), _mm256_shuffle_ps::<0xee>(ab, cd));
-                _mm256_storeu_ps(row(2), _mm256_shuffle_ps::<0x44>(ab2, cd2));
-                _mm256_storeu_ps(row(3), _mm256_shuffle_ps::<0xee>(ab2, cd2));
+                *columns = [
+                    _mm256_shuffle_ps::<0x44>(ab, cd),
+                    _mm256_shuffle_ps::<0xee>(ab, cd),
+                    _mm256_shuffle_ps::<0x44>(ab2, cd2),
+                    _mm256_shuffle_ps::<0xee>(ab2, cd2),
+                ];
             }
+            columns
         }
     }
 
-    /// 4 by 4 numbers of 64 bits.
+    /// The columns of 4 by 4 numbers of 64 bits.
     #[inline(always)]
-    unsafe fn transpose64(from: *const f64, apart: usize, to: *mut f64, to_apart: usize) {
-        // SAFETY: the caller's blocks have four rows of four numbers, and the CPU has AVX2.
+    unsafe fn columns64(from: *const f64, apart: usize) -> [__m256d; 4] {
+        // SAFETY: the caller's block has four rows of four numbers, and the CPU has AVX2.
         unsafe {
-            for side in 0..2 {
-                let half = |i: usize| {
-                    let low = _mm256_castpd128_pd256(_mm_loadu_pd(from.add(i * apart + 2 * side)));
-                    _mm256_insertf128_pd::<1>(low, _mm_loadu_pd(from.add((i + 2) * apart + 2 * side)))
-                };
-                let (a, b) = (half(0), half(1));
-                _mm256_storeu_pd(to.add(2 * side * to_apart), _mm256_unpacklo_pd(a, b));
-                _mm256_storeu_pd(to.add((2 * side + 1) * to_apart), _mm256_unpackhi_pd(a, b));
-            }
+            let half = |i: usize, side: usize| {
+                let low = _mm256_castpd128_pd256(_mm_loadu_pd(from.add(i * apart + 2 * side)));
+                _mm256_insertf128_pd::<1>(low, _mm_loadu_pd(from.add((i + 2) * apart + 2 * side)))
+            };
+            let (a, b, c, d) = (half(0, 0), half(1, 0), half(0, 1), half(1, 1));
+            [_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b), _mm256_unpacklo_pd(c, d), _mm256_unpackhi_pd(c, d)]
         }
     }
+
+    /// Squares of one vector type.
+    macro_rules! square {
+        ($v:ident, $t:ident, $n:literal, $columns:ident, $splat:ident, $store:ident, $fused:ident) => {
+            #[allow(clippy::undocumented_unsafe_blocks, reason = "the trait says what its callers hold to")]
+            impl Square for $v {
+                #[inline(always)]
+                unsafe fn transpose(from: *const $t, apart: usize, to: *mut $t, to_apart: usize) {
+                    unsafe { $columns(from, apart).into_iter().enumerate().for_each(|(k, c)| $store(to.add(k * to_apart), c)) }
+                }
+                #[inline(always)]
+                unsafe fn times(from: *const $t, apart: usize, x: *const $t, sums: Self) -> Self {
+                    unsafe { $columns(from, apart).into_iter().enumerate().fold(sums, |s, (k, c)| $fused(c, $splat(*x.add(k)), s)) }
+                }
+                #[inline(always)]
+                unsafe fn column(from: *const $t, apart: usize) -> Self {
+                    let column: [$t; $n] = std::array::from_fn(|i| unsafe { *from.add(i * apart) });
+                    unsafe { Self::load(column.as_ptr()) }
+                }
+            }
+        };
+    }
+
+    square!(__m256, f32, 8, columns32, _mm256_set1_ps, _mm256_storeu_ps, _mm256_fmadd_ps);
+    square!(__m256d, f64, 4, columns64, _mm256_set1_pd, _mm256_storeu_pd, _mm256_fmadd_pd);
 
     /// One vector type; every body is a single instruction of the level, or two.
     macro_rules! vector {
-        ($v:ident, $t:ident, $n:literal, $rows:literal, $square:literal, $transpose:ident, $splat:ident, $load:ident, $store:ident,
-         $add:ident, $fused:ident,
+        ($v:ident, $t:ident, $n:literal, $rows:literal, $square:ident, $splat:ident, $load:ident, $store:ident, $add:ident, $fused:ident,
          |$at:ident, $some:ident| $load_first:expr, |$x:ident, $to:ident, $few:ident| $store_first:expr, |$y:ident| $canonical:expr) => {
             #[allow(
                 clippy::undocumented_unsafe_blocks,
@@ -185,7 +229,7 @@ mod x86 {
                 type T = $t;
                 const N: usize = $n;
                 const ROWS: usize = $rows;
-                const SQUARE: usize = $square;
+                type Square = $square;
                 #[inline(always)]
                 unsafe fn splat(x: $t) -> Self {
                     unsafe { $splat(x) }
@@ -220,10 +264,6 @@ mod x86 {
                     let $y = self;
                     unsafe { $canonical }
                 }
-                #[inline(always)]
-                unsafe fn transpose(from: *const $t, apart: usize, to: *mut $t, to_apart: usize) {
-                    unsafe { $transpose(from, apart, to, to_apart) }
-                }
             }
         };
     }
@@ -233,8 +273,7 @@ mod x86 {
         f32,
         8,
         4,
-        8,
-        transpose32,
+        __m256,
         _mm256_set1_ps,
         _mm256_loadu_ps,
         _mm256_storeu_ps,
@@ -249,8 +288,7 @@ mod x86 {
         f64,
         4,
         4,
-        4,
-        transpose64,
+        __m256d,
         _mm256_set1_pd,
         _mm256_loadu_pd,
         _mm256_storeu_pd,
@@ -265,8 +303,7 @@ mod x86 {
         f32,
         16,
         8,
-        8,
-        transpose32,
+        __m256,
         _mm512_set1_ps,
         _mm512_loadu_ps,
         _mm512_storeu_ps,
@@ -281,8 +318,7 @@ mod x86 {
         f64,
         8,
         8,
-        4,
-        transpose64,
+        __m256d,
         _mm512_set1_pd,
         _mm512_loadu_pd,
         _mm512_storeu_pd,

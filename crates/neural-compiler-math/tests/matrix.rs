@@ -2,7 +2,8 @@
 
 use neural_compiler_math::Level;
 use neural_compiler_math::matrix::{
-    INTERLEAVED, PARTIAL, View, dot_f32, dot_f64, product_f32, product_f64, sum_f32, sum_f64, transpose_f32, transpose_f64,
+    INTERLEAVED, Matrices, PARTIAL, View, dot_f32, dot_f64, product_f32, product_f64, products_f32, products_f64, sum_f32, sum_f64,
+    transpose_f32, transpose_f64,
 };
 
 /// Numbers of very different sizes, zeros of both signs and now and then what is no number.
@@ -49,6 +50,9 @@ macro_rules! holds {
                 (4, 0, 4),
                 (0, 3, 2),
                 (100, 270, 40),
+                (70, 80, 100),
+                (13, 11, 10),
+                (6, 5, 1),
             ];
             for (seed, (m, k, n)) in sizes.into_iter().enumerate() {
                 for odd in [false, true] {
@@ -113,3 +117,47 @@ macro_rules! holds {
 
 holds!(f32_holds_to_the_order, f32, product_f32, dot_f32, sum_f32, transpose_f32);
 holds!(f64_holds_to_the_order, f64, product_f64, dot_f64, sum_f64, transpose_f64);
+
+macro_rules! lanes_hold {
+    ($name:ident, $t:ident, $product:ident, $products:ident) => {
+        /// The matrices of many lanes have the products of each alone: small ones, large ones, shared ones, read as they lie or turned.
+        #[test]
+        fn $name() {
+            for (lanes, m, k, n) in
+                [(1, 3, 4, 5), (5, 8, 8, 8), (700, 16, 16, 16), (9, 7, 3, 1), (9, 1, 5, 20), (9, 6, 1, 7), (3, 130, 140, 150), (4, 0, 3, 2)]
+            {
+                let numbers = |count: usize, seed: u64| numbers(count, seed, true).into_iter().map(|x| x as $t).collect::<Vec<$t>>();
+                for way in 0..16 {
+                    let [a_turned, b_turned, a_shared, b_shared] = [1, 2, 4, 8].map(|bit| way & bit > 0);
+                    let of = |shared: bool, (rows, columns): (usize, usize), seed| {
+                        numbers(if shared { 1 } else { lanes } * rows * columns, seed)
+                    };
+                    let (a_sides, b_sides) = (if a_turned { (k, m) } else { (m, k) }, if b_turned { (n, k) } else { (k, n) });
+                    let (a, b) = (of(a_shared, a_sides, 5), of(b_shared, b_sides, 6));
+                    let matrices = |data, (rows, columns), turned, shared| Matrices { data, rows, columns, turned, shared };
+                    let (a, b) = (matrices(&a[..], a_sides, a_turned, a_shared), matrices(&b[..], b_sides, b_turned, b_shared));
+                    for &level in Level::available() {
+                        let (mut all, mut each) = (vec![7.0; lanes * m * n], vec![7.0; lanes * m * n]);
+                        $products(level, lanes, a, b, &mut all, &mut Vec::new());
+                        for lane in 0..lanes {
+                            $product(
+                                Level::Baseline,
+                                a.lane(lane),
+                                b.lane(lane),
+                                &mut each[lane * m * n..(lane + 1) * m * n],
+                                &mut Vec::new(),
+                            );
+                        }
+                        assert!(
+                            all.iter().map(|x| x.to_bits()).eq(each.iter().map(|x| x.to_bits())),
+                            "{lanes} {m} {k} {n}, way {way}, {level:?}"
+                        );
+                    }
+                }
+            }
+        }
+    };
+}
+
+lanes_hold!(f32_lanes_hold, f32, product_f32, products_f32);
+lanes_hold!(f64_lanes_hold, f64, product_f64, products_f64);

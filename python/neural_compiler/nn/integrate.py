@@ -6,20 +6,26 @@ respect to parameters, initial values and whatever else the right-hand side depe
 
 from __future__ import annotations
 
+import json
 import math
+import warnings
+import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from ..fx.graph import read
 from ..signature import RESERVED
+from .compiled import Compiled
 from .fused import FusedStep, fused
 from .march import March, Method, Tolerance, first_sizes
 from .module import CompiledModule
 from .rosenbrock import Rosenbrock
 from .schemes import Scheme, chosen
 from .steppers import Explicit, States, fixed
+from .switches import switches
 
 
 def odeint(
@@ -51,6 +57,9 @@ def odeint(
     Steps are chosen by errors of the states. Where derivatives change far faster than those (a relaxation oscillation behind its jump),
     they are less exact by as much: hold `rtol` tighter, until they no longer change.
 
+    A law that changes its form at a time (`(if (< t T) …)`) is warned about: steps do not stop there and may pass over it, and gradients
+    leave out that the time moves with `T`. Integrate up to it and from it on, or smooth it; `fit` stops there by itself.
+
     `per_lane`: whether each element of the batch has steps of its own, so that its result does not depend on the others. Left out, it is
     so for compiled modules without functions of the time. A function `f(t, y)` is then told the times as a column, one for each row of `y`;
     a function of the time among `inputs`, as a vector.
@@ -70,6 +79,8 @@ def odeint(
         raise ValueError(f"a step is a positive number, not {step!r}")
     times, numbers = _times(t, step is not None and not adaptive)
     field = _Compiled(module, y0, inputs or {}, time, t) if isinstance(module, CompiledModule) else _Plain(module, y0, inputs)
+    if isinstance(field, _Compiled) and not torch.compiler.is_compiling():
+        field.warn_of_switches()
     times = times.to(field.start[0].device, field.start[0].dtype)
     for start in field.start:
         if start.dtype not in (torch.float32, torch.float64):
@@ -209,6 +220,19 @@ class _Compiled:
                 f"the input{'s' if len(missing) > 1 else ''} {', '.join(f'`{n}`' for n in missing)} of the module must be given in `inputs`"
             )
 
+    def warn_of_switches(self) -> None:
+        """Says where the law changes its form at a time: steps do not stop there."""
+        if not self.timed:
+            return
+        own, known = self.module._own_values(), dict(zip(self.names, self.sizes))
+        values = {**own, **self.fixed}
+        shapes = []
+        for i in self.module.inputs:
+            value = values.get(i.name)
+            shapes.append(list(known[i.name] if i.name in known else () if value is None else value.shape[value.dim() - i.rank :]))
+        for text in _switches(self.module._compiled, self.time, frozenset(self.names), shapes):
+            warnings.warn(text, stacklevel=3)
+
     def lanes(self) -> bool:
         """Makes one axis of all batch axes, if there are several lanes; whether it did."""
         if self.batch.numel() < 2:
@@ -255,6 +279,23 @@ class _Compiled:
         if not self.stacked:
             return dict(zip(self.names, states))
         return states[0] if len(states) == 1 and self.ranks[0] == 1 else torch.stack(states, -1)
+
+
+_SWITCHES: weakref.WeakKeyDictionary[Compiled, dict[Any, tuple[str, ...]]] = weakref.WeakKeyDictionary()
+
+
+def _switches(compiled: Compiled, time: str, states: frozenset[str], shapes: list[list[int]]) -> tuple[str, ...]:
+    """What to say of the conditions on time of a program; looked for once."""
+    known = _SWITCHES.setdefault(compiled, {})
+    key = (time, states, tuple(map(tuple, shapes)))
+    if key not in known:
+        graph = read(json.loads(compiled.function().graph_json(shapes)))
+        known[key] = tuple(
+            f"the law changes its form at a time, `{s.text}`: odeint does not stop there, and a step may pass over it"
+            + (f"; gradients by {', '.join(f'`{n}`' for n in s.moved_by)} leave out that this time moves" if s.moved_by else "")
+            for s in switches(graph, time, states)
+        )
+    return known[key]
 
 
 def _apart(y0: Tensor, names: list[str]) -> dict[str, Tensor]:

@@ -42,18 +42,16 @@ impl Step {
             Kernel::Unary(f) => T::unary_slice(f, level, data[0], out),
             kernel @ (Kernel::Binary(_) | Kernel::Select) => {
                 let n = self.out.len;
-                // All lanes at once, where every argument is a number for all or as long as the result.
+                // All lanes at once, where every argument is a number for all or as long as the result; else lane by lane, or so many short
+                // ones that their arguments, written out, fill a block.
                 let alike = self.args.iter().all(|a| if matches!(a.home, Home::Shared(_)) { a.len == 1 } else { a.len == n });
-                let pieces = if alike { 1 } else { lanes };
-                for piece in 0..pieces {
-                    let arg = |k: usize| match (self.args[k].home, self.args[k].len) {
-                        (Home::Shared(_), 1) => Arg::Splat(data[k][0]),
-                        (Home::Shared(_), _) => Arg::Slice(data[k]),
-                        _ if alike => Arg::Slice(data[k]),
-                        (_, 1) => Arg::Splat(data[k][piece]),
-                        _ => Arg::Slice(of_lane(&self.args[k], data[k], piece)),
-                    };
-                    let out = if alike { &mut *out } else { &mut out[piece * n..(piece + 1) * n] };
+                let group = if alike { lanes } else { (BLOCK / n.max(1)).max(1) };
+                if !alike && room.len() < self.args.len() * BLOCK {
+                    room.resize(self.args.len() * BLOCK, T::ZERO);
+                }
+                for (piece, out) in out.chunks_mut((group * n).max(1)).enumerate() {
+                    let mut blocks = room.chunks_mut(BLOCK);
+                    let mut arg = |k: usize| self.argument(k, data, piece * group, out.len() / n, blocks.next().unwrap_or_default());
                     match kernel {
                         Kernel::Binary(f) => T::binary_slice(f, level, arg(0), arg(1), out),
                         _ => T::select_slice(level, arg(0), arg(1), arg(2), out),
@@ -62,6 +60,26 @@ impl Step {
             }
         }
         Ok(())
+    }
+
+    /// An argument of some lanes from one on, as long as their results; where it is shorter and they are several, it is written out in
+    /// `block`.
+    fn argument<'a, T: Real>(&self, k: usize, data: &[&'a [T]], first: usize, lanes: usize, block: &'a mut [T]) -> Arg<'a, T> {
+        let n = self.out.len;
+        match (self.args[k].home, self.args[k].len) {
+            (Home::Shared(_), 1) => Arg::Splat(data[k][0]),
+            (Home::Shared(_), _) if lanes == 1 => Arg::Slice(data[k]),
+            (Home::Shared(_), _) => {
+                block[..lanes * n].chunks_exact_mut(n).for_each(|lane| lane.copy_from_slice(data[k]));
+                Arg::Slice(&block[..lanes * n])
+            }
+            (_, len) if len == n => Arg::Slice(&data[k][first * n..(first + lanes) * n]),
+            _ if lanes == 1 => Arg::Splat(data[k][first]),
+            _ => {
+                block[..lanes * n].chunks_exact_mut(n).zip(&data[k][first..]).for_each(|(lane, x)| lane.fill(*x));
+                Arg::Slice(&block[..lanes * n])
+            }
+        }
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -146,10 +164,12 @@ impl Step {
         let inner = if a.turned { a.rows } else { a.columns };
         let each = out.len() / count.max(1);
         let long = each.saturating_mul(inner.max(1));
-        if long <= AT_ONCE {
-            for (from, out) in out.chunks_mut(each.max(1) * (AT_ONCE / long.max(1))).enumerate() {
+        // Products computed before the next look, some hundredths of a second at most: fewer where vectors have no fused multiply-add.
+        let at_once: usize = if level == Level::Baseline { 1 << 24 } else { 1 << 28 };
+        if long <= at_once {
+            for (from, out) in out.chunks_mut(each.max(1) * (at_once / long.max(1))).enumerate() {
                 look()?;
-                let first = from * (AT_ONCE / long.max(1));
+                let first = from * (at_once / long.max(1));
                 T::products(level, out.len() / each.max(1), some(a, first), some(b, first), out, room);
             }
             return Ok(());
@@ -157,7 +177,7 @@ impl Step {
         for (l, out) in out.chunks_exact_mut(each).enumerate() {
             let (x, y) = (a.lane(l), b.lane(l));
             let columns = y.columns();
-            let part = (AT_ONCE / (inner * columns).max(1)).next_multiple_of(8);
+            let part = (at_once / (inner * columns).max(1)).next_multiple_of(8);
             for (k, out) in out.chunks_mut(part * columns).enumerate() {
                 look()?;
                 T::product(level, x.some_rows(k * part, out.len() / columns), y, out, room);
@@ -167,8 +187,8 @@ impl Step {
     }
 }
 
-/// Products computed before the next look: some hundredths of a second at most.
-const AT_ONCE: usize = 1 << 24;
+/// Numbers of arguments that are written out together.
+const BLOCK: usize = 1024;
 
 /// The matrices from a lane on.
 fn some<T>(m: Matrices<'_, T>, lane: usize) -> Matrices<'_, T> {

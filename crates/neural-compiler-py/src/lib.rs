@@ -44,6 +44,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<places::PyPlaces>()?;
     m.add_class::<autograd::Taped>()?;
     m.add_function(wrap_pyfunction!(operations::operations, m)?)?;
+    m.add_function(wrap_pyfunction!(python::translate, m)?)?;
     m.add_function(wrap_pyfunction!(tableaus::dopri5, m)?)?;
     m.add_function(wrap_pyfunction!(tableaus::rodas4, m)?)?;
     m.add_function(wrap_pyfunction!(dlpack::use_exchange, m)?)?;

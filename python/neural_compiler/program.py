@@ -25,20 +25,25 @@ Chain: TypeAlias = "tuple[tuple[str, tuple[int, ...], tuple[int, ...]], ...]"
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
-def compile(source: str, inputs: Inputs | None = None, params: Mapping[str, ArrayLike] | None = None) -> Program:
+def compile(
+    source: str, inputs: Inputs | None = None, params: Mapping[str, ArrayLike] | None = None, *, syntax: str = "scheme"
+) -> Program:
     """Compiles a program to be called on NumPy arrays.
 
     `inputs`: the names of the inputs in order, or a mapping from name to shape (`None` or `()` for a scalar, `3`, `(3,)`,
     `(3, 3)`); left out, they are the names the text leaves free. `params`: values of inputs that need not be given in a call.
+    `syntax`: what the text is written in, `scheme`, `infix` or `latex`.
 
     >>> p = compile("(* x (sin (* x y)))")
     >>> p(x=[0.0, 1.0, 2.0], y=0.5)
     array([0.        , 0.47942554, 1.68294197])
     >>> p.value_and_grad(x=0.7, y=1.3)
     (array(0.5526...), (array(1.3480...), array(0.3007...)))
+    >>> float(compile("A*exp(-k*t) + c", syntax="infix")(A=2.0, k=1.0, t=0.0, c=1.0))
+    3.0
     """
     values = {name: _plain(name, value) for name, value in (params or {}).items()}
-    core = _native.Core(source, described_inputs(inputs), [(name, list(value.shape)) for name, value in values.items()])
+    core = _native.Core(source, described_inputs(inputs), [(name, list(value.shape)) for name, value in values.items()], syntax)
     return Program(core, described_inputs(inputs), values, ())
 
 
@@ -167,6 +172,16 @@ class Program:
         return self._core.source
 
     @property
+    def syntax(self) -> str:
+        """What the text is written in: `scheme`, `infix` or `latex`."""
+        return self._core.syntax
+
+    @property
+    def latex(self) -> str:
+        """The program as LaTeX: one formula, or several below each other."""
+        return self._core.latex
+
+    @property
     def anf(self) -> str:
         """The text in A-normal form, loops found."""
         return self._core.anf
@@ -208,6 +223,9 @@ class Program:
         inputs = ", ".join(f"{i.name}: {i.described}" for i in self.inputs)
         return f"<Program ({inputs}){derived}: {' '.join(self.source.split())}>"
 
+    def _repr_latex_(self) -> str:
+        return f"$$\n{self.latex}\n$$"
+
     def _repr_html_(self) -> str:
         import html
 
@@ -218,7 +236,7 @@ class Program:
         return self.svg() if pinned else None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self.source, self._told, self.params, self._steps)
+        return _restore, (self.source, self._told, self.params, self._steps, self.syntax)
 
     # How it is done.
 
@@ -337,6 +355,6 @@ def _what(value: Any, array: NDArray[Any]) -> str:
     return f"{array.dtype}: convert it first" if array.dtype.kind in "fg" else f"{type(value).__name__} of {array.dtype}"
 
 
-def _restore(source: str, told: Any, params: dict[str, NDArray[np.float64]], steps: Steps) -> Program:
-    core = _native.Core(source, told, [(name, list(value.shape)) for name, value in params.items()])
+def _restore(source: str, told: Any, params: dict[str, NDArray[np.float64]], steps: Steps, syntax: str = "scheme") -> Program:
+    core = _native.Core(source, told, [(name, list(value.shape)) for name, value in params.items()], syntax)
     return Program(core, told, params, steps)

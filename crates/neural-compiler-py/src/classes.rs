@@ -13,7 +13,7 @@ use neural_compiler::diff::{self, Link};
 use neural_compiler::graph::{json, print, svg};
 use neural_compiler::ops::real::Dtype;
 use neural_compiler::syntax::ast::{InputKind, ModelKind, StateStart};
-use neural_compiler::{InputShape, Limits, Shape, compose, domain};
+use neural_compiler::{InputShape, Limits, Shape, Syntax, compose, domain};
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -37,6 +37,21 @@ fn named(list: Vec<Sized>) -> PyResult<Vec<Named>> {
         .collect()
 }
 
+/// The syntax of this name.
+fn named_syntax(name: &str) -> PyResult<Syntax> {
+    Syntax::named(name).ok_or_else(|| {
+        let known: Vec<&str> = Syntax::ALL.iter().map(|s| s.name()).collect();
+        PyValueError::new_err(format!("there is no syntax `{name}`: {}", known.join(", ")))
+    })
+}
+
+/// A text in another syntax, comments included.
+#[pyfunction]
+pub(crate) fn translate(py: Python<'_>, source: &str, from: &str, to: &str) -> PyResult<String> {
+    let translated = neural_compiler::syntax::translate::translate(source, named_syntax(from)?, named_syntax(to)?, &Limits::default());
+    translated.map_err(|e| compile_error(py, source, &e))
+}
+
 /// A compiled program.
 #[pyclass(name = "Core", module = "neural_compiler._native", frozen)]
 pub(crate) struct PyCore(pub(crate) Arc<Core>);
@@ -44,10 +59,12 @@ pub(crate) struct PyCore(pub(crate) Arc<Core>);
 #[pymethods]
 impl PyCore {
     #[new]
-    fn new(py: Python<'_>, source: &str, inputs: Option<Vec<Sized>>, params: Vec<Sized>) -> PyResult<PyCore> {
+    #[pyo3(signature = (source, inputs, params, syntax="scheme"))]
+    fn new(py: Python<'_>, source: &str, inputs: Option<Vec<Sized>>, params: Vec<Sized>, syntax: &str) -> PyResult<PyCore> {
+        let syntax = named_syntax(syntax)?;
         let inputs = inputs.map(named).transpose()?;
         let params = named(params)?;
-        match py.detach(|| Core::new(source, inputs, params, Limits::default())) {
+        match py.detach(|| Core::new(source, inputs, params, Limits::default(), syntax)) {
             Ok(core) => Ok(PyCore(Arc::new(core))),
             Err(e) => Err(compile_error(py, source, &e)),
         }
@@ -56,6 +73,24 @@ impl PyCore {
     #[getter]
     fn source(&self) -> &str {
         self.0.program.source()
+    }
+
+    /// What the text is written in.
+    #[getter]
+    fn syntax(&self) -> &'static str {
+        self.0.program.syntax().name()
+    }
+
+    /// The text in Scheme, comments included.
+    #[getter]
+    fn scheme(&self) -> String {
+        self.0.program.scheme().into_owned()
+    }
+
+    /// The program as LaTeX.
+    #[getter]
+    fn latex(&self) -> String {
+        self.0.program.latex().trim_end().to_string()
     }
 
     #[getter]

@@ -3,9 +3,9 @@
 //! not on the length of the lines; a diagnostic at 0..0 has no place and gets no excerpt.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
-use neural_compiler::Diagnostic;
 use neural_compiler::diagnostic::Severity;
 use neural_compiler::source::{Span, position};
+use neural_compiler::{Diagnostic, Syntax};
 use serde_json::{Value, json};
 use std::ops::Range;
 
@@ -16,12 +16,19 @@ pub struct Source {
     pub name: String,
     /// The text.
     pub text: String,
+    /// What it is written in.
+    pub syntax: Syntax,
 }
 
 impl Source {
     /// A text with a name.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Source {
-        Source { name: name.into(), text: text.into() }
+        Source { name: name.into(), text: text.into(), syntax: Syntax::Scheme }
+    }
+
+    /// The same in another syntax than Scheme.
+    pub fn written_in(self, syntax: Syntax) -> Source {
+        Source { syntax, ..self }
     }
 }
 

@@ -5,7 +5,9 @@ use fastrand::Rng;
 use neural_compiler::exec::interp::{self, RunOptions};
 use neural_compiler::graph::{Graph, json, print, verify::verify};
 use neural_compiler::ops::real::{Dtype, Real};
+use neural_compiler::syntax::Syntax;
 use neural_compiler::syntax::format::format;
+use neural_compiler::syntax::translate::translate;
 use neural_compiler::{Diagnostics, InputShape, Limits, Options, Program, Shape, Tensor, compile, diff, domain};
 
 /// How far a text came.
@@ -30,14 +32,42 @@ pub fn small_limits() -> Limits {
 const MOST_NODES: usize = 3_000;
 const MOST_INPUTS: usize = 24;
 
+/// Reads a text in every syntax but Scheme, whatever it is written in; a program is the same program in Scheme.
+fn surfaces(text: &str, limits: &Limits) -> Result<(), String> {
+    for syntax in [Syntax::Infix, Syntax::Latex] {
+        let program = match compile(text, &Options { limits: *limits, syntax, ..Options::default() }) {
+            Ok(program) => program,
+            Err(errors) => {
+                check_diagnostics(text, &errors)?;
+                continue;
+            }
+        };
+        let broken = |what: &str, e: Diagnostics| format!("{what} of a program in {}: {e}", syntax.name());
+        let scheme = translate(text, syntax, Syntax::Scheme, limits).map_err(|e| broken("no Scheme", e))?;
+        let most = Limits { source_bytes: usize::MAX, nesting: usize::MAX, ..*limits };
+        let again = compile(&scheme, &Options { limits: most, ..Options::default() }).map_err(|e| broken("wrong Scheme", e))?;
+        if again.ast().to_text() != program.ast().to_text() {
+            return Err(format!("another program in Scheme than in {}\n{scheme}", syntax.name()));
+        }
+        let own = translate(text, syntax, Syntax::Infix, limits).map_err(|e| broken("no infix", e))?;
+        // What LaTeX sets as one word may look like a product in infix, and is refused there.
+        if syntax == Syntax::Infix {
+            compile(&own, &Options { limits: most, syntax, ..Options::default() }).map_err(|e| broken("wrong infix", e))?;
+        }
+        program.latex();
+    }
+    Ok(())
+}
+
 /// Drives a text through the library; `Err` says which promise was broken.
 pub fn exercise(text: &str) -> Result<Reached, String> {
     let limits = small_limits();
+    surfaces(text, &limits)?;
     let formatted = format(text, &limits);
     if let Err(errors) = &formatted {
         check_diagnostics(text, errors)?;
     }
-    let program = match compile(text, &Options { inputs: None, limits }) {
+    let program = match compile(text, &Options { limits, ..Options::default() }) {
         Ok(program) => program,
         Err(errors) => {
             check_diagnostics(text, &errors)?;
@@ -108,7 +138,7 @@ fn check_format(program: &Program, formatted: &str, limits: &Limits) -> Result<(
     if format(formatted, limits).as_deref() != Ok(formatted) {
         return Err(format!("formatting twice is not formatting once:\n{formatted}"));
     }
-    let again = compile(formatted, &Options { inputs: None, limits: *limits })
+    let again = compile(formatted, &Options { limits: *limits, ..Options::default() })
         .map_err(|e| format!("the formatted text does not compile: {e}\n{formatted}"))?;
     if again.ast().to_text() != program.ast().to_text() {
         return Err(format!("formatting changes the program:\n{formatted}"));

@@ -2,8 +2,11 @@
 
 use crate::generate;
 use fastrand::Rng;
+use neural_compiler::Limits;
 use neural_compiler::ops::surface_names;
+use neural_compiler::syntax::Syntax;
 use neural_compiler::syntax::forms::FORMS;
+use neural_compiler::syntax::translate::translate;
 
 /// Where a fuzzed text comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,6 +17,8 @@ pub enum Source {
     Soup,
     /// A generated program with tokens deleted, doubled, swapped or put in.
     Mutant,
+    /// The same in infix or LaTeX.
+    Surface,
 }
 
 /// Names, numbers and odd tokens; the words of the forms come from their table.
@@ -56,8 +61,138 @@ pub fn text(rng: &mut Rng) -> (Source, String) {
     match rng.u32(..10) {
         0 => (Source::Bytes, bytes(rng)),
         1..=3 => (Source::Soup, soup(rng)),
+        4..=5 => (Source::Surface, surface(rng)),
         _ => (Source::Mutant, mutant(rng)),
     }
+}
+
+/// Words and signs of infix and LaTeX.
+const SIGNS: &[&str] = &[
+    "+",
+    "-",
+    "*",
+    "/",
+    "^",
+    "**",
+    "%",
+    "=",
+    "==",
+    "!=",
+    "<",
+    "<=",
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    ",",
+    ";",
+    ":",
+    "\n",
+    "'",
+    "`a b`",
+    "`",
+    "#",
+    "#| c |#",
+    "if ",
+    " then ",
+    " else ",
+    " elseif ",
+    " where ",
+    "let ",
+    "let* ",
+    " in ",
+    "loop ",
+    "cases { ",
+    "function(x) ",
+    " and ",
+    " or ",
+    " not ",
+    "param k = ",
+    "state x = ",
+    "dx/dt = ",
+    "next x = ",
+    "time t",
+    "net f(x) (layers 2, 1)",
+    "2x",
+    "1e5",
+    "1/2x",
+    "ratio(1, 3)",
+    "true",
+    "inf",
+    "x",
+    "f(",
+    "\\frac{",
+    "\\sqrt[",
+    "\\sin ",
+    "\\sum_{i=1}^{3} ",
+    "x_i",
+    "_",
+    "\\left(",
+    "\\right)",
+    "|",
+    "\\\\",
+    "&",
+    "\\begin{cases}",
+    "\\end{cases}",
+    "\\begin{pmatrix}",
+    "\\end{pmatrix}",
+    "\\text{if }",
+    "\\dot ",
+    "\\alpha ",
+    "\\mathrm{",
+    "e^{",
+    "\\log_",
+    "\\cdot ",
+    "!",
+    "$",
+    "~",
+    "10^",
+    "\\times ",
+];
+
+/// A generated program in infix or LaTeX, spoilt.
+fn surface(rng: &mut Rng) -> String {
+    let seed = rng.u64(..);
+    let case = if rng.bool() { generate::differentiable(seed) } else { generate::everything(seed) };
+    let to = if rng.u32(..3) == 0 { Syntax::Latex } else { Syntax::Infix };
+    let text = translate(&case.source, Syntax::Scheme, to, &Limits::default()).unwrap_or(case.source);
+    let mut t: Vec<String> = Vec::new();
+    for c in text.chars() {
+        match t.last_mut() {
+            Some(word) if c.is_alphanumeric() && word.ends_with(char::is_alphanumeric) => word.push(c),
+            _ => t.push(c.to_string()),
+        }
+    }
+    for _ in 0..rng.usize(0..5) {
+        if t.is_empty() {
+            break;
+        }
+        let (at, other) = (rng.usize(..t.len()), rng.usize(..t.len()));
+        match rng.u32(..8) {
+            0 => {
+                t.remove(at);
+            }
+            1 => t.insert(at, t[other].clone()),
+            2 => t.swap(at, other),
+            3 => t[at] = SIGNS[rng.usize(..SIGNS.len())].to_string(),
+            4 => {
+                let most = if rng.u32(..50) == 0 { 5_000 } else { 40 };
+                t.insert(
+                    at,
+                    ["(", "-", "[", "{", "not ", "if ", "2^", "\\frac{", "\\sqrt{", "f(", "|"][rng.usize(..11)].repeat(rng.usize(1..most)),
+                );
+            }
+            5 => {
+                let end = (at + rng.usize(1..20)).min(t.len());
+                let piece: String = t[at..end].concat();
+                t.insert(at, piece.repeat(rng.usize(1..10)));
+            }
+            _ => t.insert(at, SIGNS[rng.usize(..SIGNS.len())].to_string()),
+        }
+    }
+    t.concat()
 }
 
 fn bytes(rng: &mut Rng) -> String {

@@ -3,7 +3,8 @@
 
 mod programs;
 
-use neural_compiler::{Limits, Options, compile};
+use neural_compiler::syntax::translate::translate;
+use neural_compiler::{Limits, Options, Syntax, compile};
 use programs::{PAPER, tree};
 
 fn main() {
@@ -26,6 +27,27 @@ fn products_and_sums(bencher: divan::Bencher, leaves: usize) {
     let source = tree(leaves);
     let options = Options { limits: Limits { source_bytes: 1 << 30, ..Limits::default() }, ..Options::default() };
     bencher.counter(divan::counter::ItemsCount::new(4 * leaves - 1)).bench(|| ready(&source, &options));
+}
+
+/// The same programs as infix text.
+#[divan::bench(args = PAPER.iter().map(|p| p.0))]
+fn paper_infix(bencher: divan::Bencher, name: &str) {
+    let source = infix(PAPER.iter().find(|p| p.0 == name).expect("listed").1);
+    let options = Options { syntax: Syntax::Infix, ..Options::default() };
+    bencher.bench(|| ready(&source, &options));
+}
+
+#[divan::bench(args = [1_000, 10_000, 25_000, 100_000], sample_count = 20)]
+fn products_and_sums_infix(bencher: divan::Bencher, leaves: usize) {
+    let source = infix(&tree(leaves));
+    let limits = Limits { source_bytes: 1 << 30, ..Limits::default() };
+    let options = Options { limits, syntax: Syntax::Infix, ..Options::default() };
+    bencher.counter(divan::counter::ItemsCount::new(4 * leaves - 1)).bench(|| ready(&source, &options));
+}
+
+fn infix(scheme: &str) -> String {
+    let limits = Limits { source_bytes: 1 << 30, ..Limits::default() };
+    translate(scheme, Syntax::Scheme, Syntax::Infix, &limits).expect("it can be read")
 }
 
 #[divan::bench]

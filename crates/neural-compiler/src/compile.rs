@@ -11,11 +11,14 @@ use crate::ops::row::ShapeRule;
 use crate::shape::Shape;
 use crate::source::Span;
 use crate::syntax::ast::{Ast, Expr, FunId, Input, InputKind, ModelKind, Part, StateStart, TimeInfo};
-use crate::syntax::derivatives;
 use crate::syntax::expand::expand;
-use crate::syntax::reader::{Data, read};
+use crate::syntax::reader::Data;
+use crate::syntax::respell::respell;
+use crate::syntax::translate::translate;
+use crate::syntax::{Syntax, derivatives, latex, read};
 use crate::tail::{self, Tails};
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
 /// What the caller says about a program besides its text.
@@ -25,12 +28,15 @@ pub struct Options {
     pub inputs: Option<Vec<(String, Option<Shape>)>>,
     /// Bounds on the compilation.
     pub limits: Limits,
+    /// What the text is written in.
+    pub syntax: Syntax,
 }
 
 /// A compiled program, for every combination of input shapes it admits.
 #[derive(Debug)]
 pub struct Program {
     source: String,
+    syntax: Syntax,
     ast: Ast,
     anf: Anf,
     tails: Tails,
@@ -51,7 +57,11 @@ const MOST_KEPT: usize = 64;
 
 /// Compiles a text.
 pub fn compile(source: &str, options: &Options) -> Result<Program, Diagnostics> {
-    let (data, errors) = read(source, &options.limits);
+    compiled(source, options).map_err(|e| respell(e, options.syntax))
+}
+
+fn compiled(source: &str, options: &Options) -> Result<Program, Diagnostics> {
+    let (data, errors) = read(source, options.syntax, &options.limits);
     if !errors.is_empty() {
         return Err(Diagnostics(errors));
     }
@@ -83,14 +93,24 @@ fn compile_part(source: &str, data: &Data, options: &Options, part: Part) -> Res
     debug_assert_eq!(anf.verify(), Ok(()));
     let tails = tail::analyse(&anf);
     let (shapes, guessed) = input_shapes(&ast, &anf)?;
-    let (limits, cache) = (options.limits, Mutex::default());
-    let program = Program { source: source.to_string(), ast, anf, tails, shapes, limits, cache, starts: None, observables: None };
+    let program = Program {
+        source: source.to_string(),
+        syntax: options.syntax,
+        ast,
+        anf,
+        tails,
+        shapes,
+        limits: options.limits,
+        cache: Mutex::default(),
+        starts: None,
+        observables: None,
+    };
     if let Some(shapes) = program.default_shapes()
         && !guessed
     {
         // Shapes are known: find what is wrong with them now rather than at the first call. Where an input was taken for a scalar
         // only because nothing says otherwise, the shapes of actual values decide.
-        program.specialise(&shapes)?;
+        program.specialised(&shapes)?;
     }
     Ok(program)
 }
@@ -124,6 +144,28 @@ impl Program {
         &self.source
     }
 
+    /// What that text is written in.
+    pub fn syntax(&self) -> Syntax {
+        self.syntax
+    }
+
+    /// The text in Scheme, comments included: as it was written, or translated.
+    pub fn scheme(&self) -> Cow<'_, str> {
+        if self.syntax == Syntax::Scheme {
+            return Cow::Borrowed(&self.source);
+        }
+        // The text was read before, under limits of its own.
+        let limits = Limits { source_bytes: usize::MAX, nesting: usize::MAX, ..self.limits };
+        translate(&self.source, self.syntax, Syntax::Scheme, &limits).map_or(Cow::Borrowed(&self.source), Cow::Owned)
+    }
+
+    /// The program as LaTeX: one formula, or several below each other.
+    pub fn latex(&self) -> String {
+        let limits = Limits { source_bytes: usize::MAX, nesting: usize::MAX, ..self.limits };
+        let (data, _) = read(&self.source, self.syntax, &limits);
+        format!("{}\n", latex::printer::print(&data))
+    }
+
     /// Its AST.
     pub fn ast(&self) -> &Ast {
         &self.ast
@@ -148,7 +190,7 @@ impl Program {
             Some(Diagnostic::error("duplicate-name", Default::default(), message).help(help))
         });
         let errors: Vec<Diagnostic> = errors.collect();
-        if errors.is_empty() { Ok(()) } else { Err(Diagnostics(errors)) }
+        if errors.is_empty() { Ok(()) } else { Err(respell(Diagnostics(errors), self.syntax)) }
     }
 
     /// What it says about the shapes of its inputs.
@@ -215,13 +257,12 @@ impl Program {
             if shape.known().is_none() {
                 let what = if *shape == InputShape::Matrix { "matrix" } else { "vector" };
                 let message = format!("the program does not say how large the {what} `{}` is", input.name);
-                return Err(Diagnostic::error("shape-unknown", input.span, message)
-                    .help(format!(
-                        "declare it, as in (input {} :size {}), or give it a value",
-                        input.name,
-                        if what == "matrix" { "[2 2]" } else { "3" }
-                    ))
-                    .into());
+                let error = Diagnostic::error("shape-unknown", input.span, message).help(format!(
+                    "declare it, as in (input {} :size {}), or give it a value",
+                    input.name,
+                    if what == "matrix" { "[2 2]" } else { "3" }
+                ));
+                return Err(respell(error.into(), self.syntax));
             }
         }
         self.specialise(&self.default_shapes().expect("all are known"))
@@ -229,6 +270,10 @@ impl Program {
 
     /// The graph for these input shapes; made once, then kept, as long as they are not too many.
     pub fn specialise(&self, shapes: &[Shape]) -> Result<Arc<Graph>, Diagnostics> {
+        self.specialised(shapes).map_err(|e| respell(e, self.syntax))
+    }
+
+    fn specialised(&self, shapes: &[Shape]) -> Result<Arc<Graph>, Diagnostics> {
         // Nobody waits here: the lock may be one of a parent that was forked meanwhile.
         if let Some(graph) = self.cache.try_lock().ok().and_then(|cache| cache.get(shapes).cloned()) {
             return Ok(graph);

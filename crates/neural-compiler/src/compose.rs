@@ -90,7 +90,7 @@ fn head(data: &Data, d: crate::syntax::reader::DatumId) -> &str {
 }
 
 fn take_apart(program: &Program) -> Result<Parts, Diagnostics> {
-    let source = program.source();
+    let source = &*program.scheme();
     let (data, errors) = read(source, &Limits { source_bytes: usize::MAX, nesting: usize::MAX, ..Limits::default() });
     if !errors.is_empty() {
         return Err(Diagnostics(errors));

@@ -40,6 +40,7 @@ pub use exec::{EvalError, Tensor};
 pub use infer::InputShape;
 pub use limits::Limits;
 pub use shape::Shape;
+pub use syntax::Syntax;
 
 /// Runs a step of a recursive walk, on a new piece of stack when the old one runs out: no nesting can overflow it.
 pub(crate) fn deep<R>(f: impl FnOnce() -> R) -> R {

@@ -49,7 +49,7 @@ fn limits(memory_bytes: usize) -> Limits {
 }
 
 fn compile_codes(source: &str, limits: Limits) -> Vec<&'static str> {
-    compile(source, &Options { inputs: None, limits }).err().map_or(vec![], |e| e.0.iter().map(|d| d.code).collect())
+    compile(source, &Options { limits, ..Options::default() }).err().map_or(vec![], |e| e.0.iter().map(|d| d.code).collect())
 }
 
 /// The code of the error of an interpreted run, and of a batch of `lanes`; `ok` where there is none.

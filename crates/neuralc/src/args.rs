@@ -7,7 +7,7 @@ use crate::value;
 use clap::builder::PossibleValue;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use neural_compiler::ops::real::Dtype;
-use neural_compiler::{Limits, Shape};
+use neural_compiler::{Limits, Shape, Syntax};
 
 /// Scientific equations as text, compiled into exact, differentiable programs.
 #[derive(Parser)]
@@ -18,6 +18,7 @@ use neural_compiler::{Limits, Shape};
     after_help = "\
 Examples:
   neuralc run -e '(* 0.5 (* m (square v)))' m=2 v=3 --grad
+  neuralc run --syntax infix -e 'm*v^2/2' m=2 v=3 --grad
   neuralc eval model.scm --data in.csv --out out.csv --grad
   neuralc bench model.scm --grad
   neuralc fit model.scm --data measured.csv --target y
@@ -31,6 +32,10 @@ pub(crate) struct Cli {
     /// Print JSON instead of text
     #[arg(long, global = true)]
     pub(crate) json: bool,
+
+    /// What programs are written in (default: infix for files that end in .eq, latex for .tex, else scheme)
+    #[arg(long, value_enum, global = true, value_name = "SYNTAX")]
+    pub(crate) syntax: Option<SyntaxArg>,
 
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
@@ -119,6 +124,20 @@ pub(crate) struct DtypeArg(pub(crate) Dtype);
 impl ValueEnum for DtypeArg {
     fn value_variants<'a>() -> &'a [DtypeArg] {
         &[DtypeArg(Dtype::F64), DtypeArg(Dtype::F32)]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.0.name()))
+    }
+}
+
+/// A syntax on the command line.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) struct SyntaxArg(pub(crate) Syntax);
+
+impl ValueEnum for SyntaxArg {
+    fn value_variants<'a>() -> &'a [SyntaxArg] {
+        &[SyntaxArg(Syntax::Scheme), SyntaxArg(Syntax::Infix), SyntaxArg(Syntax::Latex)]
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
@@ -318,6 +337,8 @@ pub(crate) enum Format {
     Svg,
     /// For programs
     Json,
+    /// The program itself, as formulas for a paper (without a stage)
+    Latex,
 }
 
 /// `neuralc show`
@@ -327,13 +348,14 @@ Examples:
   neuralc show -e '(+ (square x) 1)' --stage graph
   neuralc show model.scm --stage grad --format svg > grad.svg
   neuralc show -e '(dot v v)' --shape v=3 --stage tape
+  neuralc show model.scm --format latex
   neuralc show -e '(tanh (* w x))' --stage grad-asm --dtype f32")]
 pub(crate) struct ShowArgs {
     #[command(flatten)]
     pub(crate) source: SourceArgs,
-    /// What to print
-    #[arg(long, value_enum)]
-    pub(crate) stage: Stage,
+    /// What to print; not needed with --format latex, which prints the program itself
+    #[arg(long, value_enum, required_unless_present = "format")]
+    pub(crate) stage: Option<Stage>,
     /// How to print it (default: text)
     #[arg(long, value_enum, conflicts_with = "json")]
     pub(crate) format: Option<Format>,
@@ -348,10 +370,13 @@ pub(crate) struct ShowArgs {
 /// `neuralc fmt`
 #[derive(Args)]
 #[command(after_help = "\
-Only white space changes; every comment is kept.
+Only white space changes; every comment is kept. In infix, spellings of the same become one: `2x` is written 2*x. With --to, the program \
+is translated, and read back it is the same program.
 
 Examples:
   neuralc fmt model.scm
+  neuralc fmt model.scm --to infix > model.eq
+  neuralc fmt model.eq --to scheme
   neuralc fmt --write model.scm
   neuralc fmt --check model.scm")]
 pub(crate) struct FmtArgs {
@@ -363,13 +388,16 @@ pub(crate) struct FmtArgs {
     /// Print nothing; exit with 1 when formatting would change the text
     #[arg(long)]
     pub(crate) check: bool,
+    /// The syntax to write it in, instead of its own
+    #[arg(long, value_enum, value_name = "SYNTAX", conflicts_with_all = ["write", "check"])]
+    pub(crate) to: Option<SyntaxArg>,
 }
 
 /// `neuralc compose`
 #[derive(Args)]
 #[command(after_help = "\
 The value of each program becomes the only free input of the next, or the one named with --into. The \
-source of the whole is printed; inputs of the same name become one input.
+source of the whole is printed, in infix where all programs are; inputs of the same name become one input.
 
 Examples:
   neuralc compose area.scm pressure.scm
@@ -389,7 +417,8 @@ pub(crate) struct ComposeArgs {
 #[command(after_help = "\
 Examples:
   neuralc repl
-  printf '(define x 2)\\n:grad (square x)\\n' | neuralc repl")]
+  printf '(define x 2)\\n:grad (square x)\\n' | neuralc repl
+  printf 'x = 2\\n:grad x^2\\n' | neuralc repl --syntax infix")]
 pub(crate) struct ReplArgs {
     /// Number type to compute in
     #[arg(long, value_enum, default_value = "f64")]

@@ -3,7 +3,7 @@
 
 use crate::render::{self, Source};
 use crate::stdout::Stdout;
-use neural_compiler::{Diagnostic, Diagnostics, EvalError, Limits};
+use neural_compiler::{Diagnostic, Diagnostics, EvalError, Limits, Syntax};
 use serde_json::{Value, json};
 use std::io::{self, BufWriter, ErrorKind, Read, Write};
 
@@ -102,12 +102,14 @@ pub(crate) struct Context {
     pub(crate) json: bool,
     /// Bounds on compiling and running.
     pub(crate) limits: Limits,
+    /// What programs are written in, where the command line says so.
+    pub(crate) syntax: Option<Syntax>,
     out: BufWriter<Stdout>,
 }
 
 impl Context {
-    pub(crate) fn new(json: bool, limits: Limits) -> Context {
-        Context { json, limits, out: BufWriter::new(Stdout) }
+    pub(crate) fn new(json: bool, limits: Limits, syntax: Option<Syntax>) -> Context {
+        Context { json, limits, syntax, out: BufWriter::new(Stdout) }
     }
 
     /// Writes text as it is.
@@ -129,7 +131,7 @@ impl Context {
     /// The source named on the command line: a file, `-` for standard input, or an expression.
     pub(crate) fn source(&self, file: Option<&str>, expression: Option<&str>) -> Result<Source, Failure> {
         let (name, bytes) = match (file, expression) {
-            (_, Some(text)) => return Ok(Source::new("<expression>", text)),
+            (_, Some(text)) => return Ok(Source::new("<expression>", text).written_in(self.syntax.unwrap_or_default())),
             (Some("-"), None) => ("<stdin>", self.read(&mut io::stdin().lock())),
             (Some(path), None) => (path, std::fs::File::open(path).and_then(|mut f| self.read(&mut f))),
             (None, None) => return Err(Failure::Usage("give a FILE, `-` for standard input, or -e EXPR".into())),
@@ -140,7 +142,7 @@ impl Context {
             return Err(Failure::program(&Source::new("", ""), Diagnostic::error("limit-source-size", Default::default(), message).into()));
         }
         match String::from_utf8(bytes) {
-            Ok(text) => Ok(Source::new(name, text)),
+            Ok(text) => Ok(Source::new(name, text).written_in(self.syntax.unwrap_or_else(|| Syntax::of_file(name)))),
             Err(e) => {
                 let message = format!("`{name}` is not UTF-8 text (byte {})", e.utf8_error().valid_up_to());
                 Err(Failure::plain("not-utf8", message, None))

@@ -7,7 +7,7 @@ use crate::value;
 use neural_compiler::diagnostic::did_you_mean;
 use neural_compiler::ops::real::Real;
 use neural_compiler::syntax::ast::{Input, InputKind, StateStart};
-use neural_compiler::{Diagnostic, Shape, Tensor};
+use neural_compiler::{Diagnostic, Program, Shape, Syntax, Tensor};
 use std::collections::HashMap;
 
 /// So many mistakes of a kind are reported one by one.
@@ -16,12 +16,26 @@ const MOST_ERRORS: usize = 20;
 /// A value before it is rounded to the number type of the run.
 pub(crate) type Wide = (Shape, Vec<f64>);
 
-fn unknown(name: &str, inputs: &[Input]) -> Diagnostic {
-    let help = did_you_mean(name, inputs.iter().map(|i| i.name.as_str())).or_else(|| match inputs {
+fn unknown(name: &str, program: &Program) -> Diagnostic {
+    let inputs = program.inputs();
+    let nearest = || did_you_mean(name, inputs.iter().map(|i| i.name.as_str()));
+    let help = product(name, program).or_else(nearest).or_else(|| match inputs {
         [] => Some("it has no inputs".into()),
         _ => Some(format!("its inputs are {}", inputs.iter().take(12).map(|i| format!("`{}`", i.name)).collect::<Vec<_>>().join(", "))),
     });
     Diagnostic::error("unknown-input", Default::default(), format!("the program has no input `{name}`")).maybe_help(help)
+}
+
+/// In infix, a name the user knows may be a part of one the program has: `kt` instead of `k*t`.
+fn product(name: &str, program: &Program) -> Option<String> {
+    let letters = |s: &str| !s.is_empty() && s.chars().all(char::is_alphabetic);
+    let parts = |input: &Input| {
+        let before = input.name.strip_prefix(name).filter(|rest| letters(rest)).map(|rest| format!("{name}*{rest}"));
+        before.or_else(|| input.name.strip_suffix(name).filter(|rest| letters(rest)).map(|rest| format!("{rest}*{name}")))
+    };
+    let infix = program.syntax() == Syntax::Infix && letters(name);
+    let (input, product) = program.inputs().iter().filter(|_| infix).find_map(|i| Some((&i.name, parts(i)?)))?;
+    Some(format!("the program has `{input}`: did you mean {product}?"))
 }
 
 /// What each option says about each input; unknown names and repetitions are mistakes.
@@ -33,7 +47,7 @@ fn place<'a, V>(program: &Compiled, options: impl Iterator<Item = (&'a str, V)>,
         match places.get(name).copied() {
             // Advice compares the name with every input: a few mistakes are enough.
             None if errors.len() >= MOST_ERRORS => {}
-            None => errors.push(unknown(name, inputs)),
+            None => errors.push(unknown(name, &program.program)),
             Some(i) if placed[i].is_some() => {
                 errors.push(Diagnostic::error("duplicate-input", Default::default(), format!("the input `{name}` is given twice")));
             }

@@ -41,6 +41,7 @@ def fit(
     seed: int = 0,
     threads: int | None = None,
     progress: Callable[[int, int, float], None] | None = None,
+    syntax: str = "scheme",
 ) -> FitResult:
     """Fits the parameters of a model to data, from as many starts as it takes, and says how sure it is of them.
 
@@ -62,6 +63,8 @@ def fit(
     Nets in the model: `training` is `auto`, `gauss-newton` or `first-order` (Adam on minibatches of `batch` rows for `epochs` passes, then
     L-BFGS); `weight_decay` is the penalty on a squared weight (left out: estimated from the data).
 
+    `syntax`: what the model is written in, `scheme`, `infix` or `latex`.
+
     Ctrl-C ends the search; the best values so far are the result, whose `converged` is False.
 
     >>> import numpy as np
@@ -82,6 +85,8 @@ def fit(
     elif sigma is not None:
         options["sigma"] = float(sigma)
     columns = Columns(data, group)
+    if syntax != "scheme":
+        model = _native.Core(model, None, [], syntax).scheme
     model = columns.read_dates(_native.Core(model, None, []), [time, target, weights], time_unit, time_origin, True)
     core = _native.Core(model, None, [])
     try:

@@ -24,6 +24,7 @@ def predict(
     step: float | None = None,
     rtol: float | None = None,
     atol: float | None = None,
+    syntax: str | None = None,
 ) -> Any:
     """Predictions of a model at its declared values, which a fit that was saved has replaced by the fitted ones: an array with a number
     per row of `data`; for a model with states a dict of such arrays by state.
@@ -31,7 +32,8 @@ def predict(
     `model`: the path of a model (one saved by `neuralc fit --save` or `FitResult.save`; weights of nets are read from the .safetensors
     file beside it), its text, or a `FitResult`. `data`, `time`, `group`, `start_time`, `time_unit`, `time_origin` and how models with
     states are solved as in `fit`. A saved model remembers what its dates counted, and what is left out of `time` (where `data` has the
-    column), `group`, `method`, `step`, `rtol` and `atol`; `group=""` says that `data` are one trajectory.
+    column), `group`, `method`, `step`, `rtol` and `atol`; `group=""` says that `data` are one trajectory. `syntax`: what the model is written
+    in, `scheme`, `infix` or `latex`; left out, infix for a path that ends in .eq, LaTeX for .tex, else Scheme.
 
     >>> predict("(param a 2) (* a x)", {"x": [1.0, 2.0]})
     array([2., 4.])
@@ -39,7 +41,8 @@ def predict(
     if isinstance(model, FitResult):
         return model.predict(data)
     text, path = _read(model)
-    core = _native.Core(text, None, [])
+    written = "scheme" if path is None else {".eq": "infix", ".tex": "latex"}.get(path.suffix, "scheme")
+    core = _native.Core(text, None, [], syntax or written)
     given = {"time": time, "start_time": start_time, "method": method, "step": step, "rtol": rtol, "atol": atol}
     options = _native.remembered(core, names(data), group)
     options.update({name: value for name, value in given.items() if value is not None})
@@ -51,8 +54,8 @@ def predict(
 
 
 def _read(model: str | os.PathLike[str]) -> tuple[str, Path | None]:
-    # Every model has a parenthesis or is a single name; a path to a model ends in .scm.
-    if isinstance(model, str) and ("(" in model or not model.endswith(".scm")):
+    # A path to a model ends in .scm, .eq or .tex; a model that does is a name, and there is no model of one name.
+    if isinstance(model, str) and ("(" in model or not model.endswith((".scm", ".eq", ".tex"))):
         return model, None
     path = Path(model)
     return path.read_text(encoding="utf-8"), path

@@ -182,13 +182,15 @@ class FitResult:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model with the fitted values in place, and behind it, as a comment, a record of the fit: covariance, options, the
-        version and a hash of the data. Weights of nets go into the .safetensors file of the same name beside it. `predict` reads both."""
+        version and a hash of the data. Weights of nets go into the .safetensors file of the same name beside it. `predict` reads both. A path that ends in .eq is written in infix, others in Scheme."""
         target = Path(path)
         weights = _native.weights_to_bytes(_native.Core(self.model, None, []), self._fitted())
         if weights is not None and target.suffix == ".safetensors":
             raise ValueError("save takes the file of the model; its weights go into the .safetensors file beside it")
         given = json.dumps({name: value for name, value in self._given.items() if value is not None})
         text = _native.fit_saved(self.source, self._json, list(self._data.items()), given, weights)
+        if target.suffix == ".eq":
+            text = _native.translate(text, "scheme", "infix")
         beside = [] if weights is None else [(target.with_suffix(".safetensors"), weights)]
         _write([*beside, (target, text.encode())])
 

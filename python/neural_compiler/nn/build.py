@@ -28,13 +28,15 @@ class Param:
 Params: TypeAlias = "Mapping[str, float | Tensor | Param | Any]"
 
 
-def compile_scheme(source: str, inputs: Inputs | None = None, params: Params | None = None, *, backend: str = "auto") -> CompiledModule:
+def compile_scheme(
+    source: str, inputs: Inputs | None = None, params: Params | None = None, *, backend: str = "auto", syntax: str = "scheme"
+) -> CompiledModule:
     """Compiles a program into an `nn.Module`.
 
     `inputs`: the names of the inputs in order, or a mapping from name to shape (`None` or `()` for a scalar, `3`, `(3,)`,
     `(3, 3)`); left out, they are the names the text leaves free. `params`: values, or `Param`s with bounds, of the names that
     become `nn.Parameter`s; so do the text's own `(param …)` declarations. Parameters are kept in float64 and follow the type
-    of the inputs in a call.
+    of the inputs in a call. `syntax`: what the text is written in, `scheme`, `infix` or `latex`; the module keeps the text in Scheme.
 
     >>> energy = compile_scheme("(* 0.5 m (square v))", params={"m": 2.0})
     >>> energy(v=torch.tensor([1.0, 3.0]))
@@ -50,7 +52,10 @@ def compile_scheme(source: str, inputs: Inputs | None = None, params: Params | N
         values[name] = _parameter(name, given.value)
         if given.min is not None or given.max is not None:
             bounds[name] = (given.min, given.max)
-    core = _native.Core(source, told, [(n, list(v.shape)) for n, v in values.items()])
+    core = _native.Core(source, told, [(n, list(v.shape)) for n, v in values.items()], syntax)
+    if syntax != "scheme":
+        source = core.scheme
+        core = _native.Core(source, told, [(n, list(v.shape)) for n, v in values.items()])
     read = read_inputs(core)
     for i in read:
         if i.kind in ("param", "weight") and i.name not in values:

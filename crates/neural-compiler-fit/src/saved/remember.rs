@@ -66,7 +66,7 @@ fn positive(options: &Fields, name: &str) -> Result<Option<f64>, String> {
 impl Remembered {
     /// What a model remembers; nothing where it was not saved by a fit, or has no states.
     pub fn of(program: &Program) -> Result<Remembered, Diagnostic> {
-        let Some((line, fields)) = record(program.source())? else { return Ok(Remembered::default()) };
+        let Some((line, fields)) = record(&program.scheme())? else { return Ok(Remembered::default()) };
         let Some(Value::Object(options)) = fields.get("options") else { return Err(bad(line, "it has no options")) };
         let found = Remembered::read(options).map_err(|why| bad(line, why))?;
         if program.kind() == ModelKind::Expression {

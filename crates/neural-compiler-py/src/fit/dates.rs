@@ -33,7 +33,8 @@ pub(crate) fn read_dates<'py>(
         counts.as_array().iter().map(one).collect()
     };
     let named: Vec<&str> = named.iter().map(String::as_str).collect();
-    let (program, model) = (&core.0.program, core.0.program.source());
+    let program = &core.0.program;
+    let model = &*program.scheme();
     let asked = columns.into_iter().filter(|c| asked_for(program, &named, &c.0));
     let dated: Vec<(String, Vec<Option<Stamp>>)> = asked.map(|(name, counts, each, zoned)| (name, stamps(&counts, each, zoned))).collect();
     let found = Calendar::of_table(&dated, &named, model, options, fitting).map_err(|d| {

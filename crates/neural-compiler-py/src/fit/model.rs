@@ -162,7 +162,7 @@ fn report<'py>(py: Python<'py>, core: &PyCore, fit: Fit) -> PyResult<Bound<'py, 
     all.set_item("tried", fit.tried)?;
     all.set_item("agreed", fit.agreed)?;
     all.set_item("targets", &fit.targets)?;
-    all.set_item("source", save::fitted(core.0.program.source(), &fit))?;
+    all.set_item("source", save::fitted(&core.0.program.scheme(), &fit))?;
     all.set_item("start_time", fit.clock.as_ref().and_then(|c| c.kept()))?;
     all.set_item("holdout", fit.holdout)?;
     let check = |c: &Check| -> PyResult<_> {
@@ -246,7 +246,7 @@ type Weight<'py> = (String, Vec<usize>, Bound<'py, PyArray1<f64>>);
 #[pyfunction]
 pub(crate) fn weights_from_bytes<'py>(py: Python<'py>, core: &PyCore, bytes: &[u8]) -> PyResult<Vec<Weight<'py>>> {
     let program = &core.0.program;
-    let found = weights::from_bytes(program, bytes).and_then(|found| check_weights(program.source(), bytes).map(|()| found));
+    let found = weights::from_bytes(program, bytes).and_then(|found| check_weights(&program.scheme(), bytes).map(|()| found));
     let found = found.map_err(|e| blame(py, core, &e.into()))?;
     Ok(found.into_iter().map(|(name, shape, numbers)| (name, shape.dims(), PyArray1::from_vec(py, numbers))).collect())
 }

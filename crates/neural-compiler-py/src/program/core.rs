@@ -5,7 +5,7 @@ use crate::buffers::views::rank;
 use neural_compiler::diagnostic::did_you_mean;
 use neural_compiler::source::Span;
 use neural_compiler::syntax::ast::{Input, InputKind};
-use neural_compiler::{Diagnostic, Diagnostics, InputShape, Limits, Options, Program, Shape, compile};
+use neural_compiler::{Diagnostic, Diagnostics, InputShape, Limits, Options, Program, Shape, Syntax, compile};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A program of the user.
@@ -20,14 +20,20 @@ pub(crate) type Named = (String, Option<Shape>);
 
 impl Core {
     /// Compiles. `inputs`: the names allowed, in order (`None`: every free name); `params`: names that are parameters.
-    pub(crate) fn new(source: &str, inputs: Option<Vec<Named>>, params: Vec<Named>, limits: Limits) -> Result<Core, Diagnostics> {
-        let open = match (compile(source, &Options { inputs: None, limits }), &inputs) {
+    pub(crate) fn new(
+        source: &str,
+        inputs: Option<Vec<Named>>,
+        params: Vec<Named>,
+        limits: Limits,
+        syntax: Syntax,
+    ) -> Result<Core, Diagnostics> {
+        let open = match (compile(source, &Options { limits, syntax, ..Options::default() }), &inputs) {
             (Ok(open), _) => open,
             // A text whose shapes only the caller's fit: `(ref a 0)` of what is not known to be a matrix counts as a number.
             (Err(_), Some(listed)) => {
                 let known: FxHashSet<&str> = listed.iter().map(|l| l.0.as_str()).collect();
                 let extra = params.iter().filter(|p| !known.contains(p.0.as_str()));
-                compile(source, &Options { inputs: Some(listed.iter().chain(extra).cloned().collect()), limits })?
+                compile(source, &Options { inputs: Some(listed.iter().chain(extra).cloned().collect()), limits, syntax })?
             }
             (Err(e), None) => return Err(e),
         };
@@ -76,7 +82,7 @@ impl Core {
                 allowed.push((name, shape));
             }
         }
-        let program = compile(source, &Options { inputs: Some(allowed), limits })?;
+        let program = compile(source, &Options { inputs: Some(allowed), limits, syntax: open.syntax() })?;
         let places: FxHashMap<&str, usize> = program.inputs().iter().enumerate().map(|(k, i)| (i.name.as_str(), k)).collect();
         for (name, told) in repeated {
             // The text declares it: the caller may repeat that, not contradict it.

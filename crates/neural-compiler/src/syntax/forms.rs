@@ -28,6 +28,8 @@ pub struct Form {
     pub arguments: &'static str,
     /// How it is written.
     pub usage: &'static str,
+    /// How it is written in infix; as many ways, joined by `or`, as in Scheme, or one for all.
+    pub infix: &'static str,
     /// What it does.
     pub doc: &'static str,
     /// The derivative, in words.
@@ -133,6 +135,7 @@ const EXPRESSION: Form = Form {
     group: CONTROL,
     arguments: "2 or more",
     usage: "",
+    infix: "",
     doc: "",
     derivative_doc: "that of the body",
     paper: false,
@@ -150,6 +153,7 @@ pub const FORMS: &[Form] = &[
         group: CHOICE,
         arguments: "3",
         usage: "(if test consequent alternative)",
+        infix: "if test then consequent else alternative",
         doc: "the consequent when the test is not 0, else the alternative",
         derivative_doc: "that of the branch taken",
         paper: true,
@@ -163,6 +167,7 @@ pub const FORMS: &[Form] = &[
         group: CHOICE,
         arguments: "1 or more",
         usage: "(cond (test value) … (else value))",
+        infix: "cases { test: value; …; else: value }",
         doc: "the value of the first clause whose test is not 0",
         derivative_doc: "that of the clause taken",
         expansion: Expansion::Expression(|x, written, place| x.cond(written, place)),
@@ -173,6 +178,7 @@ pub const FORMS: &[Form] = &[
         group: LOGIC,
         arguments: "0 or more",
         usage: "(and x …)",
+        infix: "x and y …",
         doc: "the first argument that is 0, else the last; later ones are not computed",
         derivative_doc: "that of the deciding argument",
         paper: true,
@@ -184,6 +190,7 @@ pub const FORMS: &[Form] = &[
         group: LOGIC,
         arguments: "0 or more",
         usage: "(or x …)",
+        infix: "x or y …",
         doc: "the first argument that is not 0, else the last; later ones are not computed",
         derivative_doc: "that of the deciding argument",
         paper: true,
@@ -194,6 +201,7 @@ pub const FORMS: &[Form] = &[
         name: "let",
         layout: Layout::NamedBody,
         usage: "(let ((name value) …) body)",
+        infix: "let name = value in body or let name, name = value, value in body",
         doc: "names for values, none visible in the others",
         paper: true,
         expansion: Expansion::Expression(|x, written, place| x.let_form(written, place)),
@@ -203,6 +211,7 @@ pub const FORMS: &[Form] = &[
         name: "let*",
         layout: Layout::Body,
         usage: "(let* ((name value) …) body)",
+        infix: "let name = value, … in body",
         doc: "names for values, each visible in those after it",
         paper: true,
         expansion: Expansion::Expression(|x, written, place| x.sequential_let(written, place)),
@@ -213,6 +222,7 @@ pub const FORMS: &[Form] = &[
         name: "let (named)",
         arguments: "3 or more",
         usage: "(let name ((variable start) …) body)",
+        infix: "loop name(variable = start, …) in body",
         doc: "a local recursive function and its first call",
         ..EXPRESSION
     },
@@ -221,6 +231,7 @@ pub const FORMS: &[Form] = &[
         aliases: &["letrec*"],
         layout: Layout::Body,
         usage: "(letrec ((name (lambda …)) …) body)",
+        infix: "letrec name(parameter, …) = value, … in body",
         doc: "functions that may call each other",
         paper: true,
         expansion: Expansion::Expression(|x, written, place| x.letrec(written, place)),
@@ -231,6 +242,7 @@ pub const FORMS: &[Form] = &[
         allowed: Allowed::Definition,
         layout: Layout::Body,
         usage: "(define name value) or (define (name parameter …) body)",
+        infix: "name = value or name(parameter, …) = body",
         doc: "a definition at the top or at the start of a body",
         derivative_doc: "that of the value",
         paper: true,
@@ -242,6 +254,7 @@ pub const FORMS: &[Form] = &[
         allowed: Allowed::Function,
         layout: Layout::Body,
         usage: "(lambda (parameter …) body)",
+        infix: "function(parameter, …) body",
         doc: "a function, bound to a name or applied at once",
         expansion: Expansion::Expression(|x, written, place| x.lambda_as_value(written, place)),
         ..EXPRESSION
@@ -251,6 +264,7 @@ pub const FORMS: &[Form] = &[
         name: "call",
         arguments: "any",
         usage: "(name argument …)",
+        infix: "name(argument, …)",
         doc: "a call of a defined function; tail calls run in constant space",
         paper: true,
         ..EXPRESSION
@@ -259,6 +273,7 @@ pub const FORMS: &[Form] = &[
         name: "loop",
         layout: Layout::Body,
         usage: "(loop ((variable start) …) body)",
+        infix: "loop variable = start, … in body",
         doc: "a loop, repeated by recur",
         derivative_doc: "through every round",
         paper: true,
@@ -270,6 +285,7 @@ pub const FORMS: &[Form] = &[
         allowed: Allowed::Tail,
         arguments: "as its loop",
         usage: "(recur value …)",
+        infix: "recur(value, …)",
         doc: "the next round of the innermost loop, in tail position only",
         derivative_doc: "through every round",
         paper: true,
@@ -281,6 +297,7 @@ pub const FORMS: &[Form] = &[
         group: DERIVATIVES,
         arguments: "2",
         usage: "(d expression name)",
+        infix: "d(expression, name)",
         doc: "the exact derivative of the expression by what the name stands for, through definitions",
         derivative_doc: "the second derivative",
         expansion: Expansion::Expression(|x, written, place| x.derivative(written, place)),
@@ -290,6 +307,7 @@ pub const FORMS: &[Form] = &[
         name: "param",
         words: &[":min", ":max", ":fixed"],
         usage: "(param name value :min a :max b :fixed)",
+        infix: "param name = value (min a, max b, fixed)",
         doc: "a trainable constant with its initial value and bounds",
         expansion: Expansion::Declaration(|x, written, _| x.param(written)),
         ..DECLARATION
@@ -298,6 +316,7 @@ pub const FORMS: &[Form] = &[
         name: "input",
         words: &[":size"],
         usage: "(input name :size n) or (input name :size [rows columns])",
+        infix: "input name (size n) or input name (size [rows, columns])",
         doc: "an input whose size the program does not show",
         expansion: Expansion::Declaration(|x, written, _| x.input(written)),
         ..DECLARATION
@@ -307,6 +326,7 @@ pub const FORMS: &[Form] = &[
         words: &[":size"],
         allowed: Allowed::Model,
         usage: "(state name start)",
+        infix: "state name = start",
         doc: "a state and where it starts: a number, a vector, a name or an expression",
         expansion: Expansion::Declaration(|x, written, model| x.state(written, model)),
         ..DECLARATION
@@ -316,6 +336,7 @@ pub const FORMS: &[Form] = &[
         allowed: Allowed::Model,
         layout: Layout::Body,
         usage: "(derive state expression)",
+        infix: "dstate/dt = expression",
         doc: "the time derivative of a state",
         expansion: Expansion::Declaration(|x, written, model| x.step(ModelKind::Derivatives, written, model)),
         ..DECLARATION
@@ -325,6 +346,7 @@ pub const FORMS: &[Form] = &[
         allowed: Allowed::Model,
         layout: Layout::Body,
         usage: "(next state expression)",
+        infix: "next state = expression",
         doc: "the next value of a state in a discrete-time map",
         expansion: Expansion::Declaration(|x, written, model| x.step(ModelKind::Map, written, model)),
         ..DECLARATION
@@ -334,6 +356,7 @@ pub const FORMS: &[Form] = &[
         allowed: Allowed::Model,
         layout: Layout::Body,
         usage: "(observe name expression)",
+        infix: "observe name = expression",
         doc: "what the column of this name observes",
         expansion: Expansion::Declaration(|x, written, model| x.observe(written, model)),
         ..DECLARATION
@@ -343,6 +366,7 @@ pub const FORMS: &[Form] = &[
         words: &[":start", ":step"],
         allowed: Allowed::Model,
         usage: "(time name :start t :step h)",
+        infix: "time name (start t, step h)",
         doc: "the time, when starts hold, and how far a map's rows are apart",
         expansion: Expansion::Declaration(|x, written, model| x.time(written, model)),
         ..DECLARATION
@@ -350,6 +374,7 @@ pub const FORMS: &[Form] = &[
     Form {
         name: "net",
         usage: "(net name (input …) width … outputs)",
+        infix: "net name(input, …) (layers width, …, outputs)",
         doc: "a learned function: a multilayer perceptron",
         expansion: Expansion::Declaration(|x, written, _| x.net(written)),
         ..DECLARATION
@@ -357,6 +382,7 @@ pub const FORMS: &[Form] = &[
     Form {
         name: "constants",
         usage: "(constants si) or (constants si name …)",
+        infix: "constants si or constants si (name, …)",
         doc: "physical constants by name, all of a set or these",
         expansion: Expansion::Declaration(|x, written, _| x.constants(written)),
         ..DECLARATION
@@ -373,6 +399,13 @@ mod tests {
         for (k, name) in all.iter().enumerate() {
             assert!(!all[..k].contains(name), "`{name}` is there twice");
             assert!(crate::ops::surface(name).is_none(), "`{name}` is an operation too");
+        }
+    }
+
+    #[test]
+    fn every_form_is_written_in_infix_too() {
+        for f in FORMS {
+            assert!(!f.infix.is_empty(), "{} has no spelling in infix", f.name);
         }
     }
 

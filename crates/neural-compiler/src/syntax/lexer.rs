@@ -261,7 +261,7 @@ pub(crate) fn excerpt(text: &str) -> String {
 }
 
 /// Reads a number. `None`: the word does not look like one (it is a name); `Some(Err)`: it does, and is malformed.
-fn number(text: &str) -> Option<Result<f64, (&'static str, String)>> {
+pub(crate) fn number(text: &str) -> Option<Result<f64, (&'static str, String)>> {
     let bytes = text.as_bytes();
     match text {
         "+inf.0" => return Some(Ok(f64::INFINITY)),
@@ -269,7 +269,7 @@ fn number(text: &str) -> Option<Result<f64, (&'static str, String)>> {
         "+nan.0" | "-nan.0" => return Some(Ok(f64::NAN)),
         _ => {}
     }
-    let unsigned = match bytes[0] {
+    let unsigned = match bytes.first()? {
         b'+' | b'-' => &bytes[1..],
         _ => bytes,
     };

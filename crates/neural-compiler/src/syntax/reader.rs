@@ -5,6 +5,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::limits::Limits;
 use crate::source::Span;
+use crate::syntax::Syntax;
 use crate::syntax::lexer::{Lexer, TokenKind};
 use rustc_hash::FxHashMap;
 
@@ -78,6 +79,8 @@ pub struct Data {
     pub top: Vec<DatumId>,
     /// The names that occur.
     pub names: Names,
+    /// What the text is written in.
+    pub syntax: Syntax,
 }
 
 impl Data {
@@ -117,9 +120,22 @@ impl Data {
         self.children.len()
     }
 
-    fn push(&mut self, datum: Datum, span: Span) -> DatumId {
+    pub(crate) fn reserve(&mut self, data: usize) {
+        self.data.reserve(data);
+        self.children.reserve(data);
+    }
+
+    pub(crate) fn push(&mut self, datum: Datum, span: Span) -> DatumId {
         self.data.push((datum, span));
         DatumId(self.data.len() as u32 - 1)
+    }
+
+    /// A list or a bracket of these elements.
+    pub(crate) fn push_list(&mut self, bracket: bool, elements: impl IntoIterator<Item = DatumId>, span: Span) -> DatumId {
+        let from = self.children.len() as u32;
+        self.children.extend(elements);
+        let to = self.children.len() as u32;
+        self.push(if bracket { Datum::Bracket(from, to) } else { Datum::List(from, to) }, span)
     }
 }
 
@@ -136,20 +152,25 @@ struct OpenList {
 /// More errors than this help nobody.
 const MOST_ERRORS: usize = 20;
 
+/// An error where a text is longer than the limit allows.
+pub(crate) fn too_long(source: &str, limits: &Limits) -> Option<Diagnostic> {
+    if source.len() <= limits.source_bytes.min(u32::MAX as usize - 1) {
+        return None;
+    }
+    let message = format!("the source has {} bytes, the limit is {}", source.len(), limits.source_bytes);
+    let error = Diagnostic::error("limit-source-size", Span::new(0, 0), message);
+    Some(error.help("raise the limit `source_bytes` if the program is meant to be that large"))
+}
+
 /// Reads a text. Errors are collected; the data are only meant for use when there are none.
 pub fn read(source: &str, limits: &Limits) -> (Data, Vec<Diagnostic>) {
     let mut data = Data::default();
     let mut errors = Vec::new();
-    if source.len() > limits.source_bytes.min(u32::MAX as usize - 1) {
-        let message = format!("the source has {} bytes, the limit is {}", source.len(), limits.source_bytes);
-        errors.push(
-            Diagnostic::error("limit-source-size", Span::new(0, 0), message)
-                .help("raise the limit `source_bytes` if the program is meant to be that large"),
-        );
+    if let Some(error) = too_long(source, limits) {
+        errors.push(error);
         return (data, errors);
     }
-    data.data.reserve(source.len() / 4);
-    data.children.reserve(source.len() / 4);
+    data.reserve(source.len() / 4);
     let mut lexer = Lexer::new(source);
     let mut pending: Vec<DatumId> = Vec::new();
     let mut open: Vec<OpenList> = vec![OpenList { start: Span::default(), bracket: false, base: 0, skip: 0 }];
@@ -204,11 +225,7 @@ pub fn read(source: &str, limits: &Limits) -> (Data, Vec<Diagnostic>) {
                 if list.skip > 0 {
                     errors.push(Diagnostic::error("unbalanced-parenthesis", token.span, "`#;` has nothing to comment out before this"));
                 }
-                let from = data.children.len() as u32;
-                data.children.extend(pending.drain(list.base..));
-                let to = data.children.len() as u32;
-                let span = list.start.join(token.span);
-                data.push(if bracket { Datum::Bracket(from, to) } else { Datum::List(from, to) }, span)
+                data.push_list(bracket, pending.drain(list.base..), list.start.join(token.span))
             }
         };
         let enclosing = open.last_mut().expect("the top level");

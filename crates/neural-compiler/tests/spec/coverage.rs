@@ -5,7 +5,8 @@ use crate::report;
 use neural_compiler::Limits;
 use neural_compiler::ops::{Op, Row};
 use neural_compiler::syntax::forms::FORMS;
-use neural_compiler::syntax::reader::{Data, Datum, DatumId, read};
+use neural_compiler::syntax::reader::{Data, Datum, DatumId};
+use neural_compiler::syntax::{Syntax, read};
 use std::collections::BTreeSet;
 
 #[derive(Default, Clone, Copy)]
@@ -28,8 +29,8 @@ impl Seen {
 }
 
 /// Names applied in a program, with the number of arguments.
-fn applications(program: &str) -> Vec<(String, usize)> {
-    let (data, _): (Data, _) = read(program, &Limits::default());
+fn applications(program: &str, syntax: Syntax) -> Vec<(String, usize)> {
+    let (data, _): (Data, _) = read(program, syntax, &Limits::default());
     let mut found = Vec::new();
     let mut work: Vec<DatumId> = data.top.clone();
     while let Some(d) = work.pop() {
@@ -74,7 +75,7 @@ fn is_error(block: &Block) -> bool {
 fn every_operation_and_form_has_value_derivative_and_error_examples() {
     let mut failures = Vec::new();
     let all: Vec<(Block, Vec<(String, usize)>)> =
-        blocks(&mut failures).into_iter().map(|b| (applications(&b.program), b)).map(|(a, b)| (b, a)).collect();
+        blocks(&mut failures).into_iter().map(|b| (applications(&b.program, b.syntax), b)).map(|(a, b)| (b, a)).collect();
     let mut paper = BTreeSet::new();
     for &op in Op::ALL {
         let row = op.row();

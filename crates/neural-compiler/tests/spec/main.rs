@@ -1,12 +1,14 @@
-//! Runs the language reference: every fenced `scheme` block of `spec/*.md` is a program with expectations, and the tables in it
+//! Runs the language reference: every fenced `scheme` or `infix` block of `spec/*.md` is a program with expectations, and the tables in it
 //! are those of the library. `spec/README.md` describes the format. `UPDATE_SPEC=1` rewrites the generated table.
 
 mod constants;
 mod coverage;
+mod infix;
 mod lists;
 mod reading;
 mod running;
 
+use neural_compiler::Syntax;
 use reading::{block, blocks};
 use running::run_block;
 use std::path::{Path, PathBuf};
@@ -32,7 +34,7 @@ fn every_example_does_what_it_says() {
 
 fn one(text: &str) -> Vec<String> {
     let lines: Vec<&str> = text.lines().collect();
-    match block("test.md", 1, "", &lines) {
+    match block("test.md", 1, "", Syntax::Scheme, &lines) {
         Ok(b) => run_block(&b),
         Err(e) => vec![e],
     }

@@ -3,7 +3,7 @@
 use crate::root;
 use neural_compiler::ops::real::{Dtype, Real};
 use neural_compiler::syntax::reader::{Datum, DatumId, read};
-use neural_compiler::{Limits, Shape, Tensor, number_text};
+use neural_compiler::{Limits, Shape, Syntax, Tensor, number_text};
 use std::path::{Path, PathBuf};
 
 /// A fenced block.
@@ -12,6 +12,7 @@ pub(crate) struct Block {
     pub(crate) line: usize,
     /// The name in the nearest heading that has one in backticks.
     pub(crate) section: String,
+    pub(crate) syntax: Syntax,
     pub(crate) program: String,
     pub(crate) directives: Vec<Directive>,
 }
@@ -70,20 +71,20 @@ pub(crate) fn blocks(failures: &mut Vec<String>) -> Vec<Block> {
     let mut found = Vec::new();
     for (file, text) in documents() {
         let mut section = String::new();
-        let mut fence: Option<(usize, bool, Vec<&str>)> = None;
+        let mut fence: Option<(usize, Option<Syntax>, Vec<&str>)> = None;
         for (i, line) in text.lines().enumerate() {
             match &mut fence {
                 None => {
                     if let Some(info) = line.strip_prefix("```") {
-                        fence = Some((i + 1, info.trim() == "scheme", Vec::new()));
+                        fence = Some((i + 1, Syntax::named(info.trim()), Vec::new()));
                     } else if line.starts_with('#') {
                         section = heading_name(line).unwrap_or_default();
                     }
                 }
-                Some((start, scheme, lines)) => {
+                Some((start, syntax, lines)) => {
                     if line.trim_end() == "```" {
-                        if *scheme {
-                            match block(&file, *start, &section, lines) {
+                        if let Some(syntax) = *syntax {
+                            match block(&file, *start, &section, syntax, lines) {
                                 Ok(b) => found.push(b),
                                 Err(e) => failures.push(e),
                             }
@@ -102,11 +103,11 @@ pub(crate) fn blocks(failures: &mut Vec<String>) -> Vec<Block> {
     found
 }
 
-pub(crate) fn block(file: &str, start: usize, section: &str, lines: &[&str]) -> Result<Block, String> {
-    let mut b = Block { file: file.into(), line: start, section: section.into(), program: String::new(), directives: Vec::new() };
+pub(crate) fn block(file: &str, start: usize, section: &str, syntax: Syntax, lines: &[&str]) -> Result<Block, String> {
+    let mut b = Block { file: file.into(), line: start, section: section.into(), syntax, program: String::new(), directives: Vec::new() };
     for (i, line) in lines.iter().enumerate() {
         let at = start + i + 1;
-        match directive(line).map_err(|e| format!("{file}:{at}: {e}"))? {
+        match directive(line, syntax).map_err(|e| format!("{file}:{at}: {e}"))? {
             Some(what) => b.directives.push(Directive { line: at, what }),
             None if b.directives.is_empty() || line.trim().is_empty() => {
                 b.program.push_str(line);
@@ -123,8 +124,13 @@ pub(crate) fn block(file: &str, start: usize, section: &str, lines: &[&str]) -> 
     }
 }
 
-fn directive(line: &str) -> Result<Option<What>, String> {
-    let Some(text) = line.strip_prefix("; ") else { return Ok(None) };
+fn directive(line: &str, syntax: Syntax) -> Result<Option<What>, String> {
+    let comment = match syntax {
+        Syntax::Scheme => "; ",
+        Syntax::Infix => "# ",
+        Syntax::Latex => "% ",
+    };
+    let Some(text) = line.strip_prefix(comment) else { return Ok(None) };
     let text = text.trim();
     let arrow = |s: &str| -> Result<(String, Value, bool), String> {
         let (left, right, exact) = match (s.split_once("=>"), s.split_once("~>")) {

@@ -41,7 +41,7 @@ struct Setup {
 }
 
 fn setup(block: &Block) -> Result<Setup, String> {
-    let mut s = Setup { options: Options::default(), dtype: Dtype::F64, chain: None, feed: None };
+    let mut s = Setup { options: Options { syntax: block.syntax, ..Options::default() }, dtype: Dtype::F64, chain: None, feed: None };
     for d in &block.directives {
         match &d.what {
             What::Dtype(t) => s.dtype = *t,

@@ -4,8 +4,9 @@ use crate::args::ComposeArgs;
 use crate::context::{Context, Failure};
 use crate::core::Compiled;
 use crate::render::Source;
+use neural_compiler::Syntax;
 use neural_compiler::compose::{chain, feed};
-use neural_compiler::syntax::format::format;
+use neural_compiler::syntax::translate::translate;
 use serde_json::json;
 
 pub(crate) fn run(context: &mut Context, args: &ComposeArgs) -> Result<u8, Failure> {
@@ -14,9 +15,11 @@ pub(crate) fn run(context: &mut Context, args: &ComposeArgs) -> Result<u8, Failu
         return Err(Failure::Usage(format!("--into is given once, or once for each of the {stages} files after the first")));
     }
     let mut composed: Option<Compiled> = None;
+    let mut syntaxes: Vec<Syntax> = Vec::new();
     let mut fed = args.into.len() != 1;
     for (i, file) in args.files.iter().enumerate() {
         let next = Compiled::new(context, context.source(Some(file), None)?)?;
+        syntaxes.push(next.source.syntax);
         composed = Some(match composed {
             None => next,
             Some(inner) => {
@@ -39,7 +42,10 @@ pub(crate) fn run(context: &mut Context, args: &ComposeArgs) -> Result<u8, Failu
         return Err(Failure::plain("unknown-input", format!("no program after the first has an input `{}`", args.into[0]), None));
     }
     let composed = composed.ok_or_else(|| Failure::Usage("give at least two files".into()))?;
-    let text = format(&composed.source.text, &context.limits).map_err(|e| Failure::program(&composed.source, e))?;
+    // The whole is made in Scheme; it is written as its parts are where they agree.
+    let to = if syntaxes.iter().all(|&s| s == syntaxes[0]) { syntaxes[0] } else { Syntax::Scheme };
+    let text =
+        translate(&composed.source.text, composed.source.syntax, to, &context.limits).map_err(|e| Failure::program(&composed.source, e))?;
     if context.json {
         let inputs: Vec<&str> = composed.program.inputs().iter().map(|i| i.name.as_str()).collect();
         context.print_json(&json!({"source": text, "inputs": inputs}))?;

@@ -11,7 +11,8 @@ use crate::table::{self, Format, Reader, same_file, write_together, write_whole}
 use clap::CommandFactory;
 use clap::parser::ValueSource;
 use indicatif::{ProgressBar, ProgressStyle};
-use neural_compiler::Diagnostics;
+use neural_compiler::syntax::translate::translate;
+use neural_compiler::{Diagnostics, Syntax};
 use neural_compiler_fit::plot::{Drawing, Look};
 use neural_compiler_fit::{Fit, Loss, Options, Stage, fit, save, text, to_json, weights};
 use serde_json::json;
@@ -104,9 +105,15 @@ fn apart(args: &FitArgs, model: &Compiled) -> Result<(), Failure> {
 fn files(args: &FitArgs, model: &Compiled, whole: &Whole, options: &Options<'_>, fitted: &Fit) -> Vec<Failure> {
     let saved = args.save.as_ref().map(|path| {
         let weights = weights::to_bytes(&model.program, &fitted.values).map_err(|d| Failure::plain(d.code, d.message, d.help))?;
-        let text = save::fitted(&model.source.text, fitted);
+        let text = save::fitted(&model.program.scheme(), fitted);
         let text = whole.calendar.map_or(text.clone(), |calendar| calendar.remember(&text));
         let text = save::with_record(&text, &to_json(fitted), &provenance(args, whole, weights.as_deref())?);
+        // As the model is written, unless the name of the file says otherwise.
+        let to = if path == "-" { model.source.syntax } else { Syntax::of_file(path) };
+        let text = match to {
+            Syntax::Scheme => text,
+            other => translate(&text, Syntax::Scheme, other, &model.program.limits()).map_err(|e| Failure::program(&model.source, e))?,
+        };
         let beside = beside(path);
         let weights = weights.as_deref().map(|bytes| (beside.as_str(), bytes));
         write_together(&weights.into_iter().chain([(path.as_str(), text.as_bytes())]).collect::<Vec<_>>())

@@ -156,7 +156,7 @@ impl Whole {
                 }
             }
         }
-        let calendar = Calendar::of_table(&dated, &wanted.named, &wanted.model.source.text, wanted.dates.options(), wanted.fitting)
+        let calendar = Calendar::of_table(&dated, &wanted.named, &wanted.model.program.scheme(), wanted.dates.options(), wanted.fitting)
             .map_err(|d| {
                 let help = (d.code == "no-origin").then(|| DateArgs::NO_ORIGIN.to_string());
                 Failure::plain(d.code, d.message, d.help.or(help))

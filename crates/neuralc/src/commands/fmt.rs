@@ -1,8 +1,9 @@
-//! `neuralc fmt`: formats a program. In: a file; out: formatted text, or the file replaced in one step (never half written).
+//! `neuralc fmt`: formats a program, or translates it. In: a file; out: formatted text, or the file replaced in one step (never half
+//! written).
 
 use crate::args::FmtArgs;
 use crate::context::{Context, Failure, reason};
-use neural_compiler::syntax::format::format;
+use neural_compiler::syntax::translate::translate;
 use serde_json::json;
 use std::io::{self, Write};
 use std::path::Path;
@@ -12,7 +13,8 @@ pub(crate) fn run(context: &mut Context, args: &FmtArgs) -> Result<u8, Failure> 
         return Err(Failure::Usage("--write needs a file, not standard input".into()));
     }
     let source = context.source(args.source.file.as_deref(), args.source.expression.as_deref())?;
-    let text = format(&source.text, &context.limits).map_err(|e| Failure::program(&source, e))?;
+    let to = args.to.map_or(source.syntax, |to| to.0);
+    let text = translate(&source.text, source.syntax, to, &context.limits).map_err(|e| Failure::program(&source, e))?;
     let changed = text != source.text;
     if args.write && changed {
         replace(Path::new(&source.name), &text)

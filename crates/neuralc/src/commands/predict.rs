@@ -81,7 +81,8 @@ fn saved_weights(args: &PredictArgs, model: &Compiled) -> Result<Values, Failure
         let help = "`neuralc fit --save` writes the weights beside the model; keep the two files together".to_string();
         Failure::plain("no-weights", format!("cannot read the weights of the model's nets from `{path}`: {e}"), Some(help))
     })?;
-    let values = weights::from_bytes(&model.program, &bytes).and_then(|values| check_weights(&model.source.text, &bytes).map(|()| values));
+    let values =
+        weights::from_bytes(&model.program, &bytes).and_then(|values| check_weights(&model.program.scheme(), &bytes).map(|()| values));
     values.map_err(|d| Failure::plain(d.code, format!("`{path}`: {}", d.message), d.help))
 }
 

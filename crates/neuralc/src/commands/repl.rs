@@ -10,14 +10,26 @@ mod terminal;
 use crate::args::ReplArgs;
 use crate::context::{Context, Failure};
 use balance::Balance;
+use neural_compiler::Syntax;
 use session::{Reply, Session};
 use std::io::{BufRead, IsTerminal, stdin};
 use terminal::{Line, Terminal};
 
-pub(crate) const HELP: &str = "\
-(define x 2)           a value, computed at once
-(define (f x) …)       a function; definitions of one entry may call each other
-(* x 3)                an expression; its value is printed
+/// What can be entered, in each syntax.
+pub(crate) fn help(syntax: Syntax) -> String {
+    let entries = match syntax {
+        Syntax::Scheme => [("(define x 2)", "(define (f x) …)", "(* x 3)")],
+        Syntax::Infix => [("x = 2", "f(x) = …", "x*3")],
+        Syntax::Latex => [("x = 2", "f(x) = …", "3 x")],
+    };
+    let [(value, function, expression)] = entries;
+    format!(
+        "{value:<22} a value, computed at once\n{function:<22} a function; definitions of one entry may call each other\n\
+         {expression:<22} an expression; its value is printed\n{COMMANDS}"
+    )
+}
+
+const COMMANDS: &str = "\
 :grad EXPR             value and derivatives with respect to the defined values it uses
 :hessian EXPR          second derivatives too
 :list                  what is defined
@@ -26,7 +38,7 @@ pub(crate) const HELP: &str = "\
 ";
 
 pub(crate) fn run(context: &mut Context, args: &ReplArgs) -> Result<u8, Failure> {
-    let mut session = Session::new(args.dtype.0, args.trap);
+    let mut session = Session::new(args.dtype.0, args.trap, context.syntax.unwrap_or_default());
     if stdin().is_terminal() { interactive(context, &mut session) } else { piped(context, &mut session) }
 }
 
@@ -48,7 +60,8 @@ fn answer(context: &mut Context, session: &mut Session, entry: &str) -> Result<b
 }
 
 fn interactive(context: &mut Context, session: &mut Session) -> Result<u8, Failure> {
-    let mut terminal = Terminal::new().map_err(|e| Failure::plain("no-terminal", format!("cannot use the terminal: {e}"), None))?;
+    let mut terminal = Terminal::new(context.syntax.unwrap_or_default())
+        .map_err(|e| Failure::plain("no-terminal", format!("cannot use the terminal: {e}"), None))?;
     if !context.json {
         context.print("neuralc: an expression or a definition; :help explains, :quit ends.\n")?;
         context.flush()?;
@@ -73,7 +86,7 @@ fn piped(context: &mut Context, session: &mut Session) -> Result<u8, Failure> {
     let mut pending = String::new();
     let mut input = stdin().lock();
     let mut bytes = Vec::new();
-    let mut balance = Balance::default();
+    let mut balance = Balance::new(context.syntax.unwrap_or_default());
     loop {
         bytes.clear();
         let read = input.read_until(b'\n', &mut bytes)?;
@@ -84,7 +97,7 @@ fn piped(context: &mut Context, session: &mut Session) -> Result<u8, Failure> {
             continue;
         }
         let entry = std::mem::take(&mut pending);
-        balance = Balance::default();
+        balance = Balance::new(context.syntax.unwrap_or_default());
         if !answer(context, session, &entry)? || read == 0 {
             return Ok(Failure::FINE);
         }

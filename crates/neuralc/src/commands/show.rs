@@ -1,4 +1,4 @@
-//! `neuralc show`: prints a stage of the compilation. In: a program; out: text, DOT, SVG or JSON.
+//! `neuralc show`: prints a stage of the compilation, or the program as formulas. In: a program; out: text, DOT, SVG, JSON or LaTeX.
 
 use crate::args::{Format, ShowArgs, Stage};
 use crate::context::{Context, Failure};
@@ -13,11 +13,23 @@ use std::sync::Arc;
 
 pub(crate) fn run(context: &mut Context, args: &ShowArgs) -> Result<u8, Failure> {
     let format = if context.json { Format::Json } else { args.format.unwrap_or(Format::Text) };
-    let drawable = matches!(args.stage, Stage::Graph | Stage::Grad);
+    if format == Format::Latex {
+        if args.stage.is_some() {
+            return Err(Failure::Usage("--format latex prints the program itself: leave --stage out".into()));
+        }
+        let source = context.source(args.source.file.as_deref(), args.source.expression.as_deref())?;
+        let program = Compiled::new(context, source)?;
+        context.print(&program.program.latex())?;
+        return Ok(Failure::FINE);
+    }
+    let Some(stage) = args.stage else {
+        return Err(Failure::Usage("give the --stage to print; only --format latex goes without".into()));
+    };
+    let drawable = matches!(stage, Stage::Graph | Stage::Grad);
     if matches!(format, Format::Dot | Format::Svg) && !drawable {
         return Err(Failure::Usage("only the stages `graph` and `grad` can be drawn; use --format text or json".into()));
     }
-    if args.dtype.is_some() && !matches!(args.stage, Stage::Asm | Stage::GradAsm) {
+    if args.dtype.is_some() && !matches!(stage, Stage::Asm | Stage::GradAsm) {
         return Err(Failure::Usage("the number type is chosen with the stages `asm` and `grad-asm` only; the others serve both".into()));
     }
     let dtype = args.dtype.map_or(Dtype::F64, |d| d.0);
@@ -29,7 +41,7 @@ pub(crate) fn run(context: &mut Context, args: &ShowArgs) -> Result<u8, Failure>
             None => program.graph(),
         }
     };
-    let text = match args.stage {
+    let text = match stage {
         Stage::Ast => of_text(format, "ast", program.program.ast().to_text()),
         Stage::Anf => of_text(format, "anf", program.program.anf_text()),
         Stage::Graph => of_graph(format, &*graph(&program)?),
@@ -70,5 +82,6 @@ fn of_graph(format: Format, graph: &Graph) -> String {
         Format::Dot => print::to_dot(graph),
         Format::Svg => svg::to_svg(graph),
         Format::Json => line(&neural_compiler::graph::json::to_json(graph)),
+        Format::Latex => unreachable!("the program itself, without a stage, was printed before"),
     }
 }

@@ -4,6 +4,7 @@
 
 mod definitions;
 mod expansions;
+mod products;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, did_you_mean};
 use crate::ops::{self, Surface};
@@ -12,7 +13,7 @@ use crate::syntax::ast::{Ast, Expr, ExprId, Fun, FunId, Input, InputKind, ModelK
 use crate::syntax::forms::{self, Allowed, Expansion, Form, Written};
 use crate::syntax::lexer::excerpt;
 use crate::syntax::reader::{Data, Datum, DatumId, Symbol};
-use crate::syntax::{foreign, infix};
+use crate::syntax::{Syntax, foreign, infix};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What a name means where it is used.
@@ -118,6 +119,9 @@ pub(crate) fn expand(data: &Data, inputs: Option<&[(String, Option<crate::shape:
     }
     let body = x.program();
     x.ast.funs[0].body = body;
+    if data.syntax == Syntax::Infix && x.errors.is_empty() {
+        x.check_products();
+    }
     if x.errors.is_empty() { Ok(x.ast) } else { Err(Diagnostics::sorted(x.errors)) }
 }
 
@@ -289,7 +293,9 @@ impl<'a> Expander<'a> {
                 return self.push(Expr::Number(0.0), span);
             }
             let known: Vec<String> = self.visible_names();
-            let help = did_you_mean(name, known.iter().map(String::as_str));
+            let product = || products::factors(name, |part| known.iter().any(|k| k == part)).map(|p| format!("did you mean {p}?"));
+            let product = (self.data.syntax == Syntax::Infix).then(product).flatten();
+            let help = product.or_else(|| did_you_mean(name, known.iter().map(String::as_str)));
             return self.error(
                 Diagnostic::error("unknown-name", span, format!("`{}` is not an input and not bound here", excerpt(name))).maybe_help(help),
             );

@@ -1,7 +1,7 @@
 //! What a session knows. In: entries; out: printed values, kept definitions.
 //! Invariant: names are unique among values and functions together.
 
-use crate::commands::repl::HELP;
+use crate::commands::repl::help;
 use crate::commands::run::{Order, evaluate};
 use crate::context::{Context, Failure};
 use crate::core::Compiled;
@@ -14,7 +14,8 @@ use neural_compiler::source::Span;
 use neural_compiler::syntax::ast::InputKind;
 use neural_compiler::syntax::constants::SETS;
 use neural_compiler::syntax::forms;
-use neural_compiler::syntax::reader::{Data, DatumId, read};
+use neural_compiler::syntax::reader::{Data, DatumId};
+use neural_compiler::syntax::{Syntax, read};
 use neural_compiler::{Diagnostic, Diagnostics, Shape};
 use serde_json::{Map, Value, json};
 
@@ -30,6 +31,8 @@ pub(crate) struct Session {
     functions: Vec<(String, String)>,
     dtype: Dtype,
     trap: bool,
+    /// What entries are written in.
+    syntax: Syntax,
 }
 
 /// What one datum of an entry is.
@@ -42,8 +45,12 @@ enum Part {
 }
 
 impl Session {
-    pub(crate) fn new(dtype: Dtype, trap: bool) -> Session {
-        Session { values: Vec::new(), functions: Vec::new(), dtype, trap }
+    pub(crate) fn new(dtype: Dtype, trap: bool, syntax: Syntax) -> Session {
+        Session { values: Vec::new(), functions: Vec::new(), dtype, trap, syntax }
+    }
+
+    fn source(&self, text: impl Into<String>) -> Source {
+        Source::new("<repl>", text).written_in(self.syntax)
     }
 
     /// Every defined name, for completion.
@@ -58,10 +65,10 @@ impl Session {
             let (name, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
             match (name, rest.trim()) {
                 ("q" | "quit" | "exit", _) => return Ok(Reply::Quit),
-                ("h" | "help", _) if context.json => context.print_json(&json!({"help": HELP}))?,
-                ("h" | "help", _) => context.print(HELP)?,
+                ("h" | "help", _) if context.json => context.print_json(&json!({"help": help(self.syntax)}))?,
+                ("h" | "help", _) => context.print(&help(self.syntax))?,
                 ("list", _) => self.list(context)?,
-                ("reset", _) => *self = Session::new(self.dtype, self.trap),
+                ("reset", _) => *self = Session::new(self.dtype, self.trap, self.syntax),
                 ("grad" | "hessian", "") => return Err(Failure::Usage(format!("`:{name}` needs an expression, as in :{name} (square x)"))),
                 ("grad", expression) => self.evaluate(context, expression, Order::Gradient)?,
                 ("hessian", expression) => self.evaluate(context, expression, Order::Hessian)?,
@@ -69,13 +76,19 @@ impl Session {
             }
             return Ok(Reply::Go);
         }
-        let (data, errors) = read(entry, &context.limits);
+        let (data, errors) = read(entry, self.syntax, &context.limits);
         if !errors.is_empty() {
-            return Err(Failure::program(&Source::new("<repl>", entry), Diagnostics(errors)));
+            return Err(Failure::program(&self.source(entry), Diagnostics(errors)));
         }
         let mut parts = Vec::new();
+        let mut end = 0;
         for &d in &data.top {
-            parts.push(part(entry, &data, d)?);
+            // In infix and LaTeX a last definition is the value of a text, too; here it only defines.
+            if self.syntax != Syntax::Scheme && data.span(d).start < end {
+                continue;
+            }
+            end = data.span(d).end;
+            parts.push(part(&self.source(entry), &data, d)?);
         }
         // All functions of an entry at once, so that they can call each other.
         let functions: Vec<(String, String)> = parts
@@ -102,7 +115,7 @@ impl Session {
     fn compile(&self, context: &Context, expression: &str) -> Result<Compiled, Failure> {
         let prelude: String = self.functions.iter().map(|f| format!("{}\n", f.1)).collect();
         let inputs = self.values.iter().map(|(n, v)| (n.clone(), Some(v.0))).collect();
-        let source = Source::new("<repl>", format!("{prelude}{expression}"));
+        let source = self.source(format!("{prelude}{expression}"));
         Compiled::closed(context, source, Some(inputs)).map_err(|f| relocate(f, &prelude))
     }
 
@@ -168,7 +181,7 @@ impl Session {
 
     /// `(param k 5.0)`: a value like any other here.
     fn declare(&mut self, context: &mut Context, text: &str) -> Result<(), Failure> {
-        let program = Compiled::closed(context, Source::new("<repl>", format!("{text} 0")), Some(Vec::new()))?;
+        let program = Compiled::closed(context, self.source(format!("{text}\n0")), Some(Vec::new()))?;
         for input in program.program.inputs() {
             if let InputKind::Param(info) = &input.kind {
                 self.forget(&input.name);
@@ -181,7 +194,7 @@ impl Session {
 
     /// `(constants si)`, `(constants si c h)`: values like any other here.
     fn constants(&mut self, context: &mut Context, text: &str, names: &[String]) -> Result<(), Failure> {
-        Compiled::closed(context, Source::new("<repl>", format!("{text} 0")), Some(Vec::new()))?;
+        Compiled::closed(context, self.source(format!("{text}\n0")), Some(Vec::new()))?;
         let set = SETS.iter().find(|(set, _)| names.first().is_some_and(|n| n == set)).map_or(&[][..], |s| s.1);
         for constant in set.iter().filter(|c| names.len() == 1 || names[1..].iter().any(|n| n == c.name)) {
             self.forget(constant.name);
@@ -226,7 +239,8 @@ fn defined(context: &mut Context, name: &str) -> Result<(), Failure> {
 }
 
 /// What a datum at the top of an entry does.
-fn part(entry: &str, data: &Data, d: DatumId) -> Result<Part, Failure> {
+fn part(source: &Source, data: &Data, d: DatumId) -> Result<Part, Failure> {
+    let entry = source.text.as_str();
     let text = data.span(d).text(entry).to_string();
     let name = |d: DatumId| data.symbol(d).map(|s| data.names.text(s).to_string());
     let children = data.children(d);
@@ -246,7 +260,7 @@ fn part(entry: &str, data: &Data, d: DatumId) -> Result<Part, Failure> {
         (head, _) if forms::form(head).is_some_and(|f| f.is_declaration()) => {
             let d = Diagnostic::error("bad-declaration", data.span(d), format!("`{head}` belongs in a model file"))
                 .help("neuralc run FILE evaluates one");
-            return Err(Failure::Wrong(Source::new("<repl>", entry), vec![d]));
+            return Err(Failure::Wrong(source.clone(), vec![d]));
         }
         _ => Part::Expression(text),
     })
@@ -266,5 +280,5 @@ fn relocate(failure: Failure, prelude: &str) -> Failure {
         d.span = shift(d.span);
         d
     });
-    Failure::Wrong(Source::new("<repl>", &source.text[prelude.len()..]), moved.collect())
+    Failure::Wrong(Source::new("<repl>", &source.text[prelude.len()..]).written_in(source.syntax), moved.collect())
 }

@@ -1,6 +1,7 @@
 //! The line editor: history, completion, entries of several lines. In: keys; out: entries.
 
 use crate::commands::repl::balance::Balance;
+use neural_compiler::Syntax;
 use neural_compiler::ops::surface_names;
 use neural_compiler::syntax::forms::{Allowed, FORMS};
 use rustyline::completion::{Completer, Pair};
@@ -26,10 +27,10 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    pub(crate) fn new() -> rustyline::Result<Terminal> {
+    pub(crate) fn new(syntax: Syntax) -> rustyline::Result<Terminal> {
         let config = Config::builder().completion_type(CompletionType::List).auto_add_history(true).history_ignore_space(true).build();
         let mut editor = Editor::with_config(config)?;
-        editor.set_helper(Some(Assistant { words: Vec::new() }));
+        editor.set_helper(Some(Assistant { words: Vec::new(), syntax }));
         let history = dirs::data_dir().map(|d| d.join("neuralc").join("history"));
         if let Some(path) = &history {
             // The first session has no history yet.
@@ -73,6 +74,7 @@ fn words(defined: &[String]) -> Vec<String> {
 
 struct Assistant {
     words: Vec<String>,
+    syntax: Syntax,
 }
 
 /// Where the word before the cursor begins.
@@ -95,7 +97,7 @@ impl Completer for Assistant {
 
 impl Validator for Assistant {
     fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
-        Ok(if Balance::of(context.input()).open() { ValidationResult::Incomplete } else { ValidationResult::Valid(None) })
+        Ok(if Balance::of(context.input(), self.syntax).open() { ValidationResult::Incomplete } else { ValidationResult::Valid(None) })
     }
 }
 
@@ -111,7 +113,7 @@ mod tests {
 
     #[test]
     fn names_forms_and_operations_are_completed() {
-        let assistant = Assistant { words: words(&["sinus-of-mine".into()]) };
+        let assistant = Assistant { words: words(&["sinus-of-mine".into()]), syntax: Syntax::Scheme };
         let history = DefaultHistory::new();
         let context = Context::new(&history);
         let (start, found) = assistant.complete("(+ θ (sin", 10, &context).unwrap();

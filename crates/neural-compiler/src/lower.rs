@@ -582,7 +582,7 @@ impl Lowering<'_> {
         let apply = |nest: &mut Nest, nodes: &[NodeId], spans: &[Span]| -> Lowered<NodeId> {
             let row = op.row();
             let b = nest.top();
-            if !matches!(row.shape, crate::ops::row::ShapeRule::Special(_)) || row.name == "solve" {
+            if row.shape.is_by_shapes() {
                 let shapes: Vec<Shape> = nodes.iter().map(|&n| b.shape(n)).collect();
                 if result_shape(row, &shapes).is_err() {
                     let described: Vec<(String, Span)> = shapes.iter().map(|s| s.to_string()).zip(spans.iter().copied()).collect();

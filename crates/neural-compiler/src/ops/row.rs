@@ -99,10 +99,30 @@ pub enum ShapeRule {
     Elementwise,
     /// By pattern.
     Pattern(&'static [Pat], Pat),
-    /// Depends on constants or on the number of arguments; the lowering knows.
+    /// What no pattern can say.
     Special(Special),
     /// Chosen by the compiler when it makes the node.
     Given,
+}
+
+impl ShapeRule {
+    /// Whether the shapes of the arguments decide; else constants or the number of arguments do, and the lowering knows.
+    pub fn is_by_shapes(self) -> bool {
+        match self {
+            ShapeRule::Elementwise | ShapeRule::Pattern(..) | ShapeRule::Special(Special::Solve | Special::Product) => true,
+            ShapeRule::Special(
+                Special::Stack
+                | Special::Rows
+                | Special::Ref
+                | Special::Slice
+                | Special::Concat
+                | Special::Square
+                | Special::Sized
+                | Special::Fill,
+            )
+            | ShapeRule::Given => false,
+        }
+    }
 }
 
 /// Shapes no pattern can say.
@@ -120,6 +140,8 @@ pub enum Special {
     Concat,
     /// `solve`: the shape of the right-hand side.
     Solve,
+    /// A matrix times a matrix or a vector.
+    Product,
     /// `eye n`.
     Square,
     /// `zeros n`, `zeros r c`, `ones …`.

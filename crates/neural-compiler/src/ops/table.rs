@@ -2416,7 +2416,7 @@ table! {
         aliases: &[],
         group: Group::Matrix,
         arity: Arity::Exactly(2),
-        shape: ShapeRule::Pattern(&[Pat::Any(0), Pat::Any(1)], Pat::Any(2)),
+        shape: ShapeRule::Special(Special::Product),
         kernel: ordered_tensor!(kernels::matmul, bounds kernels::matmul_bounds),
         derivative: Derivative::Rules(|b, a, t| rules::bilinear_jvp(b, a, t, Op::Product), rules::product_vjp),
         domain: Domain::All,

@@ -25,6 +25,7 @@ pub mod over_lanes;
 mod pow;
 mod root;
 mod rounding;
+pub mod small;
 mod special;
 mod trig;
 mod vector;

@@ -1,7 +1,7 @@
 //! The two number types a program runs in. One trait, so that every kernel is written once.
 
 use crate::ops::block::Block;
-use crate::ops::lu::Factors;
+use crate::ops::lu::{Factors, OWN};
 use crate::ops::recent::Recent;
 use crate::ops::row::{TensorFn, TensorKernel};
 use neural_compiler_math as math;
@@ -35,6 +35,12 @@ pub trait Ring: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Se
     /// One.
     const ONE: Self;
 }
+
+/// A number type whose kernels serve generated code too.
+pub(crate) trait Number: Real + math::num::Num<Scalar = Self, Mask = bool> {}
+
+impl Number for f32 {}
+impl Number for f64 {}
 
 /// A floating-point type with the project's own elementary functions.
 pub trait Real: Ring + Div<Output = Self> + Neg<Output = Self> + PartialOrd + Send + Sync + std::fmt::Debug + 'static {
@@ -98,14 +104,12 @@ pub trait Real: Ring + Div<Output = Self> + Neg<Output = Self> + PartialOrd + Se
     fn next_up(self) -> Self;
     /// The next smaller number.
     fn next_down(self) -> Self;
-    /// `2^k` such that `self / 2^k` is near 1, for finite non-zero `self`.
-    fn binade(self) -> Self;
 }
 
 macro_rules! real {
     ($t:ident, $slice:ident, [$select:ident, $matrix_times:ident, $sum_of_products:ident],
      [$product:ident, $products:ident, $dot:ident, $sum:ident, $transpose:ident, $lane_sums:ident, $lane_outers:ident],
-     $lanes:ident, $dtype:expr, $mantissa_bits:expr) => {
+     $lanes:ident, $dtype:expr) => {
         impl Ring for $t {
             const ZERO: $t = 0.0;
             const ONE: $t = 1.0;
@@ -185,7 +189,7 @@ macro_rules! real {
             }
 
             fn det(a: &[$t], n: usize) -> $t {
-                Factors::new(a, n).det()
+                if n < OWN { math::small::det_by_pivots(a, n) } else { Factors::new(a, n).det() }
             }
 
             fn solve(a: &[$t], n: usize, b: &[$t], columns: usize, out: &mut [$t]) {
@@ -226,12 +230,6 @@ macro_rules! real {
             fn next_down(self) -> $t {
                 $t::next_down(self)
             }
-
-            fn binade(self) -> $t {
-                // The exponent bits alone; the smallest power of two for subnormals.
-                let bits = self.to_bits() & ($t::INFINITY.to_bits());
-                $t::from_bits(bits.max(1 << $mantissa_bits))
-            }
         }
     };
 }
@@ -242,8 +240,7 @@ real!(
     [select_f32, matrix_times_f32, sum_of_products_f32],
     [product_f32, products_f32, dot_f32, sum_f32, transpose_f32, lane_sums_f32, lane_outers_f32],
     lanes32,
-    Dtype::F32,
-    23
+    Dtype::F32
 );
 real!(
     f64,
@@ -251,6 +248,5 @@ real!(
     [select_f64, matrix_times_f64, sum_of_products_f64],
     [product_f64, products_f64, dot_f64, sum_f64, transpose_f64, lane_sums_f64, lane_outers_f64],
     lanes64,
-    Dtype::F64,
-    52
+    Dtype::F64
 );

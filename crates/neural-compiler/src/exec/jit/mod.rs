@@ -19,7 +19,6 @@ mod look;
 mod memory;
 mod mend;
 mod pace;
-mod pivots;
 mod quotients;
 mod run;
 mod schedule;

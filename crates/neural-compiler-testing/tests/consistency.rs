@@ -66,7 +66,7 @@ fn every_operation_is_generated() {
         for (written, which) in typed.iter().zip(["everything", "differentiable"]) {
             assert!(written.iter().any(|t| applies(t, row.name)), "`{}` is in no program of `{which}`", row.name);
         }
-        if matches!(row.kernel, Kernel::Unary(_) | Kernel::Binary(_)) && !matches!(row.arity, Arity::Chain) {
+        if matches!(row.kernel, Kernel::Unary(_) | Kernel::Binary(_) | Kernel::Ternary(_)) && !matches!(row.arity, Arity::Chain) {
             assert!(edges.iter().any(|t| applies(t, row.name)), "`{}` is in no program of `danger`", row.name);
         }
     }

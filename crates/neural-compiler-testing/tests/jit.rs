@@ -41,6 +41,7 @@ fn functions_equal_the_interpreter_everywhere() {
     let functions = Op::ALL.iter().map(|op| op.row()).filter(|row| row.has_surface()).filter_map(|row| match row.kernel {
         Kernel::Unary(f) => Some((format!("({} x)", row.name), row, is_written_out(f))),
         Kernel::Binary(f) => Some((format!("({} x y)", row.name), row, is_pair_written_out(f))),
+        Kernel::Ternary(_) => Some((format!("({} x y z)", row.name), row, false)),
         Kernel::Select | Kernel::Tensor(_) | Kernel::Composite(_) => None,
     });
     // Special functions are hundreds of operations with branches: called, and slow, so fewer of them.

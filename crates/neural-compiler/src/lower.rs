@@ -593,7 +593,7 @@ impl Lowering<'_> {
                 Kernel::Composite(lower) => {
                     lower(b, nodes).map_err(|e| Box::new(Diagnostic::error(e.code, span, e.message).help(format!("usage: {}", row.usage))))
                 }
-                Kernel::Unary(_) | Kernel::Binary(_) | Kernel::Select | Kernel::Tensor(_) => Ok(b.op(op, nodes)),
+                Kernel::Unary(_) | Kernel::Binary(_) | Kernel::Ternary(_) | Kernel::Select | Kernel::Tensor(_) => Ok(b.op(op, nodes)),
             }
         };
         let spans: Vec<Span> = args.iter().map(|a| a.span).collect();

@@ -107,6 +107,8 @@ impl Writer {
                 self.positive(shape, d)
             }
             Domain::BothPositive | Domain::Incomplete => self.positive(shape, d),
+            Domain::IncompleteBeta if i < 2 => self.positive(shape, d),
+            Domain::IncompleteBeta => format!("(+ 0.5 (* 0.4 {}))", self.tame(shape, d)),
             Domain::Unit => format!("(* 0.8 {})", self.tame(shape, d)),
             Domain::OpenUnit => format!("(+ 0.5 (* 0.4 {}))", self.tame(shape, d)),
             Domain::Divisor if i == 0 => self.expr(shape, d),

@@ -54,10 +54,14 @@ pub trait Real: Ring + Div<Output = Self> + Neg<Output = Self> + PartialOrd + Se
     fn unary(f: &math::Unary, x: Self) -> Self;
     /// A function of two arguments.
     fn binary(f: &math::Binary, x: Self, y: Self) -> Self;
+    /// A function of three arguments.
+    fn ternary(f: &math::Ternary, x: Self, y: Self, z: Self) -> Self;
     /// A function of one argument, element by element.
     fn unary_slice(f: &math::Unary, level: math::Level, x: &[Self], out: &mut [Self]);
     /// A function of two arguments, element by element.
     fn binary_slice(f: &math::Binary, level: math::Level, x: math::Arg<'_, Self>, y: math::Arg<'_, Self>, out: &mut [Self]);
+    /// A function of three arguments, element by element.
+    fn ternary_slice(f: &math::Ternary, x: math::Arg<'_, Self>, y: math::Arg<'_, Self>, z: math::Arg<'_, Self>, out: &mut [Self]);
     /// Lane by lane, `x` where the test is not zero, else `y`.
     fn select_slice(level: math::Level, test: math::Arg<'_, Self>, x: math::Arg<'_, Self>, y: math::Arg<'_, Self>, out: &mut [Self]);
     /// A matrix all lanes share times the vector of each lane.
@@ -134,12 +138,20 @@ macro_rules! real {
                 f.$t(x, y)
             }
 
+            fn ternary(f: &math::Ternary, x: $t, y: $t, z: $t) -> $t {
+                f.$t(x, y, z)
+            }
+
             fn unary_slice(f: &math::Unary, level: math::Level, x: &[$t], out: &mut [$t]) {
                 f.$slice(level, x, out)
             }
 
             fn binary_slice(f: &math::Binary, level: math::Level, x: math::Arg<'_, $t>, y: math::Arg<'_, $t>, out: &mut [$t]) {
                 f.$slice(level, x, y, out)
+            }
+
+            fn ternary_slice(f: &math::Ternary, x: math::Arg<'_, $t>, y: math::Arg<'_, $t>, z: math::Arg<'_, $t>, out: &mut [$t]) {
+                f.$slice(x, y, z, out)
             }
 
             fn select_slice(level: math::Level, test: math::Arg<'_, $t>, x: math::Arg<'_, $t>, y: math::Arg<'_, $t>, out: &mut [$t]) {

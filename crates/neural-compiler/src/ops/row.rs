@@ -193,6 +193,8 @@ pub enum Kernel {
     Unary(&'static math::Unary),
     /// Elementwise, two arguments.
     Binary(&'static math::Binary),
+    /// Elementwise, three arguments.
+    Ternary(&'static math::Ternary),
     /// Elementwise `test ? a : b`, all three already computed.
     Select,
     /// On whole values.
@@ -286,7 +288,7 @@ pub struct Row {
 impl Row {
     /// Whether it applies element by element.
     pub fn is_elementwise(&self) -> bool {
-        matches!(self.kernel, Kernel::Unary(_) | Kernel::Binary(_) | Kernel::Select)
+        matches!(self.kernel, Kernel::Unary(_) | Kernel::Binary(_) | Kernel::Ternary(_) | Kernel::Select)
     }
 
     /// Whether users can write it.
@@ -300,6 +302,7 @@ pub(crate) fn apply_scalar<T: Real>(kernel: &Kernel, args: &[T]) -> T {
     match kernel {
         Kernel::Unary(f) => T::unary(f, args[0]),
         Kernel::Binary(f) => T::binary(f, args[0], args[1]),
+        Kernel::Ternary(f) => T::ternary(f, args[0], args[1], args[2]),
         Kernel::Select => {
             if args[0] != T::ZERO {
                 args[1]

@@ -32,8 +32,8 @@ python-test: deps ## the Python package: NumPy, PyTorch, notebooks, doctests
 	$(PYTEST)
 
 test-levels: deps ## what touches the processor, as on one without AVX-512 and as on one with neither it nor AVX2
-	NEURAL_COMPILER_LEVEL=avx2 $(CARGO) test --locked --workspace --quiet --test lanes --test jit --test special
-	NEURAL_COMPILER_LEVEL=baseline $(CARGO) test --locked --workspace --quiet --test lanes --test special
+	NEURAL_COMPILER_LEVEL=avx2 $(CARGO) test --locked --workspace --quiet --test conformance --test lanes --test jit --test special
+	NEURAL_COMPILER_LEVEL=baseline $(CARGO) test --locked --workspace --quiet --test conformance --test lanes --test special
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --quiet --locked
 	NEURAL_COMPILER_LEVEL=avx2 ATEN_CPU_CAPABILITY=avx2 $(PYTEST) $(LEVEL_TESTS)
 	NEURAL_COMPILER_LEVEL=baseline ATEN_CPU_CAPABILITY=default $(PYTEST) $(LEVEL_TESTS)

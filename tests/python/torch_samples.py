@@ -64,6 +64,8 @@ OPERATIONS: dict[str, Sample] = {
     "Quotient": _scalars("quotient", 7.3, 2.1),
     "Select": _scalars("select", 1.0, 0.4, 0.9),
     "Voigt": _scalars("voigt", 0.5, 0.8, 0.3),
+    "BetaP": _scalars("beta-p", 1.3, 2.1, 0.4),
+    "BetaQ": _scalars("beta-q", 1.3, 2.1, 0.4),
     "Clamp": _scalars("clamp", 0.5, 0.2, 0.9),
     "Vec": Sample("(vec x y (* x y))", {"x": None, "y": None}, ((0.4,), (1.3,))),
     "Ref": Sample("(* (ref v 1) (ref v i))", {"v": 3, "i": None}, (V, (0.0,)), ("i",)),

@@ -67,6 +67,12 @@ pub(crate) trait Map2<T> {
     }
 }
 
+/// A function of three arguments, computed in f64 for both types.
+pub(crate) trait Map3 {
+    /// The value.
+    fn value(a: f64, b: f64, c: f64) -> f64;
+}
+
 /// The one NaN of all results: its sign and payload would otherwise depend on operand order.
 #[inline(always)]
 #[allow(clippy::eq_op)]
@@ -403,7 +409,7 @@ impl Binary {
     /// If the length of a slice differs from that of `out`.
     #[inline]
     pub fn f32_slice(&self, level: Level, a: Arg<'_, f32>, b: Arg<'_, f32>, out: &mut [f32]) {
-        check_lengths(self.name, &a, &b, out.len());
+        check_lengths(self.name, &[a, b], out.len());
         let loops = &self.f32_slice[level.min(Level::best()) as usize];
         // SAFETY: the level is one this CPU has.
         unsafe {
@@ -422,7 +428,7 @@ impl Binary {
     /// If the length of a slice differs from that of `out`.
     #[inline]
     pub fn f64_slice(&self, level: Level, a: Arg<'_, f64>, b: Arg<'_, f64>, out: &mut [f64]) {
-        check_lengths(self.name, &a, &b, out.len());
+        check_lengths(self.name, &[a, b], out.len());
         let loops = &self.f64_slice[level.min(Level::best()) as usize];
         // SAFETY: the level is one this CPU has.
         unsafe {
@@ -442,9 +448,76 @@ impl std::fmt::Debug for Binary {
     }
 }
 
+/// A function of three arguments, for f32 and f64, one triple or slices at a time. They are special functions, which run one value at a
+/// time at every level.
+pub struct Ternary {
+    /// Its name, as in the source language.
+    pub name: &'static str,
+    f32: fn(f32, f32, f32) -> f32,
+    f64: fn(f64, f64, f64) -> f64,
+}
+
+impl Ternary {
+    pub(crate) const fn new<K: Map3>(name: &'static str) -> Ternary {
+        Ternary {
+            name,
+            f32: |a, b, c| canonical(K::value(f64::from(a), f64::from(b), f64::from(c)) as f32),
+            f64: |a, b, c| canonical(K::value(a, b, c)),
+        }
+    }
+
+    /// The function at three f32.
+    #[inline]
+    pub fn f32(&self, a: f32, b: f32, c: f32) -> f32 {
+        (self.f32)(a, b, c)
+    }
+
+    /// The function at three f64.
+    #[inline]
+    pub fn f64(&self, a: f64, b: f64, c: f64) -> f64 {
+        (self.f64)(a, b, c)
+    }
+
+    /// `out[i] = f(a[i], b[i], c[i])`.
+    ///
+    /// # Panics
+    /// If the length of a slice differs from that of `out`.
+    pub fn f32_slice(&self, a: Arg<'_, f32>, b: Arg<'_, f32>, c: Arg<'_, f32>, out: &mut [f32]) {
+        slice3(self.name, self.f32, [a, b, c], out)
+    }
+
+    /// `out[i] = f(a[i], b[i], c[i])`.
+    ///
+    /// # Panics
+    /// If the length of a slice differs from that of `out`.
+    pub fn f64_slice(&self, a: Arg<'_, f64>, b: Arg<'_, f64>, c: Arg<'_, f64>, out: &mut [f64]) {
+        slice3(self.name, self.f64, [a, b, c], out)
+    }
+}
+
+fn slice3<T: Copy>(name: &str, f: fn(T, T, T) -> T, args: [Arg<'_, T>; 3], out: &mut [T]) {
+    check_lengths(name, &args, out.len());
+    if let [Arg::Splat(a), Arg::Splat(b), Arg::Splat(c)] = args {
+        return out.fill(f(a, b, c));
+    }
+    let at = |arg: &Arg<'_, T>, i: usize| match arg {
+        Arg::Slice(s) => s[i],
+        Arg::Splat(x) => *x,
+    };
+    for (i, o) in out.iter_mut().enumerate() {
+        *o = f(at(&args[0], i), at(&args[1], i), at(&args[2], i));
+    }
+}
+
+impl std::fmt::Debug for Ternary {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Ternary({})", self.name)
+    }
+}
+
 #[inline]
-fn check_lengths<T>(name: &str, a: &Arg<'_, T>, b: &Arg<'_, T>, n: usize) {
-    for arg in [a, b] {
+fn check_lengths<T>(name: &str, args: &[Arg<'_, T>], n: usize) {
+    for arg in args {
         if let Arg::Slice(s) = arg {
             assert_eq!(s.len(), n, "{name}: slices of unequal length");
         }

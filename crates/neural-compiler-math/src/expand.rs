@@ -126,3 +126,13 @@ pub fn single_pair<V: Single>(f: &'static Binary, x: V, y: V) -> Option<Expanded
         () => None,
     }
 }
+
+/// Whether generated code contains a function rather than a call of it.
+pub fn is_written_out(f: &'static Unary) -> bool {
+    wide(f, 1.0f64).is_some()
+}
+
+/// The same of two arguments.
+pub fn is_pair_written_out(f: &'static Binary) -> bool {
+    wide_pair(f, 1.0f64, 1.0f64).is_some()
+}

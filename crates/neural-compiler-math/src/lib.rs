@@ -26,11 +26,12 @@ mod pow;
 mod product;
 mod root;
 mod rounding;
+pub mod small;
 mod special;
 mod trig;
 mod vector;
 
-pub use dispatch::{Arg, Binary, Unary};
+pub use dispatch::{Arg, Binary, Ternary, Unary};
 pub use level::{LIMIT, Level};
 
 macro_rules! functions {
@@ -229,4 +230,23 @@ functions! { Binary, BINARY,
     LE = "le": arithmetic::Le;
     /// 1 if a >= b, else 0.
     GE = "ge": arithmetic::Ge;
+}
+
+functions! { Ternary, TERNARY,
+    /// The regularised incomplete beta function I_x(a, b), x the third argument.
+    BETA_P = "beta-p": special::BetaP;
+    /// 1 - I_x(a, b).
+    BETA_Q = "beta-q": special::BetaQ;
+    /// Derivative of I by x: x^(a-1) (1-x)^(b-1)/B(a, b).
+    BETA_DENSITY = "beta-density": special::BetaDensity;
+    /// Derivative of I by a.
+    BETA_P_A = "beta-p-a": special::BetaPA;
+    /// Derivative of I by b.
+    BETA_P_B = "beta-p-b": special::BetaPB;
+    /// Second derivative of I by a.
+    BETA_P_AA = "beta-p-aa": special::BetaPAA;
+    /// Derivative of I by a and b.
+    BETA_P_AB = "beta-p-ab": special::BetaPAB;
+    /// Second derivative of I by b.
+    BETA_P_BB = "beta-p-bb": special::BetaPBB;
 }

@@ -34,8 +34,12 @@ pub trait Num: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Sel
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
     /// Where both hold.
     fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    /// Where one of them holds.
+    fn either(a: Self::Mask, b: Self::Mask) -> Self::Mask;
     /// Where it does not hold.
     fn not(mask: Self::Mask) -> Self::Mask;
+    /// Whether it holds, where that is known at once.
+    fn known(mask: Self::Mask) -> Option<bool>;
     /// Square root.
     fn sqrt(self) -> Self;
     /// Largest whole number not above.
@@ -155,6 +159,14 @@ macro_rules! number {
             #[inline(always)]
             fn both(a: bool, b: bool) -> bool {
                 a & b
+            }
+            #[inline(always)]
+            fn either(a: bool, b: bool) -> bool {
+                a || b
+            }
+            #[inline(always)]
+            fn known(mask: bool) -> Option<bool> {
+                Some(mask)
             }
             #[inline(always)]
             fn not(mask: bool) -> bool {

@@ -415,8 +415,40 @@ def beta_mixed(a, b):
     return mp.beta(a, b) * (first * second - mp.polygamma(1, a + b))
 
 
-# mpmath takes long for the derivative of digamma with so many digits.
-FEW = {"trigamma-gap": 200, "beta-mixed": 200}
+def shapes_and_place(r):
+    """Two shapes of every size, and places left of the mean, next to it and right of it."""
+    make = r.choice([uniform(0.1, 8), uniform(0.5, 100), logs(1e-6, 1e4, False), uniform(25, 65), logs(1, 1e3, False)])
+    a, b = make(r), make(r)
+    mean = a / (a + b)
+    spread = (mean * (1 - mean) / (a + b + 1)) ** 0.5
+    places = [mean + spread * r.uniform(-5, 5), r.random(), wide(r, 1e-6, 1, False), 1 - wide(r, 1e-12, 1, False), r.uniform(0.65, 0.75)]
+    x = r.choice(places)
+    return (a, b, x) if 0 < x < 1 else shapes_and_place(r)
+
+
+def incomplete_beta(upper, *orders):
+    """By the hypergeometric function without alternating terms, from the end where they are fewer."""
+    def part(a, b, x):
+        factor = mp.exp(a * mp.log(x) + b * mp.log1p(-x) - mp.loggamma(a) - mp.loggamma(b) + mp.loggamma(a + b))
+        return factor / a * mp.hyp2f1(a + b, 1, a + 1, x, maxterms=10**6)
+
+    def f(a, b, x):
+        def few(y):
+            return y < 0.3 and (a + b) * y < 500
+
+        left = not few(1 - x) if x <= a / (a + b) else few(x)
+
+        def p(s, t):
+            return part(s, t, x) if left else part(t, s, 1 - x)
+
+        if any(orders):
+            return mp.diff(p, (a, b), orders) * (1 if left else -1)
+        return p(a, b) if left != upper else 1 - p(a, b)
+    return special(f, 900)
+
+
+# mpmath takes long for the derivative of digamma with so many digits, and for derivatives by shapes.
+FEW = {"trigamma-gap": 200, "beta-mixed": 200, "beta-p-aa": 100, "beta-p-ab": 100, "beta-p-bb": 100, "beta-p-a": 200, "beta-p-b": 200}
 
 
 SPECIAL = {
@@ -571,17 +603,42 @@ SPECIAL_2 = {
         for part in ["re", "im"]
     },
 }
+SHAPES_HARD = [
+    (0.5, 0.5, 0.5),
+    (80.0, 120.0, 0.4),
+    (1e-3, 1e-3, 0.3),
+    (5e5, 5e5, 0.5),
+    (20.0, 1e-3, 0.9),
+    (1e9, 90.0, 1 - 1e-7),
+    (1e6, 2.5, 1 - 1e-6),
+]
+
+
+def beta_density(a, b, x):
+    return mp.exp((a - 1) * mp.log(x) + (b - 1) * mp.log1p(-x) - mp.loggamma(a) - mp.loggamma(b) + mp.loggamma(a + b))
+
+
+SPECIAL_3 = {
+    "beta-p": (incomplete_beta(False), shapes_and_place, SHAPES_HARD),
+    "beta-q": (incomplete_beta(True), shapes_and_place, SHAPES_HARD),
+    "beta-density": (special(beta_density, 700), shapes_and_place, SHAPES_HARD),
+    "beta-p-a": (incomplete_beta(False, 1, 0), shapes_and_place, SHAPES_HARD[:5]),
+    "beta-p-b": (incomplete_beta(False, 0, 1), shapes_and_place, SHAPES_HARD[:5]),
+    "beta-p-aa": (incomplete_beta(False, 2, 0), shapes_and_place, SHAPES_HARD[:3]),
+    "beta-p-ab": (incomplete_beta(False, 1, 1), shapes_and_place, SHAPES_HARD[:3]),
+    "beta-p-bb": (incomplete_beta(False, 0, 2), shapes_and_place, SHAPES_HARD[:3]),
+}
 
 
 def main():
     names = sys.argv[1:]
     os.makedirs(os.path.join(HERE, "reference"), exist_ok=True)
-    for name, (f, make, hard) in {**UNARY, **BINARY, **SPECIAL, **SPECIAL_2}.items():
+    for name, (f, make, hard) in {**UNARY, **BINARY, **SPECIAL, **SPECIAL_2, **SPECIAL_3}.items():
         if names and name not in names:
             continue
         rng = random.Random(name)
         args = [h if isinstance(h, tuple) else (h,) for h in hard]
-        points = FEW.get(name, POINTS // 2) if name in SPECIAL or name in SPECIAL_2 else POINTS
+        points = FEW.get(name, POINTS // 2) if name in {**SPECIAL, **SPECIAL_2, **SPECIAL_3} else POINTS
         while len(args) < points:
             a = make(rng)
             args.append(a if isinstance(a, tuple) else (a,))

@@ -205,6 +205,51 @@ fn incomplete_gamma_functions() {
 }
 
 #[test]
+fn incomplete_beta_functions() {
+    let table = |f: &Ternary, rows: &[(f64, f64, f64, f64)]| {
+        for &(a, b, x, want) in rows {
+            let got = f.f64(a, b, x);
+            assert!(same(got, want), "{}({a:e}, {b:e}, {x:e}) = {got:e}, not {want:e}", f.name);
+        }
+    };
+    table(
+        &BETA_P,
+        &[
+            (2.0, 3.0, 0.0, 0.0),
+            (2.0, 3.0, 1.0, 1.0),
+            (INF, 3.0, 0.5, 0.0),
+            (3.0, INF, 0.5, 1.0),
+            (0.0, 1.0, 0.5, 1.0),
+            (1.0, 0.0, 0.5, 0.0),
+            (0.0, 0.0, 0.5, NAN),
+            (INF, INF, 0.5, NAN),
+            (-1.0, 1.0, 0.5, NAN),
+            (1.0, 1.0, 1.5, NAN),
+            (1.0, 1.0, -0.5, NAN),
+            (NAN, 1.0, 0.5, NAN),
+            (1.0, 1.0, NAN, NAN),
+            (MIN, MIN, 0.3, 0.5),
+            (1e300, 1e300, 0.5, 0.5),
+            (1e300, 1e300, 0.25, 0.0),
+            (MAX, 1.0, 0.5, 0.0),
+        ],
+    );
+    table(&BETA_Q, &[(2.0, 3.0, 0.0, 1.0), (2.0, 3.0, 1.0, 0.0), (INF, 3.0, 0.5, 1.0), (1.0, 0.0, 0.5, 1.0), (1.0, 1.0, NAN, NAN)]);
+    table(&BETA_DENSITY, &[(0.5, 2.0, 0.0, INF), (1.0, 2.0, 0.0, 2.0), (2.0, 2.0, 0.0, 0.0), (2.0, 1.0, 1.0, 2.0), (2.0, 2.0, 1.5, NAN)]);
+    for f in [&BETA_P_A, &BETA_P_B, &BETA_P_AA, &BETA_P_AB, &BETA_P_BB] {
+        table(f, &[(2.0, 3.0, 0.0, 0.0), (2.0, 3.0, 1.0, 0.0), (-1.0, 1.0, 0.5, NAN), (NAN, 1.0, 0.5, NAN), (0.0, 1.0, 0.5, NAN)]);
+    }
+    // Uniform variables, both ends, and what is without bound: the gamma distribution.
+    for x in [1e-300, 1e-8, 0.25, 0.5, 0.75, 0.999] {
+        assert_eq!(BETA_P.f64(1.0, 1.0, x), x);
+    }
+    assert_eq!(BETA_P.f64(2.5, 1e60, 3e-60), GAMMA_P.f64(2.5, 3.0));
+    for (a, b, x) in [(0.5, 0.5, 0.5), (7.5, 2.25, 0.75), (80.0, 130.0, 0.375), (0.01, 70.0, 0.0625)] {
+        assert_eq!(BETA_P.f64(a, b, x), BETA_Q.f64(b, a, 1.0 - x), "{a}, {b}, {x}");
+    }
+}
+
+#[test]
 fn the_faddeeva_function() {
     let two = std::f64::consts::FRAC_2_SQRT_PI;
     for (f, at_0) in [

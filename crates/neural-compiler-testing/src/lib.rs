@@ -1,10 +1,11 @@
 //! Generated programs, and what must hold for every one of them.
 //!
 //! [`generate`] writes programs (text and input values) from a seed; [`mutate`] spoils texts; [`mod@exercise`] drives one text
-//! through everything the library can do with it; [`oracle`] talks to the references outside of Rust. The tests of this crate
-//! and the fuzzer in `fuzz/` are thin users of these.
+//! through everything the library can do with it; [`conformance`] holds executors to the interpreter; [`oracle`] talks to the references
+//! outside of Rust. The tests of this crate and the fuzzer in `fuzz/` are thin users of these.
 
 pub mod case;
+pub mod conformance;
 pub mod derivatives;
 pub mod exercise;
 pub mod generate;

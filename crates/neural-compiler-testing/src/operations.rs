@@ -1,11 +1,12 @@
 //! Cases for each operation of the table, its derivative in view: many points inside the domain, far and near, and the points
-//! where a convention decides. Elementwise operations are covered by what their rows say; the others have a program each.
+//! where a convention decides. What rows say is enough for elementwise operations and for those whose shapes are a pattern; the others
+//! have a program each, and so has what deserves more.
 
 use crate::case::{Case, CaseInput};
 use fastrand::Rng;
 use neural_compiler::Shape;
 use neural_compiler::ops::domain::Domain;
-use neural_compiler::ops::row::{Arity, Row, ShapeRule};
+use neural_compiler::ops::row::{Arity, Len, Pat, Row, ShapeRule};
 use neural_compiler::ops::{self, Op};
 
 const SCALAR: Shape = Shape::Scalar;
@@ -107,8 +108,10 @@ pub fn cases(seed: u64, points: usize) -> Vec<OperationCase> {
     let mut out = Vec::new();
     for &op in Op::ALL {
         let row = op.row();
-        if row.has_surface() && matches!(row.shape, ShapeRule::Elementwise) {
-            elementwise(op, row, points, &mut rng, &mut out);
+        match row.shape {
+            ShapeRule::Elementwise if row.has_surface() => elementwise(op, row, points, &mut rng, &mut out),
+            ShapeRule::Pattern(patterns, _) if row.has_surface() => by_pattern(op, row, patterns, points / 3, &mut rng, &mut out),
+            _ => {}
         }
     }
     let op_of = |name: &str, arguments: usize| {
@@ -172,6 +175,10 @@ fn inside(domain: Domain, arguments: usize, rng: &mut Rng) -> Vec<f64> {
             x[0] = near(rng).abs() * 10.0 + 0.05;
             x[1] = near(rng).abs() * 10.0 + 0.01;
         }
+        Domain::IncompleteBeta => {
+            x[..2].iter_mut().for_each(|x| *x = near(rng).abs() * 10.0 + 0.05);
+            x[2] = 0.01 + 0.98 * rng.f64();
+        }
         Domain::UpperHalf => x[1] = wide(rng).abs(),
         Domain::Widths => {
             x[1] = if rng.bool() { 0.1 + near(rng).abs() } else { -0.1 - near(rng).abs() };
@@ -188,6 +195,31 @@ fn inside(domain: Domain, arguments: usize, rng: &mut Rng) -> Vec<f64> {
         }
     }
     x
+}
+
+/// The operation on values of lengths that can be told apart.
+fn by_pattern(op: Op, row: &Row, patterns: &[Pat], points: usize, rng: &mut Rng, out: &mut Vec<OperationCase>) {
+    let names = ["a", "b", "c"];
+    let length = |len: Len| match len {
+        Len::Is(n) => n,
+        Len::N(i) => 2 + u32::from(i),
+    };
+    let shape = |pattern: Pat| match pattern {
+        Pat::S => SCALAR,
+        Pat::V(n) => Shape::Vector(length(n)),
+        Pat::M(r, c) => Shape::Matrix(length(r), length(c)),
+        Pat::Any(_) => M23,
+    };
+    let inputs: Vec<(&str, Shape)> = names.into_iter().zip(patterns.iter().map(|&p| shape(p))).collect();
+    let written = inputs.iter().map(|&(name, shape)| match (row.domain, shape) {
+        (Domain::Invertible, Shape::Matrix(n, _)) => format!("(+ {name} (* 3 (eye {n})))"),
+        _ => name.to_string(),
+    });
+    let body = format!("(total (sin ({} {})))", row.name, written.collect::<Vec<_>>().join(" "));
+    for _ in 0..points {
+        let values: Vec<Vec<f64>> = inputs.iter().map(|(_, s)| (0..s.len()).map(|_| near(rng)).collect()).collect();
+        out.push(OperationCase { op, case: with_inputs(&body, &inputs, &values) });
+    }
 }
 
 /// The operation on scalars at many points, and on a vector.

@@ -80,6 +80,7 @@ fn apply<T: Real>(row: &Row, args: &[T]) -> T {
     match row.kernel {
         Kernel::Unary(f) => T::unary(f, args[0]),
         Kernel::Binary(f) => T::binary(f, args[0], args[1]),
+        Kernel::Ternary(f) => T::ternary(f, args[0], args[1], args[2]),
         Kernel::Select if args[0] != T::ZERO => args[1],
         Kernel::Select => args[2],
         Kernel::Tensor(_) | Kernel::Composite(_) => unreachable!("elementwise rows only"),
@@ -167,7 +168,13 @@ fn all_rows<T: Real>() -> u64 {
                     }
                 }
             }
-            _ => {
+            // Slow functions at many points each: a quarter of the intervals.
+            Kernel::Ternary(_) => {
+                for a in two.iter().step_by(4) {
+                    probe(row, &[a, &two[rng.usize(..two.len())], &two[rng.usize(..two.len())]], &mut tried);
+                }
+            }
+            Kernel::Select | Kernel::Tensor(_) | Kernel::Composite(_) => {
                 for test in &tests {
                     for _ in 0..20 {
                         probe(row, &[test, &tests[rng.usize(..tests.len())], &tests[rng.usize(..tests.len())]], &mut tried);

@@ -1,12 +1,13 @@
 //! What holds for every program: its graphs pass the verifier, it runs in f32 and f64 without a panic and the same way twice,
-//! and its text, read again or formatted, is the same program to the bit.
+//! and its text, read again or formatted, is the same program to the bit. And no operation is left out of the programs.
 
 use neural_compiler::exec::interp;
 use neural_compiler::graph::verify::verify;
+use neural_compiler::ops::{Arity, Kernel, Op};
 use neural_compiler::syntax::format::format;
 use neural_compiler::{Limits, Tensor};
 use neural_compiler_testing::case::bits;
-use neural_compiler_testing::generate::{differentiable, everything};
+use neural_compiler_testing::generate::{danger, differentiable, everything};
 use neural_compiler_testing::{Case, oracle};
 
 fn run(case: &Case) -> Result<Vec<Tensor<f64>>, String> {
@@ -47,5 +48,26 @@ fn every_differentiable_program_has_a_finite_value() {
     for seed in 0..count {
         let case = differentiable(seed);
         assert!(check(&case), "no value:\n{}", case.source);
+    }
+}
+
+/// A name as it stands behind an open parenthesis.
+fn applies(source: &str, name: &str) -> bool {
+    source.match_indices(&format!("({name}")).any(|(at, m)| source[at + m.len()..].starts_with([' ', ')']))
+}
+
+/// No operation is passed over by a generator, a new one neither.
+#[test]
+fn every_operation_is_generated() {
+    let texts = |make: fn(u64) -> Case| (0..6000).map(|seed| make(seed).source).collect::<Vec<String>>();
+    let typed = [texts(everything), texts(differentiable)];
+    let edges = texts(danger);
+    for row in Op::ALL.iter().map(|op| op.row()).filter(|row| row.has_surface()) {
+        for (written, which) in typed.iter().zip(["everything", "differentiable"]) {
+            assert!(written.iter().any(|t| applies(t, row.name)), "`{}` is in no program of `{which}`", row.name);
+        }
+        if matches!(row.kernel, Kernel::Unary(_) | Kernel::Binary(_) | Kernel::Ternary(_)) && !matches!(row.arity, Arity::Chain) {
+            assert!(edges.iter().any(|t| applies(t, row.name)), "`{}` is in no program of `danger`", row.name);
+        }
     }
 }

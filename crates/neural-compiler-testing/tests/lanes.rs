@@ -1,167 +1,24 @@
-//! The lane engine against the interpreter: every lane of every batch equal to the bit, errors included, for generated programs
-//! and their gradients, in both number types, at every SIMD level the machine has, whatever the tile, the slice or the threads.
+//! What the lane engine promises beyond the suite of `tests/conformance.rs`: the same bits whatever the threads, the slices, the strides
+//! and the record of loops, sums over the batch in a fixed order, large values.
 
-use neural_compiler::exec::interp::{self, RunOptions};
+use neural_compiler::exec::interp::RunOptions;
 use neural_compiler::exec::lanes::{BatchOptions, Column, Engine, Workspace};
 use neural_compiler::graph::Graph;
-use neural_compiler::ops::real::Real;
 use neural_compiler::{Limits, Options, Shape, compile, diff};
 use neural_compiler_math::Level;
-use neural_compiler_testing::generate::{differentiable, everything};
-use neural_compiler_testing::probe::{probes, values_of_lane};
-use neural_compiler_testing::{Case, oracle};
+use neural_compiler_testing::conformance::batch::{self, Batch, Bits};
+use neural_compiler_testing::conformance::executors::{Executor, Lanes, lanes_at};
 
-/// Small enough that a program that runs away ends soon.
-fn limits() -> Limits {
-    Limits { iterations: 2_000, depth: 60, steps: 5_000, ..Limits::default() }
-}
-
-/// From keeping every round of a loop for the way back to keeping as few as possible.
-const RECORD_BYTES: [usize; 3] = [usize::MAX, 4096, 0];
-
-/// Values around those of the case, different in each lane, some at the edges of domains.
-fn columns<T: Real>(graph: &Graph, values: &[(Shape, Vec<f64>)], lanes: usize, seed: u64) -> Vec<Vec<T>> {
-    let mut rng = fastrand::Rng::with_seed(seed);
-    values
-        .iter()
-        .zip(&graph.inputs)
-        .map(|((_, data), _)| {
-            let mut column = Vec::with_capacity(lanes * data.len());
-            for lane in 0..lanes {
-                column.extend(data.iter().map(|&x| {
-                    T::from_f64(match (lane, rng.u8(0..40)) {
-                        (0, _) => x,
-                        (_, 0) => 0.0,
-                        (_, 1) => -x,
-                        (_, 2) => x.round(),
-                        _ => x * (0.5 + rng.f64()),
-                    })
-                }));
-            }
-            column
-        })
-        .collect()
-}
-
-fn same<T: Real>(x: T, y: T) -> bool {
-    x.to_f64().to_bits() == y.to_f64().to_bits()
-}
-
-/// Compares a batch with the interpreter, lane by lane. The number of lanes with a result.
-fn compare<T: Real>(
+/// Both ways of the lane engine beside the interpreter. The number of lanes with a result.
+fn compare<T: Bits>(
     graph: &Graph,
     columns: &[Vec<T>],
     lanes: usize,
     uniform: &[bool],
-    options: &BatchOptions,
-    workspace: &mut Workspace<T>,
+    executors: &[Box<dyn Executor>],
     what: &str,
 ) -> usize {
-    let engines = [Engine::new(graph, uniform), Engine::by_values(graph, uniform, &vec![false; graph.outputs().len()])];
-    engines.iter().map(|engine| compare_engine(engine, graph, columns, lanes, uniform, options, workspace, what)).min().unwrap_or(0)
-}
-
-#[allow(clippy::too_many_arguments)]
-fn compare_engine<T: Real>(
-    engine: &Engine,
-    graph: &Graph,
-    columns: &[Vec<T>],
-    lanes: usize,
-    uniform: &[bool],
-    options: &BatchOptions,
-    workspace: &mut Workspace<T>,
-    what: &str,
-) -> usize {
-    let sizes: Vec<usize> = graph.outputs().iter().map(|s| s.len()).collect();
-    let mut outputs: Vec<Vec<T>> = sizes.iter().map(|n| vec![T::ZERO; n * lanes]).collect();
-    let inputs: Vec<Column<'_, T>> = columns
-        .iter()
-        .zip(&graph.inputs)
-        .zip(uniform)
-        .map(|((c, i), &u)| if u { Column::shared(&c[..i.shape.len()]) } else { Column::rows(c, i.shape.len()) })
-        .collect();
-    let mut buffers: Vec<&mut [T]> = outputs.iter_mut().map(|o| &mut o[..]).collect();
-    let ran = engine.run(workspace, &inputs, lanes, &mut buffers, options);
-    let mut good = 0;
-    for lane in 0..lanes {
-        let values = values_of_lane(graph, columns, uniform, lane);
-        let expected = interp::run(graph, &values, &options.run);
-        match (&ran, expected) {
-            (Ok(errors), Ok(results)) => {
-                let error = errors.iter().find(|e| e.lane == lane);
-                assert!(error.is_none(), "{what}\nlane {lane} fails with {error:?}, the interpreter gives {results:?}");
-                for (k, tensor) in results.iter().enumerate() {
-                    for (e, &x) in tensor.data().iter().enumerate() {
-                        let y = outputs[k][lane * sizes[k] + e];
-                        assert!(same(x, y), "{what}\nlane {lane}, result {k}[{e}]: {y:?} instead of {x:?}, level {:?}", options.level);
-                    }
-                }
-                good += 1;
-            }
-            (Ok(errors), Err(e)) => {
-                let found = errors.iter().find(|x| x.lane == lane);
-                assert_eq!(found.map(|f| f.error.code), Some(e.code), "{what}\nlane {lane}");
-            }
-            // What all lanes share failed.
-            (Err(shared), expected) => assert_eq!(expected.err().map(|e| e.code), Some(shared.code), "{what}\nlane {lane}"),
-        }
-    }
-    good
-}
-
-/// Workspaces that all programs use one after the other: nothing of one may be seen by the next.
-#[derive(Default)]
-struct Workspaces {
-    narrow: Workspace<f32>,
-    wide: Workspace<f64>,
-}
-
-fn check(case: &Case, seed: u64, workspaces: &mut Workspaces) -> usize {
-    let Ok(compiled) = case.compile() else { return 0 };
-    let values: Vec<(Shape, Vec<f64>)> = compiled.inputs.iter().map(|i| (i.shape, i.data.clone())).collect();
-    let wrt: Vec<usize> = (0..values.len()).collect();
-    let mut graphs = vec![(*compiled.graph).clone()];
-    if let Ok(gradient) = diff::gradient(&compiled.graph, &wrt) {
-        graphs.push(gradient);
-    }
-    let lanes = [1, 7, 70][seed as usize % 3];
-    let levels = Level::available();
-    let mut good = 0;
-    for graph in &graphs {
-        let level = levels[seed as usize % levels.len()];
-        let record_bytes = RECORD_BYTES[seed as usize / 3 % 3];
-        let options =
-            BatchOptions { run: RunOptions { limits: limits(), trap: seed % 7 == 6 }, level, threads: 1, record_bytes, jit: false };
-        // Every other program shares its first input among all lanes.
-        let uniform: Vec<bool> = (0..values.len()).map(|i| i == 0 && seed % 2 == 1).collect();
-        good += compare::<f64>(graph, &columns(graph, &values, lanes, seed), lanes, &uniform, &options, &mut workspaces.wide, &case.source);
-        good +=
-            compare::<f32>(graph, &columns(graph, &values, lanes, seed), lanes, &uniform, &options, &mut workspaces.narrow, &case.source);
-    }
-    good
-}
-
-#[test]
-fn every_lane_equals_the_interpreter() {
-    let count = oracle::setting("LANES_PROGRAMS", 1500);
-    let mut w = Workspaces::default();
-    let good: usize = (0..count).map(|seed| check(&everything(seed), seed, &mut w) + check(&differentiable(seed), seed, &mut w)).sum();
-    println!("{good} lanes of {} programs equal the interpreter", 2 * count);
-    assert!(good as u64 > 10 * count, "too few lanes had a result to compare: {good}");
-}
-
-/// Each row of the table at its probes, at every level, in batches that are no multiple of anything.
-#[test]
-fn every_operation_equals_the_interpreter() {
-    let lanes = 333;
-    for probe in probes(lanes) {
-        for &level in Level::available() {
-            let options = BatchOptions { level, ..BatchOptions::default() };
-            let uniform = vec![false; probe.columns.len()];
-            assert_eq!(compare(&probe.graph, &probe.columns, lanes, &uniform, &options, &mut Workspace::new(), &probe.source), lanes);
-            assert_eq!(compare(&probe.graph, &probe.narrow(), lanes, &uniform, &options, &mut Workspace::new(), &probe.source), lanes);
-        }
-    }
+    batch::compare(executors, &Batch { graph, columns, lanes, uniform, gap: 0, run: RunOptions::default() }, what)
 }
 
 /// Moving numbers about makes a NaN quiet, as every operation does.
@@ -170,8 +27,7 @@ fn moved_nans_are_quiet() {
     let graph = compile("(transpose (mat [x y] [y x]))", &Options::default()).and_then(|p| p.graph()).expect("it compiles");
     let odd = [f64::from_bits(0xfff8_0000_0000_0000), f64::from_bits(0x7ff8_0000_0000_1234), 1.0];
     let columns: Vec<Vec<f64>> = (0..2).map(|k| (0..90).map(|l| odd[(l + k * (l / 3)) % 3]).collect()).collect();
-    let options = BatchOptions { jit: false, ..BatchOptions::default() };
-    assert_eq!(compare(&graph, &columns, 90, &[false, false], &options, &mut Workspace::new(), "a transposed matrix"), 90);
+    assert_eq!(compare(&graph, &columns, 90, &[false, false], &lanes_at(Level::best(), usize::MAX), "a transposed matrix"), 90);
 }
 
 /// The same bits for 1, 2 and 7 threads and for any slice of the batch.
@@ -323,10 +179,10 @@ fn shared_matrices_sum_in_the_interpreters_order() {
     for lanes in [1, 3, 8, 31, 33, 100] {
         let columns: Vec<Vec<f64>> = graph.inputs.iter().map(|i| (0..lanes * i.shape.len()).map(|_| rng.f64() - 0.5).collect()).collect();
         for &level in Level::available() {
-            let batch = BatchOptions { level, ..BatchOptions::default() };
+            let mut executors = lanes_at(level, usize::MAX);
+            executors.push(Box::new(Lanes { jit: true, ..Lanes::new(level) }));
             for uniform in [[true, false, false], [false, false, true], [false; 3]] {
-                let good = compare(&graph, &columns, lanes, &uniform, &batch, &mut Workspace::new(), "matrices");
-                assert_eq!(good, lanes);
+                assert_eq!(compare(&graph, &columns, lanes, &uniform, &executors, "matrices"), lanes);
             }
         }
     }
@@ -357,7 +213,7 @@ fn large_values_equal_the_interpreter() {
         "(if s (ref v 1) (ref w 2))",
     ];
     let mut rng = fastrand::Rng::with_seed(77);
-    let mut workspace = Workspaces::default();
+    let executors: Vec<Vec<Box<dyn Executor>>> = Level::available().iter().map(|&level| lanes_at(level, usize::MAX)).collect();
     for (round, (m, k, n)) in [(8, 8, 8), (5, 40, 9), (33, 6, 34)].into_iter().enumerate() {
         let options = Options { inputs: Some(sizes(m, k, n).map(|(n, s)| (n.to_string(), Some(s))).to_vec()), ..Options::default() };
         for (number, source) in sources.into_iter().enumerate() {
@@ -376,10 +232,9 @@ fn large_values_equal_the_interpreter() {
                 let narrow: Vec<Vec<f32>> = columns.iter().map(|c| c.iter().map(|&x| x as f32).collect()).collect();
                 for shared in 0..graph.inputs.len() + 1 {
                     let uniform: Vec<bool> = (0..graph.inputs.len()).map(|i| i == shared).collect();
-                    for &level in Level::available() {
-                        let batch = BatchOptions { level, jit: false, ..BatchOptions::default() };
-                        assert_eq!(compare(graph, &columns, lanes, &uniform, &batch, &mut workspace.wide, source), lanes);
-                        assert_eq!(compare(graph, &narrow, lanes, &uniform, &batch, &mut workspace.narrow, source), lanes);
+                    for executors in &executors {
+                        assert_eq!(compare(graph, &columns, lanes, &uniform, executors, source), lanes);
+                        assert_eq!(compare(graph, &narrow, lanes, &uniform, executors, source), lanes);
                     }
                 }
             }

@@ -539,6 +539,7 @@ impl<'a> Solver<'a> {
                 }
                 terms[1]
             }
+            Special::Product => unreachable!("users cannot write `{}`", op.row().name),
             Special::Square => {
                 let d = self.size(args[0]);
                 Term::Matrix(d, d)

@@ -658,7 +658,7 @@ impl Lowering<'_> {
         let apply = |nest: &mut Nest, nodes: &[NodeId], spans: &[Span]| -> Lowered<NodeId> {
             let row = op.row();
             let b = nest.top();
-            if !matches!(row.shape, crate::ops::row::ShapeRule::Special(_)) || row.name == "solve" {
+            if row.shape.is_by_shapes() {
                 let shapes: Vec<Shape> = nodes.iter().map(|&n| b.shape(n)).collect();
                 if result_shape(row, &shapes).is_err() {
                     let described: Vec<(String, Span)> = shapes.iter().map(|s| s.to_string()).zip(spans.iter().copied()).collect();
@@ -669,7 +669,7 @@ impl Lowering<'_> {
                 Kernel::Composite(lower) => {
                     lower(b, nodes).map_err(|e| Box::new(Diagnostic::error(e.code, span, e.message).help(format!("usage: {}", row.usage))))
                 }
-                Kernel::Unary(_) | Kernel::Binary(_) | Kernel::Select | Kernel::Tensor(_) => Ok(b.op(op, nodes)),
+                Kernel::Unary(_) | Kernel::Binary(_) | Kernel::Ternary(_) | Kernel::Select | Kernel::Tensor(_) => Ok(b.op(op, nodes)),
             }
         };
         let spans: Vec<Span> = args.iter().map(|a| a.span).collect();

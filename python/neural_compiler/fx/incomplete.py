@@ -19,7 +19,7 @@ Value = Any
 
 _NEAR = 8.0
 _STEP = 3 / 32
-_NODES = [
+NODES = [
     (place, place * (1 + math.exp(-v)) * _STEP) for v in (_STEP * k for k in range(-42, 46)) for place in (math.exp(v - math.exp(-v)),)
 ]
 
@@ -54,7 +54,7 @@ def _integral(a: Value, x: Value, upper: Value) -> Value:
     # a scale of the nodes: where it is taken does not matter, so it is no part of the derivative
     width = (1 / ((x - a).abs() + torch.sqrt(torch.maximum(x, a)))).detach()
     found: Value = 0.0
-    for place, weight in _NODES:
+    for place, weight in NODES:
         u = sign * width * place
         found = found + weight * torch.exp(a * u - x * torch.expm1(torch.clamp(u, max=80.0)))
     return found * width

@@ -23,6 +23,7 @@ from .faddeeva import faddeeva
 from .gaps import digamma_gap, erfcx_of_order, trigamma_gap
 from .graph import Shape
 from .incomplete import gamma_density, gamma_p, gamma_p_slope
+from .incomplete_beta import beta_density, beta_p, beta_p_slope
 from .indices import element_at, placed_at
 from .leaf import leaf
 from .norm import norm
@@ -361,6 +362,14 @@ OPERATIONS: dict[str, Expression] = {
     "GammaP2": function(partial(gamma_p_slope, 2)),
     "GammaP3": function(partial(gamma_p_slope, 3)),
     "GammaDensity": function(gamma_density),
+    "BetaP": function(beta_p),
+    "BetaQ": function(lambda a, b, x: beta_p(a, b, x, True)),
+    "BetaPA": function(partial(beta_p_slope, (1, 0))),
+    "BetaPB": function(partial(beta_p_slope, (0, 1))),
+    "BetaPAA": function(partial(beta_p_slope, (2, 0))),
+    "BetaPAB": function(partial(beta_p_slope, (1, 1))),
+    "BetaPBB": function(partial(beta_p_slope, (0, 2))),
+    "BetaDensity": function(beta_density),
     **{f"Faddeeva{part}{order or ''}": function(partial(faddeeva, order, part == "Im")) for order in range(3) for part in ("Re", "Im")},
     "Eq": comparison(lambda x, y: x == y),
     "Lt": comparison(lambda x, y: x < y),

@@ -83,7 +83,7 @@ fn beta_small(a: f64, b: f64) -> Option<Scaled> {
 
 /// B(a, b) of finite positive arguments.
 #[inline(always)]
-fn beta_positive(a: f64, b: f64) -> Scaled {
+pub(super) fn beta_positive(a: f64, b: f64) -> Scaled {
     if let Some(simple) = beta_small(a, b) {
         return simple;
     }

@@ -162,6 +162,13 @@ impl Scaled {
         Scaled { value: -self.value, ..self }
     }
 
+    /// The square root of a positive value.
+    #[inline(always)]
+    pub(super) fn sqrt(self) -> Scaled {
+        let odd = self.exponent & 1;
+        Scaled { value: self.value.scale(f64::from(1 + odd)).sqrt(), exponent: (self.exponent - odd) / 2 }.normal()
+    }
+
     /// As a plain number, which must be a normal one.
     #[inline(always)]
     pub(super) fn plain(self) -> D {

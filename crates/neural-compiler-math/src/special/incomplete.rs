@@ -91,7 +91,7 @@ fn series(order: usize, a: f64, x: f64) -> Orders {
 
 /// e^u - 1.
 #[inline(always)]
-fn expm1(u: D) -> D {
+pub(super) fn expm1(u: D) -> D {
     if u.hi.abs() < 0.34 { u.expm1_small() } else { u.exp().plain() - 1.0 }
 }
 

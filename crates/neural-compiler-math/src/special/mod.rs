@@ -11,11 +11,13 @@ mod erfc;
 mod faddeeva;
 mod gamma;
 mod incomplete;
+mod incomplete_beta;
 mod inverse;
 mod tables;
 
-use crate::dispatch::{Map1, Map2};
+use crate::dispatch::{Map1, Map2, Map3};
 use crate::level::Level;
+use incomplete_beta::Function;
 
 /// Compiles a body twice, with fused instructions and without, and gives the one this processor has. The bits are the same.
 macro_rules! one_at_a_time {
@@ -78,6 +80,20 @@ macro_rules! special2 {
             #[inline(always)]
             fn fast(x: f32, y: f32) -> f32 {
                 $kernel::value(f64::from(x), f64::from(y)) as f32
+            }
+        }
+    )*};
+}
+
+// One body for all of them: it is long.
+one_at_a_time!(beta_function(function, a, b, x) = incomplete_beta::of);
+
+macro_rules! special3 {
+    ($($kernel:ident = $function:path;)*) => {$(
+        pub(crate) struct $kernel;
+        impl Map3 for $kernel {
+            fn value(a: f64, b: f64, x: f64) -> f64 {
+                beta_function(f64::from($function as u8), a, b, x)
             }
         }
     )*};
@@ -160,4 +176,15 @@ special2! {
     FaddeevaIm1 = faddeeva::im_1;
     FaddeevaRe2 = faddeeva::re_2;
     FaddeevaIm2 = faddeeva::im_2;
+}
+
+special3! {
+    BetaP = Function::Value;
+    BetaQ = Function::Complement;
+    BetaDensity = Function::Density;
+    BetaPA = Function::ByA;
+    BetaPB = Function::ByB;
+    BetaPAA = Function::ByAA;
+    BetaPAB = Function::ByAB;
+    BetaPBB = Function::ByBB;
 }

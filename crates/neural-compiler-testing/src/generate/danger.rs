@@ -2,6 +2,7 @@
 //! indices, conditions that are NaN, matrices of tiny numbers, quantities compared with sums they are part of, loops and recursion that
 //! count. For the safe-domain check, whose silence must be a proof for every one of them.
 
+use super::rows;
 use crate::case::{Case, CaseInput};
 use fastrand::Rng;
 use neural_compiler::Shape;
@@ -9,79 +10,6 @@ use neural_compiler::Shape;
 /// Numbers where something happens.
 const NUMBERS: &[&str] =
     &["0", "1", "-1", "2", "3", "0.5", "-2.5", "1e-320", "1e-300", "1e154", "1e300", "700", "+nan.0", "+inf.0", "-0.0", "1e-30", "1e30"];
-
-const UNARY: &[&str] = &[
-    "-",
-    "/",
-    "abs",
-    "sin",
-    "cos",
-    "tan",
-    "asin",
-    "acos",
-    "atan",
-    "sinh",
-    "cosh",
-    "tanh",
-    "exp",
-    "log",
-    "exp2",
-    "log2",
-    "log10",
-    "expm1",
-    "log1p",
-    "sqrt",
-    "cbrt",
-    "square",
-    "floor",
-    "ceiling",
-    "round",
-    "truncate",
-    "sign",
-    "sigmoid",
-    "softplus",
-    "relu",
-    "erf",
-    "not",
-    "erfc",
-    "erfcx",
-    "gamma",
-    "lgamma",
-    "digamma",
-    "trigamma",
-    "normal-cdf",
-    "normal-log-cdf",
-    "normal-quantile",
-    "bessel-j0",
-    "bessel-j1",
-    "bessel-i0",
-    "bessel-i1",
-    "bessel-k0",
-    "bessel-k1",
-];
-
-const BINARY: &[&str] = &[
-    "+",
-    "-",
-    "*",
-    "/",
-    "+",
-    "-",
-    "*",
-    "/",
-    "pow",
-    "modulo",
-    "remainder",
-    "quotient",
-    "min",
-    "max",
-    "atan",
-    "log",
-    "beta",
-    "lbeta",
-    "gamma-p",
-    "gamma-q",
-];
 
 struct Writer {
     rng: Rng,
@@ -181,8 +109,14 @@ impl Writer {
         }
         let d = d - 1;
         match self.rng.u32(..20) {
-            0..=3 => format!("({} {})", self.pick(UNARY), self.expr(d)),
-            4..=8 => format!("({} {} {})", self.pick(BINARY), self.expr(d), self.expr(d)),
+            0..=3 => format!("({} {})", self.pick(&rows::functions(1)), self.expr(d)),
+            4..=6 => format!("({} {} {})", self.pick(&["+", "-", "*", "/"]), self.expr(d), self.expr(d)),
+            7 => format!("({} {} {})", self.pick(&rows::functions(2)), self.expr(d), self.expr(d)),
+            8 if self.rng.bool() => {
+                let pick = self.pick(&rows::functions(3));
+                format!("({pick} {} {} {})", self.expr(d), self.expr(d), self.leaf())
+            }
+            8 => format!("({} {} {})", self.pick(&rows::functions(2)), self.expr(d), self.expr(d)),
             9..=11 => format!("(if {} {} {})", self.test(d.min(1)), self.expr(d), self.expr(d)),
             12 => format!("(select {} {} {})", self.test(0), self.expr(d), self.expr(d)),
             13..=14 => self.tensor(d.min(1)),

@@ -9,6 +9,7 @@ mod budget;
 mod danger;
 mod form;
 mod operation;
+mod rows;
 mod scheme;
 mod scope;
 mod typed;

@@ -1,98 +1,126 @@
-//! Operations of the table, each giving a value of the shape asked for; in safe programs every argument is kept in the domain.
+//! Operations of the table, each giving a value of the shape asked for; in safe programs every argument is kept in the domain its row
+//! states. There is no list of names here: a new row is written as soon as it is in the table.
 
+use super::rows::{self, Bound, Manner};
 use super::typed::{SCALAR, Sort, Writer};
 use neural_compiler::Shape;
+use neural_compiler::ops::domain::Domain;
+use neural_compiler::ops::row::{Kernel, Pat, ShapeRule, Special};
+use neural_compiler::ops::{Arity, Group, Row};
 
-/// Functions of one argument defined everywhere and of moderate growth.
-const ANYWHERE: &[&str] = &[
-    "sin", "cos", "atan", "tanh", "sigmoid", "softplus", "erf", "abs", "relu", "-", "square", "floor", "ceiling", "round", "truncate",
-    "sign",
-];
-/// Functions of one argument that grow fast.
-const GROWING: &[&str] = &["exp", "sinh", "cosh", "exp2", "expm1"];
-/// Functions of a positive argument.
-const POSITIVE: &[&str] = &["log", "log2", "log10", "log1p", "sqrt", "cbrt", "/"];
-/// Special functions defined everywhere, which may grow fast.
-const SPECIAL_ANYWHERE: &[&str] = &["erfc", "erfcx", "normal-cdf", "normal-log-cdf", "bessel-j0", "bessel-j1", "bessel-i0", "bessel-i1"];
-/// Special functions of a positive argument.
-const SPECIAL_POSITIVE: &[&str] = &["gamma", "lgamma", "digamma", "trigamma", "bessel-k0", "bessel-k1"];
-/// Functions on [-1, 1].
-const UNIT: &[&str] = &["asin", "acos"];
+/// Numbers of arguments of operations that take any number end here.
+const MOST_ARGUMENTS: usize = 3;
 
 impl Writer {
-    /// An operation that nothing shadows, out of several.
-    fn op<'a>(&mut self, from: &[&'a str]) -> &'a str {
-        let usable: Vec<&str> = from.iter().copied().filter(|n| !self.scope.is_bound(n)).collect();
-        if usable.is_empty() { "+" } else { self.pick(&usable) }
+    /// A row that nothing shadows, out of several.
+    fn row(&mut self, from: Vec<&'static Row>) -> Option<&'static Row> {
+        let usable: Vec<&Row> = from.into_iter().filter(|row| !self.scope.is_bound(row.name)).collect();
+        (!usable.is_empty()).then(|| usable[self.rng.usize(..usable.len())])
     }
 
-    pub(crate) fn operation(&mut self, shape: Shape, d: u32) -> String {
-        match (shape, self.rng.u32(..10)) {
-            (Shape::Scalar, 0..=2) => self.scalar_result(d),
-            (Shape::Vector(n), 0..=5) => self.vector_result(n, d),
-            (Shape::Matrix(r, c), 0..=5) => self.matrix_result(r, c, d),
-            _ => self.elementwise(shape, d),
+    /// One of the names of a row.
+    fn name(&mut self, row: &'static Row) -> &'static str {
+        let other = row.aliases.iter().find(|alias| !self.scope.is_bound(alias));
+        match other {
+            Some(alias) if self.rng.bool() => alias,
+            _ => row.name,
         }
     }
 
-    /// Arguments of an elementwise application: one of the shape, the others of it or scalars.
-    fn mixed(&mut self, shape: Shape, count: usize, d: u32) -> Vec<String> {
-        let lead = self.rng.usize(..count);
-        (0..count).map(|i| if i == lead || !self.chance(3) { self.expr(shape, d) } else { self.expr(SCALAR, d) }).collect()
+    pub(crate) fn operation(&mut self, shape: Shape, d: u32) -> String {
+        let whole = if shape == SCALAR { 3 } else { 6 };
+        let row = if self.rng.u32(..10) < whole { self.row(rows::whole(shape)) } else { None };
+        match row {
+            Some(row) => self.whole(row, shape, d),
+            None => self.elementwise(shape, d),
+        }
     }
 
     fn elementwise(&mut self, shape: Shape, d: u32) -> String {
-        match self.rng.u32(..29) {
-            0..=4 => format!("({} {})", self.op(ANYWHERE), self.expr(shape, d)),
-            5..=6 => format!("({} {})", self.op(GROWING), self.tame(shape, d)),
-            7..=8 => format!("({} {})", self.op(POSITIVE), self.positive(shape, d)),
-            9 if self.safe => format!("({} (* 0.8 {}))", self.op(UNIT), self.tame(shape, d)),
-            9 => format!("({} {})", self.op(UNIT), self.expr(shape, d)),
-            10 if self.safe => format!("(tan (* 0.7 {}))", self.tame(shape, d)),
-            10 => format!("(tan {})", self.expr(shape, d)),
-            11..=15 => {
-                let (op, n) = (self.pick(&["+", "-", "*"]), self.rng.usize(1..4));
-                format!("({op} {})", self.mixed(shape, n, d).join(" "))
+        let group = match self.rng.u32(..20) {
+            0..=8 => Group::Arithmetic,
+            9..=15 => Group::Functions,
+            16..=17 => Group::Special,
+            18 => Group::Comparison,
+            _ => Group::Conditional,
+        };
+        let mut rows = rows::elementwise(group);
+        // What programs are mostly made of is what has a neutral element: sums, products and their opposites.
+        if group == Group::Arithmetic && self.chance(2) {
+            rows.retain(|row| !row.neutral.is_empty());
+        }
+        match self.row(rows) {
+            Some(row) => self.apply(row, shape, d),
+            None => format!("(+ {} 1)", self.expr(shape, d)),
+        }
+    }
+
+    /// An elementwise application: one argument has the shape, the others have it too or are scalars.
+    fn apply(&mut self, row: &'static Row, shape: Shape, d: u32) -> String {
+        let count = match row.arity {
+            Arity::Exactly(k) => k,
+            Arity::Between(a, b) => self.rng.usize(a..=b),
+            Arity::AtLeast(k) | Arity::Fold(k, _) => self.rng.usize(k.max(1)..=MOST_ARGUMENTS),
+            Arity::Chain => self.rng.usize(2..=MOST_ARGUMENTS),
+        };
+        // Bounds and exponents may be numbers, so the first argument has the shape.
+        let first = row.domain == Domain::Power || row.group == Group::Conditional && !matches!(row.kernel, Kernel::Select);
+        let lead = if first { 0 } else { self.rng.usize(..count) };
+        let name = self.name(row);
+        let mut text = format!("({name}");
+        for i in 0..count {
+            let shape = if i == lead || !self.chance(3) { shape } else { SCALAR };
+            let argument = self.argument(row, i, count, shape, d);
+            text += &format!(" {argument}");
+        }
+        text + ")"
+    }
+
+    /// An argument; in safe programs one at which the row is defined, smooth enough and of ordinary size.
+    fn argument(&mut self, row: &'static Row, i: usize, count: usize, shape: Shape, d: u32) -> String {
+        if i == 0 && matches!(row.kernel, Kernel::Select) {
+            return match self.row(rows::elementwise(Group::Comparison)) {
+                Some(test) => self.apply(test, shape, d),
+                None => self.expr(shape, d),
+            };
+        }
+        if row.domain == Domain::Power && i == 1 && self.chance(2) {
+            return self.rng.i32(-2..4).to_string();
+        }
+        if !self.safe {
+            return self.expr(shape, d);
+        }
+        match row.domain {
+            // Bounds in order, which no domain says.
+            Domain::All if row.group == Group::Conditional && !matches!(row.kernel, Kernel::Select) && i > 0 => {
+                format!("{}", self.moderate() + if i == 1 { -1.5 } else { 1.5 })
             }
-            16 => format!("(/ {} {})", self.expr(shape, d), self.positive(shape, d)),
-            17 => {
-                let (op, n) = (self.op(&["min", "max"]), self.rng.usize(1..4));
-                format!("({op} {})", self.mixed(shape, n, d).join(" "))
+            Domain::All if matches!(row.group, Group::Arithmetic | Group::Comparison | Group::Conditional) => self.expr(shape, d),
+            Domain::All if count == 1 => match rows::manner(row) {
+                Manner::Plain => self.expr(shape, d),
+                Manner::Tame => self.tame(shape, d),
+                Manner::Positive => self.positive(shape, d),
+            },
+            Domain::All if i + 1 == count => self.positive(shape, d),
+            Domain::All => self.tame(shape, d),
+            Domain::NonNegative | Domain::Positive | Domain::AboveMinusOne | Domain::GammaPoles | Domain::NonZero => {
+                self.positive(shape, d)
             }
-            18 => {
-                let op = self.pick(&["pow", "expt"]);
-                let exponent = if self.chance(2) { self.rng.i32(-2..4).to_string() } else { self.tame(SCALAR, d) };
-                format!("({op} {} {exponent})", self.positive(shape, d))
-            }
-            19 => format!("(atan {} {})", self.expr(shape, d), self.positive(shape, d)),
-            20 if self.safe => format!("(log {} (+ 1.3 {}))", self.positive(shape, d), self.positive(shape, d)),
-            20 => format!("(log {} {})", self.expr(shape, d), self.expr(shape, d)),
-            21 => format!("({} {} {})", self.op(&["modulo", "remainder", "quotient"]), self.expr(shape, d), self.positive(shape, d)),
-            22 => {
-                let (low, high) = (self.moderate() - 1.5, self.moderate() + 1.5);
-                if self.safe {
-                    format!("(clamp {} {low} {high})", self.expr(shape, d))
-                } else {
-                    format!("(clamp {})", self.mixed(shape, 3, d).join(" "))
-                }
-            }
-            23 => format!("({} {})", self.op(SPECIAL_ANYWHERE), self.tame(shape, d)),
-            24 => format!("({} {})", self.op(SPECIAL_POSITIVE), self.positive(shape, d)),
-            25 => {
-                format!("({} {} {})", self.op(&["beta", "lbeta", "gamma-p", "gamma-q"]), self.positive(shape, d), self.positive(shape, d))
-            }
-            26 if self.safe => format!("(normal-quantile (+ 0.5 (* 0.4 {})))", self.tame(shape, d)),
-            26 => format!("(normal-quantile {})", self.expr(shape, d)),
-            27 => format!("(voigt {} {} {})", self.tame(shape, d), self.positive(shape, d), self.positive(SCALAR, d)),
-            _ => {
-                let op = self.pick(&["<", ">", "<=", ">=", "="]);
-                let test = if self.chance(4) {
-                    format!("(not {})", self.expr(shape, d))
-                } else {
-                    format!("({op} {})", self.mixed(shape, 2, d).join(" "))
-                };
-                format!("(select {test} {} {})", self.expr(shape, d), self.expr(shape, d))
-            }
+            Domain::BothPositive | Domain::Incomplete => self.positive(shape, d),
+            Domain::IncompleteBeta if i < 2 => self.positive(shape, d),
+            Domain::IncompleteBeta => format!("(+ 0.5 (* 0.4 {}))", self.tame(shape, d)),
+            Domain::Unit => format!("(* 0.8 {})", self.tame(shape, d)),
+            Domain::OpenUnit => format!("(+ 0.5 (* 0.4 {}))", self.tame(shape, d)),
+            Domain::Divisor if i == 0 => self.expr(shape, d),
+            Domain::Divisor => self.positive(shape, d),
+            Domain::Power if i == 0 => self.positive(shape, d),
+            Domain::Power => self.tame(shape, d),
+            Domain::LogBase if i == 0 => self.positive(shape, d),
+            Domain::LogBase => format!("(+ 1.3 {})", self.positive(shape, d)),
+            Domain::UpperHalf | Domain::Widths if i == 0 => self.tame(shape, d),
+            Domain::UpperHalf | Domain::Widths => self.positive(shape, d),
+            // Of operations on whole values.
+            Domain::Invertible | Domain::Index => self.expr(shape, d),
         }
     }
 
@@ -109,68 +137,36 @@ impl Writer {
         self.rng.u32(..length).to_string()
     }
 
-    fn scalar_result(&mut self, d: u32) -> String {
-        let n = self.rng.u32(2..4);
-        let v = Shape::Vector(n);
-        let square = Shape::Matrix(n, n);
-        match self.rng.u32(..10) {
-            0..=1 => format!("(dot {} {})", self.expr(v, d), self.expr(v, d)),
-            2 => format!("(norm {})", self.expr(v, d)),
-            3 => format!("(vsum {})", self.expr(v, d)),
-            4 => {
-                let any = self.shape();
-                format!("(total {})", self.expr(any, d))
-            }
-            5 => format!("(trace {})", self.expr(square, d)),
-            6 => format!("(det {})", self.expr(square, d)),
-            7 => format!("(ref {} {})", self.expr(v, d), self.index(n, d)),
-            8 => format!("(ref {} {} {})", self.expr(square, d), self.index(n, d), self.index(n, d)),
-            _ => format!("(* {} (vlen {}))", self.expr(SCALAR, d), self.expr(v, d.min(1))),
+    /// An application of an operation on whole values that gives one of the shape.
+    fn whole(&mut self, row: &'static Row, shape: Shape, d: u32) -> String {
+        match row.shape {
+            ShapeRule::Pattern(patterns, out) => self.by_pattern(row, patterns, out, shape, d),
+            ShapeRule::Special(special) => self.special(row, special, shape, d),
+            ShapeRule::Elementwise | ShapeRule::Given => unreachable!("`{}` is not offered here", row.name),
         }
     }
 
-    fn vector_result(&mut self, n: u32, d: u32) -> String {
-        let v = Shape::Vector(n);
-        match self.rng.u32(..12) {
-            0..=2 => {
-                let items: String = (0..n).map(|_| format!(" {}", self.expr(SCALAR, d))).collect();
-                if self.chance(2) { format!("(vec{items})") } else { format!("[{}]", items.trim()) }
-            }
-            3 if n == 3 => format!("(cross {} {})", self.expr(v, d), self.expr(v, d)),
-            4 => {
-                let inner = self.expr(v, d);
-                let ones: Vec<&str> = (0..n).map(|i| ["1.5", "-1.7", "2.1"][i as usize % 3]).collect();
-                if self.safe { format!("(normalize (+ [{}] (sin {inner})))", ones.join(" ")) } else { format!("(normalize {inner})") }
-            }
-            5 => format!("(scale {} {})", self.expr(SCALAR, d), self.expr(v, d)),
-            6 => {
-                let from = self.rng.u32(..3);
-                format!("(slice {} {from} {})", self.expr(Shape::Vector(n + 2), d), from + n)
-            }
-            7 if n > 1 => {
-                let first = self.rng.u32(1..n);
-                let (a, b) = (
-                    self.expr(Shape::Vector(first), d),
-                    if n - first == 1 { self.expr(SCALAR, d) } else { self.expr(Shape::Vector(n - first), d) },
-                );
-                format!("(concat {a} {b})")
-            }
-            8 => {
-                let k = self.rng.u32(1..4);
-                format!("(matvec {} {})", self.expr(Shape::Matrix(n, k), d), self.expr(Shape::Vector(k), d))
-            }
-            9 => format!("(solve {} {})", self.invertible(n, d), self.expr(v, d)),
-            10 => {
-                let r = self.rng.u32(1..4);
-                format!("(ref {} {})", self.expr(Shape::Matrix(r, n), d), self.index(r, d))
-            }
-            11 => match self.rng.u32(..3) {
-                0 => format!("(fill {} {n})", self.expr(SCALAR, d)),
-                1 => format!("(ones {n})"),
-                _ => format!("(+ (zeros {n}) {})", self.expr(SCALAR, d)),
-            },
-            _ => self.elementwise(v, d),
+    fn by_pattern(&mut self, row: &'static Row, patterns: &[Pat], out: Pat, shape: Shape, d: u32) -> String {
+        let mut bound = Bound::default();
+        bound.learn(out, shape);
+        let name = self.name(row);
+        let mut text = format!("({name}");
+        for &pattern in patterns {
+            let some = self.shape();
+            let (first, second) = (self.rng.u32(1..4), self.rng.u32(1..4));
+            let mut lengths = [first, second].into_iter();
+            let shape = bound.shape(pattern, || lengths.next().unwrap_or(2), || some);
+            let argument = match (row.domain, shape) {
+                (Domain::Invertible, Shape::Matrix(n, _)) => self.invertible(n, d),
+                (Domain::NonZero, Shape::Vector(n)) if self.safe => {
+                    let away: Vec<&str> = (0..n).map(|i| ["1.5", "-1.7", "2.1"][i as usize % 3]).collect();
+                    format!("(+ [{}] (sin {}))", away.join(" "), self.expr(shape, d))
+                }
+                _ => self.expr(shape, d),
+            };
+            text += &format!(" {argument}");
         }
+        text + ")"
     }
 
     /// A square matrix; in safe programs far from singular.
@@ -179,29 +175,60 @@ impl Writer {
         if self.safe { format!("(+ (* 3 (eye {n})) (sin {}))", self.expr(square, d)) } else { self.expr(square, d) }
     }
 
-    fn matrix_result(&mut self, r: u32, c: u32, d: u32) -> String {
-        let m = Shape::Matrix(r, c);
-        match self.rng.u32(..10) {
-            0..=1 => {
-                let rows: Vec<String> = (0..r).map(|_| self.expr(Shape::Vector(c), d)).collect();
-                if self.chance(2) { format!("(mat {})", rows.join(" ")) } else { format!("[{}]", rows.join(" ")) }
+    fn special(&mut self, row: &'static Row, special: Special, shape: Shape, d: u32) -> String {
+        let name = self.name(row);
+        let sizes = match shape {
+            Shape::Scalar => String::new(),
+            Shape::Vector(n) => format!("{n}"),
+            Shape::Matrix(r, c) => format!("{r} {c}"),
+        };
+        match (special, shape) {
+            (Special::Stack | Special::Rows, _) => {
+                let (count, part) = match shape {
+                    Shape::Matrix(r, c) => (r, Shape::Vector(c)),
+                    Shape::Vector(n) => (n, SCALAR),
+                    Shape::Scalar => (1, SCALAR),
+                };
+                let items: Vec<String> = (0..count).map(|_| self.expr(part, d)).collect();
+                if self.chance(2) { format!("({name} {})", items.join(" ")) } else { format!("[{}]", items.join(" ")) }
             }
-            2 => {
-                let k = self.rng.u32(1..4);
-                format!("(matmul {} {})", self.expr(Shape::Matrix(r, k), d), self.expr(Shape::Matrix(k, c), d))
+            (Special::Ref, Shape::Vector(n)) => {
+                let r = self.rng.u32(1..4);
+                format!("({name} {} {})", self.expr(Shape::Matrix(r, n), d), self.index(r, d))
             }
-            3 => format!("(transpose {})", self.expr(Shape::Matrix(c, r), d)),
-            4 if r == c => format!("(inv {})", self.invertible(r, d)),
-            5 => format!("(solve {} {})", self.invertible(r, d), self.expr(m, d)),
-            6 => format!("(outer {} {})", self.expr(Shape::Vector(r), d), self.expr(Shape::Vector(c), d)),
-            7 if r == c => format!("(eye {r})"),
-            8 => match self.rng.u32(..3) {
-                0 => format!("(fill {} {r} {c})", self.expr(SCALAR, d)),
-                1 => format!("(ones {r} {c})"),
-                _ => format!("(- (zeros {r} {c}) {})", self.expr(SCALAR, d)),
-            },
-            9 if r == c => format!("(cofactor {})", self.expr(m, d)),
-            _ => self.elementwise(m, d),
+            (Special::Ref, _) => {
+                let n = self.rng.u32(2..4);
+                if self.chance(2) {
+                    format!("({name} {} {})", self.expr(Shape::Vector(n), d), self.index(n, d))
+                } else {
+                    format!("({name} {} {} {})", self.expr(Shape::Matrix(n, n), d), self.index(n, d), self.index(n, d))
+                }
+            }
+            (Special::Slice, _) => {
+                let (n, from) = (shape.len() as u32, self.rng.u32(..3));
+                format!("({name} {} {from} {})", self.expr(Shape::Vector(n + 2), d), from + n)
+            }
+            (Special::Concat, _) => {
+                let n = shape.len() as u32;
+                let first = self.rng.u32(1..n.max(2));
+                let (a, b) = (
+                    self.expr(Shape::Vector(first), d),
+                    if n - first == 1 { self.expr(SCALAR, d) } else { self.expr(Shape::Vector(n - first), d) },
+                );
+                format!("({name} {a} {b})")
+            }
+            (Special::Solve, _) => {
+                let n = match shape {
+                    Shape::Vector(n) | Shape::Matrix(n, _) => n,
+                    Shape::Scalar => 1,
+                };
+                format!("({name} {} {})", self.invertible(n, d), self.expr(shape, d))
+            }
+            (Special::Product, _) => unreachable!("users cannot write `{name}`"),
+            (Special::Square, _) => format!("({name} {})", sizes.split(' ').next().unwrap_or_default()),
+            // Constants alone would make dull programs.
+            (Special::Sized, _) => format!("(+ ({name} {sizes}) {})", self.expr(SCALAR, d)),
+            (Special::Fill, _) => format!("({name} {} {sizes})", self.expr(SCALAR, d)),
         }
     }
 }

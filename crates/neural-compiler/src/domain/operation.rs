@@ -22,7 +22,7 @@ impl<T: Checked> Analysis<'_, T> {
         let nodes = region.args(id);
         let args: Vec<&Abs<T>> = nodes.iter().map(|a| &env[a.0 as usize][0]).collect();
         match row.kernel {
-            Kernel::Unary(_) | Kernel::Binary(_) | Kernel::Select => {
+            Kernel::Unary(_) | Kernel::Binary(_) | Kernel::Ternary(_) | Kernel::Select => {
                 let implied = Known { region, env }.implied(op, nodes);
                 let mut out = Vec::with_capacity(values::kept(shape));
                 self.visits += values::kept(shape) - 1;

@@ -549,7 +549,7 @@ impl<T: Real> Machine<'_, '_, T> {
                     return Err(left_domain::<T>(row, &[], node.span));
                 }
             }
-            Kernel::Unary(_) | Kernel::Binary(_) | Kernel::Select => {
+            Kernel::Unary(_) | Kernel::Binary(_) | Kernel::Ternary(_) | Kernel::Select => {
                 let mut point = [T::ZERO; 3];
                 for (i, x) in result.iter_mut().enumerate() {
                     for (p, a) in point.iter_mut().zip(&step.args) {

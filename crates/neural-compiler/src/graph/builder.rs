@@ -5,7 +5,7 @@
 use super::{Kind, Node, NodeId, Region, Type};
 use crate::ops::Op;
 use crate::ops::real::Real;
-use crate::ops::row::{Kernel, Len, Pat, Row, ShapeRule, apply_scalar};
+use crate::ops::row::{Kernel, Len, Pat, Row, ShapeRule, Special, apply_scalar};
 use crate::shape::Shape;
 use crate::source::Span;
 use hashbrown::HashTable;
@@ -301,12 +301,9 @@ pub(crate) fn result_shape(row: &Row, args: &[Shape]) -> Result<Shape, Misfit> {
                 Some(argument) => Err(Misfit { argument, against: Some(lead) }),
             }
         }
-        ShapeRule::Pattern(patterns, out) if row.name == "@product" => {
-            debug_assert_eq!((patterns.len(), out), (2, Pat::Any(2)));
-            product_shape(args).ok_or(Misfit { argument: 1, against: Some(0) })
-        }
         ShapeRule::Pattern(patterns, out) => pattern_shape(patterns, out, args),
-        ShapeRule::Special(_) if row.name == "solve" => match (args[0], args[1]) {
+        ShapeRule::Special(Special::Product) => product_shape(args).ok_or(Misfit { argument: 1, against: Some(0) }),
+        ShapeRule::Special(Special::Solve) => match (args[0], args[1]) {
             (Shape::Matrix(r, c), _) if r != c => Err(Misfit { argument: 0, against: None }),
             (Shape::Matrix(r, _), Shape::Vector(n)) if r == n => Ok(args[1]),
             (Shape::Matrix(r, _), Shape::Matrix(n, _)) if r == n => Ok(args[1]),

@@ -45,7 +45,7 @@ fn plain(region: &Region) -> bool {
     let cheap = |kind: Kind| match kind {
         Kind::Param(_) | Kind::Const(_) => true,
         Kind::Op(op, _) => match &op.row().kernel {
-            Kernel::Unary(_) | Kernel::Binary(_) | Kernel::Select => true,
+            Kernel::Unary(_) | Kernel::Binary(_) | Kernel::Ternary(_) | Kernel::Select => true,
             Kernel::Tensor(k) => k.lanes32.is_some(),
             Kernel::Composite(_) => false,
         },

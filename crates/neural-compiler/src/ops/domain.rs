@@ -29,6 +29,8 @@ pub enum Domain {
     UpperHalf,
     /// First argument `> 0`, second `>= 0`.
     Incomplete,
+    /// First two arguments `> 0`, the third from 0 to 1.
+    IncompleteBeta,
     /// Second argument not 0, third `>= 0`: the widths of a line.
     Widths,
     /// Second argument not 0.
@@ -58,6 +60,7 @@ impl Domain {
             Domain::BothPositive => "a > 0, b > 0",
             Domain::UpperHalf => "y >= 0",
             Domain::Incomplete => "a > 0, x >= 0",
+            Domain::IncompleteBeta => "a > 0, b > 0, 0 <= x <= 1",
             Domain::Widths => "sigma != 0, gamma >= 0",
             Domain::Divisor => "divisor != 0",
             Domain::Power => "base > 0; or base = 0 and exponent >= 0; or base < 0 and a whole exponent",
@@ -86,6 +89,7 @@ impl Domain {
             Domain::BothPositive => x <= zero || args[1] <= zero,
             Domain::UpperHalf => args[1] < zero,
             Domain::Incomplete => x <= zero || args[1] < zero,
+            Domain::IncompleteBeta => x <= zero || args[1] <= zero || args[2] < zero || args[2] > one,
             Domain::Widths => args[1] == zero || args[2] < zero,
             Domain::Divisor => args[1] == zero,
             Domain::Power => {
@@ -115,6 +119,7 @@ impl Domain {
             Domain::BothPositive => args.iter().any(|a| a.lo < zero || a.has_zero()),
             Domain::UpperHalf => args[1].lo < zero,
             Domain::Incomplete => x.lo < zero || x.has_zero() || args[1].lo < zero,
+            Domain::IncompleteBeta => args[..2].iter().any(|a| a.lo < zero || a.has_zero()) || args[2].lo < zero || args[2].hi > one,
             Domain::Widths => args[1].has_zero() || args[2].lo < zero,
             Domain::Divisor => args[1].has_zero(),
             Domain::Power => {

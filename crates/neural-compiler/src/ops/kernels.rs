@@ -2,11 +2,12 @@
 //! Invariants: sums are made in one order (`neural_compiler_math::matrix` says which), whoever makes them; kernels of bounds keep it, and
 //! round products and sums on their own, outwards; no kernel allocates more than its operands' size or panics on any numbers.
 
-use crate::ops::real::{Real, Ring};
+use crate::ops::real::{Number, Real, Ring};
 use crate::ops::row::{KernelError, Operand};
 use crate::shape::Shape;
 use neural_compiler_math::Level;
 use neural_compiler_math::matrix::{INTERLEAVED, PARTIAL, View};
+use neural_compiler_math::small;
 
 type Out = Result<(), KernelError>;
 
@@ -188,59 +189,18 @@ pub(crate) fn place_at<T: Real>(args: &[Operand<'_, T>], _: u32, shape: Shape, o
     Ok(())
 }
 
-/// Length of a vector within 1 ULP, without overflow or underflow on the way: the vector is scaled by a power of two and its
-/// squares are summed with their rounding errors.
-pub(crate) fn norm<T: Real>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut [T]) -> Out {
-    let v = args[0].data;
-    let infinity = T::from_f64(f64::INFINITY);
-    let largest = v.iter().fold(T::ZERO, |m, &x| if x.abs() > m { x.abs() } else { m });
-    out[0] = if largest == infinity {
-        infinity
-    } else if v.iter().any(|x| x.is_nan()) {
-        T::from_f64(f64::NAN)
-    } else if largest == T::ZERO {
-        T::ZERO
-    } else {
-        let scale = largest.binade();
-        let (mut high, mut low) = (T::ZERO, T::ZERO);
-        for &x in v {
-            let x = x / scale;
-            let square = x * x;
-            low = low + x.mul_add(x, -square);
-            let sum = high + square;
-            let back = sum - high;
-            low = low + ((high - (sum - back)) + (square - back));
-            high = sum;
-        }
-        let root = high.sqrt();
-        let correction = ((-root).mul_add(root, high) + low) / (root + root);
-        (root + correction) * scale
-    };
+/// Length of a vector.
+pub(crate) fn norm<T: Number>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut [T]) -> Out {
+    out[0] = small::norm(args[0].data, T::ZERO);
     Ok(())
 }
 
-/// `a b - c d` within 1.5 ULP (Kahan).
-fn difference_of_products<T: Real>(a: T, b: T, c: T, d: T) -> T {
-    let cd = c * d;
-    let error = (-c).mul_add(d, cd);
-    a.mul_add(b, -cd) + error
-}
-
-fn det_of<T: Real>(a: &[T], n: usize) -> T {
-    match n {
-        0 => T::ONE,
-        1 => a[0],
-        2 => difference_of_products(a[0], a[3], a[1], a[2]),
-        3 => {
-            let minor = |i: usize, j: usize| difference_of_products(a[3 + i], a[6 + j], a[3 + j], a[6 + i]);
-            a[0] * minor(1, 2) - a[1] * minor(0, 2) + a[2] * minor(0, 1)
-        }
-        _ => T::det(a, n),
-    }
+fn det_of<T: Number>(a: &[T], n: usize) -> T {
+    if n <= small::CLOSED { small::closed_det(a, n, T::ZERO) } else { T::det(a, n) }
 }
 
 /// Determinant: closed form up to 3 by 3, LU beyond.
-pub(crate) fn det<T: Real>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut [T]) -> Out {
+pub(crate) fn det<T: Number>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut [T]) -> Out {
     let (n, _) = rows_columns(args[0].shape);
     out[0] = det_of(args[0].data, n);
     Ok(())
@@ -249,16 +209,6 @@ pub(crate) fn det<T: Real>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut 
 /// Minors are computed one by one up to this size, which keeps them finite where the matrix is singular.
 const MINORS: usize = 6;
 
-/// A square matrix without some rows and columns.
-fn without<T: Real>(a: &[T], n: usize, rows: &[usize], columns: &[usize]) -> Vec<T> {
-    let kept = (0..n).filter(|r| !rows.contains(r)).flat_map(|r| (0..n).filter(|c| !columns.contains(c)).map(move |c| a[r * n + c]));
-    kept.collect()
-}
-
-fn signed<T: Real>(x: T, odd: bool) -> T {
-    if odd { -x } else { x }
-}
-
 fn inverse<T: Real>(a: &[T], n: usize) -> Vec<T> {
     let mut out = vec![T::ZERO; n * n];
     T::solve(a, n, &identity(n), n, &mut out);
@@ -266,15 +216,11 @@ fn inverse<T: Real>(a: &[T], n: usize) -> Vec<T> {
 }
 
 /// Matrix of cofactors, the derivative of `det`; beyond the size of minors, `det` times the transposed inverse.
-pub(crate) fn cofactor<T: Real>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut [T]) -> Out {
+pub(crate) fn cofactor<T: Number>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut [T]) -> Out {
     let (n, _) = rows_columns(args[0].shape);
     let a = args[0].data;
     if n <= MINORS {
-        for i in 0..n {
-            for j in 0..n {
-                out[i * n + j] = signed(det_of(&without(a, n, &[i], &[j]), n - 1), (i + j) % 2 == 1);
-            }
-        }
+        out.copy_from_slice(&small::cofactors(a, n, det_of));
     } else {
         let (d, y) = (T::det(a, n), inverse(a, n));
         for i in 0..n {
@@ -287,20 +233,11 @@ pub(crate) fn cofactor<T: Real>(args: &[Operand<'_, T>], _: u32, _: Shape, out: 
 }
 
 /// The derivative of the cofactors of the first matrix along the second.
-pub(crate) fn cofactor_along<T: Real>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut [T]) -> Out {
+pub(crate) fn cofactor_along<T: Number>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut [T]) -> Out {
     let (n, _) = rows_columns(args[0].shape);
     let (a, t) = (args[0].data, args[1].data);
     if n <= MINORS {
-        for i in 0..n {
-            for j in 0..n {
-                let terms = (0..n).filter(|&k| k != i).flat_map(|k| (0..n).filter(|&l| l != j).map(move |l| (k, l)));
-                out[i * n + j] = in_turn(terms.map(|(k, l)| {
-                    // Rows and columns behind the deleted ones move up by one.
-                    let odd = (i + j + k - usize::from(k > i) + l - usize::from(l > j)) % 2 == 1;
-                    t[k * n + l] * signed(det_of(&without(a, n, &[i, k], &[j, l]), n - 2), odd)
-                }));
-            }
-        }
+        out.copy_from_slice(&small::cofactors_along(a, t, n, det_of));
     } else {
         let (d, y) = (T::det(a, n), inverse(a, n));
         let slope = sum(n * n, |k| d * y[(k % n) * n + k / n] * t[k]);

@@ -1,9 +1,9 @@
 //! Linear systems and determinants by LU factors with partial pivoting. In: a square matrix, row by row; out: its factors, and from them
 //! solutions or the determinant.
 //! Invariants: a singular matrix has the determinant 0 and no solution (NaN everywhere); which of the two ways is taken depends on
-//! the matrix alone, so all executors agree. Small matrices are factored here, where a lane's matrix is a few cache lines, and so are
-//! larger ones that are mostly zeros: zeros at the ends of a row cost nothing, which makes the work on a band that of the band; other
-//! large ones by faer, whose blocked factorisation runs at the speed of the machine.
+//! the matrix alone, so all executors agree. Matrices of up to 8 rows are the math crate's; larger ones are factored here while they are a
+//! few cache lines or mostly zeros: zeros at the ends of a row cost nothing, which makes the work on a band that of the band; other large
+//! ones by faer, whose blocked factorisation runs at the speed of the machine.
 
 use crate::ops::real::Real;
 use faer::linalg::solvers::{PartialPivLu, Solve};
@@ -13,8 +13,8 @@ use faer::{Mat, MatRef};
 /// Matrices from this size on are factored by faer.
 const LARGE: usize = 48;
 
-/// Matrices from this size on are not factored by generated code, which subtracts products with 0 too, of which 0 * inf and -0 leave a
-/// trace.
+/// Smaller matrices are factored number by number (`neural_compiler_math::small`), by generated code too, which subtracts products with 0
+/// as well, of which 0 * inf and -0 leave a trace.
 pub(crate) const OWN: usize = 9;
 
 /// Whether faer is to factor a matrix: a large one with more numbers than zeros, by far.
@@ -103,13 +103,9 @@ impl<T: Real> Lu<T> {
     fn new(a: &[T], n: usize) -> Lu<T> {
         let mut lu = a.to_vec();
         let mut order: Vec<usize> = (0..n).collect();
-        let mut extent = vec![(0, n); n];
-        if n >= OWN {
-            for (e, row) in extent.iter_mut().zip(a.chunks_exact(n)) {
-                let there = |x: &T| *x != T::ZERO;
-                *e = (row.iter().position(there).unwrap_or(n), row.iter().rposition(there).map_or(0, |last| last + 1));
-            }
-        }
+        let there = |x: &T| *x != T::ZERO;
+        let ends = |row: &[T]| (row.iter().position(there).unwrap_or(n), row.iter().rposition(there).map_or(0, |last| last + 1));
+        let mut extent: Vec<(usize, usize)> = a.chunks_exact(n).map(ends).collect();
         let (mut odd, mut singular) = (false, false);
         for k in 0..n {
             let mut pivot = k;
@@ -134,7 +130,7 @@ impl<T: Real> Lu<T> {
             let end = extent[k].1;
             let from = &upper[k * n + k + 1..k * n + end.max(k + 1)];
             for (row, e) in lower.chunks_exact_mut(n).zip(&mut extent[k + 1..]) {
-                if e.0 > k || n >= OWN && row[k] == T::ZERO {
+                if e.0 > k || row[k] == T::ZERO {
                     continue;
                 }
                 let factor = row[k] / d;
@@ -223,7 +219,7 @@ mod tests {
 
     #[test]
     fn both_ways_know_determinants_and_solutions() {
-        for n in [4, 47, 48, 90] {
+        for n in [9, 47, 48, 90] {
             let (a, expected) = known(n);
             let found = det(&a, n);
             assert!((found / expected - 1.0).abs() < 1e-9, "{n}: {found} instead of {expected}");

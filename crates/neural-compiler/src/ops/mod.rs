@@ -7,7 +7,7 @@ pub mod bound;
 pub mod domain;
 pub mod interval;
 mod kernels;
-mod lu;
+pub(crate) mod lu;
 pub mod real;
 mod recent;
 pub mod row;

@@ -1,7 +1,7 @@
 //! The two number types a program runs in. One trait, so that every kernel is written once.
 
 use crate::ops::block::Block;
-use crate::ops::lu::Factors;
+use crate::ops::lu::{Factors, OWN};
 use crate::ops::recent::Recent;
 use crate::ops::row::{TensorFn, TensorKernel};
 use neural_compiler_math as math;
@@ -36,6 +36,12 @@ pub trait Ring: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Se
     const ONE: Self;
 }
 
+/// A number type whose kernels serve generated code too.
+pub(crate) trait Number: Real + math::num::Num<Scalar = Self, Mask = bool> {}
+
+impl Number for f32 {}
+impl Number for f64 {}
+
 /// A floating-point type with the project's own elementary functions.
 pub trait Real: Ring + Div<Output = Self> + Neg<Output = Self> + PartialOrd + Send + Sync + std::fmt::Debug + 'static {
     /// Which type this is.
@@ -48,10 +54,14 @@ pub trait Real: Ring + Div<Output = Self> + Neg<Output = Self> + PartialOrd + Se
     fn unary(f: &math::Unary, x: Self) -> Self;
     /// A function of two arguments.
     fn binary(f: &math::Binary, x: Self, y: Self) -> Self;
+    /// A function of three arguments.
+    fn ternary(f: &math::Ternary, x: Self, y: Self, z: Self) -> Self;
     /// A function of one argument, element by element.
     fn unary_slice(f: &math::Unary, level: math::Level, x: &[Self], out: &mut [Self]);
     /// A function of two arguments, element by element.
     fn binary_slice(f: &math::Binary, level: math::Level, x: math::Arg<'_, Self>, y: math::Arg<'_, Self>, out: &mut [Self]);
+    /// A function of three arguments, element by element.
+    fn ternary_slice(f: &math::Ternary, x: math::Arg<'_, Self>, y: math::Arg<'_, Self>, z: math::Arg<'_, Self>, out: &mut [Self]);
     /// Lane by lane, `x` where the test is not zero, else `y`.
     fn select_slice(level: math::Level, test: math::Arg<'_, Self>, x: math::Arg<'_, Self>, y: math::Arg<'_, Self>, out: &mut [Self]);
     /// A matrix all lanes share times the vector of each lane.
@@ -98,14 +108,12 @@ pub trait Real: Ring + Div<Output = Self> + Neg<Output = Self> + PartialOrd + Se
     fn next_up(self) -> Self;
     /// The next smaller number.
     fn next_down(self) -> Self;
-    /// `2^k` such that `self / 2^k` is near 1, for finite non-zero `self`.
-    fn binade(self) -> Self;
 }
 
 macro_rules! real {
     ($t:ident, $slice:ident, [$select:ident, $matrix_times:ident, $sum_of_products:ident],
      [$product:ident, $products:ident, $dot:ident, $sum:ident, $transpose:ident, $lane_sums:ident, $lane_outers:ident],
-     $lanes:ident, $dtype:expr, $mantissa_bits:expr) => {
+     $lanes:ident, $dtype:expr) => {
         impl Ring for $t {
             const ZERO: $t = 0.0;
             const ONE: $t = 1.0;
@@ -130,12 +138,20 @@ macro_rules! real {
                 f.$t(x, y)
             }
 
+            fn ternary(f: &math::Ternary, x: $t, y: $t, z: $t) -> $t {
+                f.$t(x, y, z)
+            }
+
             fn unary_slice(f: &math::Unary, level: math::Level, x: &[$t], out: &mut [$t]) {
                 f.$slice(level, x, out)
             }
 
             fn binary_slice(f: &math::Binary, level: math::Level, x: math::Arg<'_, $t>, y: math::Arg<'_, $t>, out: &mut [$t]) {
                 f.$slice(level, x, y, out)
+            }
+
+            fn ternary_slice(f: &math::Ternary, x: math::Arg<'_, $t>, y: math::Arg<'_, $t>, z: math::Arg<'_, $t>, out: &mut [$t]) {
+                f.$slice(x, y, z, out)
             }
 
             fn select_slice(level: math::Level, test: math::Arg<'_, $t>, x: math::Arg<'_, $t>, y: math::Arg<'_, $t>, out: &mut [$t]) {
@@ -185,7 +201,7 @@ macro_rules! real {
             }
 
             fn det(a: &[$t], n: usize) -> $t {
-                Factors::new(a, n).det()
+                if n < OWN { math::small::det_by_pivots(a, n) } else { Factors::new(a, n).det() }
             }
 
             fn solve(a: &[$t], n: usize, b: &[$t], columns: usize, out: &mut [$t]) {
@@ -226,12 +242,6 @@ macro_rules! real {
             fn next_down(self) -> $t {
                 $t::next_down(self)
             }
-
-            fn binade(self) -> $t {
-                // The exponent bits alone; the smallest power of two for subnormals.
-                let bits = self.to_bits() & ($t::INFINITY.to_bits());
-                $t::from_bits(bits.max(1 << $mantissa_bits))
-            }
         }
     };
 }
@@ -242,8 +252,7 @@ real!(
     [select_f32, matrix_times_f32, sum_of_products_f32],
     [product_f32, products_f32, dot_f32, sum_f32, transpose_f32, lane_sums_f32, lane_outers_f32],
     lanes32,
-    Dtype::F32,
-    23
+    Dtype::F32
 );
 real!(
     f64,
@@ -251,6 +260,5 @@ real!(
     [select_f64, matrix_times_f64, sum_of_products_f64],
     [product_f64, products_f64, dot_f64, sum_f64, transpose_f64, lane_sums_f64, lane_outers_f64],
     lanes64,
-    Dtype::F64,
-    52
+    Dtype::F64
 );

@@ -4,8 +4,9 @@
 //! its factors were kept or not; what is kept is bounded, one store per thread.
 
 use crate::ops::lu::{Factors, OWN};
-use crate::ops::real::Real;
+use crate::ops::real::{Number, Real};
 use faer::traits::RealField;
+use neural_compiler_math::small;
 
 /// Matrices kept at most.
 const MOST: usize = 16;
@@ -31,10 +32,14 @@ impl<T> Recent<T> {
     }
 }
 
-impl<T: Real + RealField> Recent<T> {
+impl<T: Number + RealField> Recent<T> {
     /// Solves for `columns` right-hand sides at once.
     pub(crate) fn solve(&mut self, a: &[T], n: usize, b: &[T], columns: usize, out: &mut [T]) {
-        if n < OWN || a.len() > NUMBERS {
+        if n == 0 || columns == 0 {
+            out.fill(T::from_f64(f64::NAN));
+        } else if n < OWN {
+            small::solve(a, n, b, out);
+        } else if a.len() > NUMBERS {
             Factors::new(a, n).solve(b, columns, out);
         } else {
             self.factors(a, n).solve(b, columns, out);

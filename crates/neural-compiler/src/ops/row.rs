@@ -99,10 +99,30 @@ pub enum ShapeRule {
     Elementwise,
     /// By pattern.
     Pattern(&'static [Pat], Pat),
-    /// Depends on constants or on the number of arguments; the lowering knows.
+    /// What no pattern can say.
     Special(Special),
     /// Chosen by the compiler when it makes the node.
     Given,
+}
+
+impl ShapeRule {
+    /// Whether the shapes of the arguments decide; else constants or the number of arguments do, and the lowering knows.
+    pub fn is_by_shapes(self) -> bool {
+        match self {
+            ShapeRule::Elementwise | ShapeRule::Pattern(..) | ShapeRule::Special(Special::Solve | Special::Product) => true,
+            ShapeRule::Special(
+                Special::Stack
+                | Special::Rows
+                | Special::Ref
+                | Special::Slice
+                | Special::Concat
+                | Special::Square
+                | Special::Sized
+                | Special::Fill,
+            )
+            | ShapeRule::Given => false,
+        }
+    }
 }
 
 /// Shapes no pattern can say.
@@ -120,6 +140,8 @@ pub enum Special {
     Concat,
     /// `solve`: the shape of the right-hand side.
     Solve,
+    /// A matrix times a matrix or a vector.
+    Product,
     /// `eye n`.
     Square,
     /// `zeros n`, `zeros r c`, `ones …`.
@@ -171,6 +193,8 @@ pub enum Kernel {
     Unary(&'static math::Unary),
     /// Elementwise, two arguments.
     Binary(&'static math::Binary),
+    /// Elementwise, three arguments.
+    Ternary(&'static math::Ternary),
     /// Elementwise `test ? a : b`, all three already computed.
     Select,
     /// On whole values.
@@ -264,7 +288,7 @@ pub struct Row {
 impl Row {
     /// Whether it applies element by element.
     pub fn is_elementwise(&self) -> bool {
-        matches!(self.kernel, Kernel::Unary(_) | Kernel::Binary(_) | Kernel::Select)
+        matches!(self.kernel, Kernel::Unary(_) | Kernel::Binary(_) | Kernel::Ternary(_) | Kernel::Select)
     }
 
     /// Whether users can write it.
@@ -278,6 +302,7 @@ pub(crate) fn apply_scalar<T: Real>(kernel: &Kernel, args: &[T]) -> T {
     match kernel {
         Kernel::Unary(f) => T::unary(f, args[0]),
         Kernel::Binary(f) => T::binary(f, args[0], args[1]),
+        Kernel::Ternary(f) => T::ternary(f, args[0], args[1], args[2]),
         Kernel::Select => {
             if args[0] != T::ZERO {
                 args[1]

@@ -209,3 +209,61 @@ pub(crate) fn shape_partials(b: &mut Builder, x: &[NodeId], order: usize) -> Nod
     };
     vec![next, b.mul(f, bell)]
 }
+
+/// By the shapes rows of their own, by x the density.
+pub(crate) fn beta_p_partials(b: &mut Builder, x: &[NodeId], _: NodeId) -> Nodes {
+    [Op::BetaPA, Op::BetaPB, Op::BetaDensity].map(|op| b.op(op, x)).to_vec()
+}
+
+/// The opposite of those of beta-p.
+pub(crate) fn beta_q_partials(b: &mut Builder, x: &[NodeId], y: NodeId) -> Nodes {
+    beta_p_partials(b, x, y).into_iter().map(|p| b.neg(p)).collect()
+}
+
+/// The slopes of the density's logarithm by the shapes: log x + digamma(a + b) - digamma a, and that of 1 - x and b.
+fn beta_log_slopes(b: &mut Builder, x: &[NodeId]) -> [NodeId; 2] {
+    let (below, opposite) = (b.op(Op::Log, &x[2..]), b.neg(x[2]));
+    let above = b.op(Op::Log1p, &[opposite]);
+    [(below, [x[0], x[1]]), (above, [x[1], x[0]])].map(|(log, shapes)| {
+        let gap = b.op(Op::DigammaGap, &shapes);
+        b.add(log, gap)
+    })
+}
+
+/// With f the density: f times the slopes of its logarithm, by x (a - 1)/x - (b - 1)/(1 - x).
+pub(crate) fn beta_density_partials(b: &mut Builder, x: &[NodeId], f: NodeId) -> Nodes {
+    let [by_a, by_b] = beta_log_slopes(b, x);
+    let one = b.constant(1.0);
+    let (left, right, rest) = (b.sub(x[0], one), b.sub(x[1], one), b.sub(one, x[2]));
+    let (left, right) = (b.div(left, x[2]), b.div(right, rest));
+    let along = b.sub(left, right);
+    vec![b.mul(f, by_a), b.mul(f, by_b), b.mul(f, along)]
+}
+
+/// Of the derivatives of beta-p by the shapes, counted as 1 (a), 2 (b), 3 (a a), 4 (a b), 5 (b b): those of the next order, and that one
+/// of the density, whose derivatives over it are made of those of its logarithm. There is no third order by the shapes.
+pub(crate) fn beta_shape_partials(b: &mut Builder, x: &[NodeId], which: usize) -> Nodes {
+    let density = b.op(Op::BetaDensity, x);
+    let [by_a, by_b] = beta_log_slopes(b, x);
+    let mut bend = |own: usize, other: usize, slope: NodeId| {
+        let (square, gap) = (b.mul(slope, slope), b.op(Op::TrigammaGap, &[x[own], x[other]]));
+        b.sub(square, gap)
+    };
+    let over = match which {
+        1 => by_a,
+        2 => by_b,
+        3 => bend(0, 1, by_a),
+        4 => {
+            let (product, sum) = (b.mul(by_a, by_b), b.add(x[0], x[1]));
+            let bend = b.op(Op::Trigamma, &[sum]);
+            b.add(product, bend)
+        }
+        _ => bend(1, 0, by_b),
+    };
+    let next = match which {
+        1 => [Op::BetaPAA, Op::BetaPAB].map(|op| b.op(op, x)),
+        2 => [Op::BetaPAB, Op::BetaPBB].map(|op| b.op(op, x)),
+        _ => [b.constant(f64::NAN); 2],
+    };
+    vec![next[0], next[1], b.mul(density, over)]
+}

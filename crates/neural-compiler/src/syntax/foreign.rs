@@ -38,6 +38,8 @@ const WRITTEN: &[(&[&str], &str)] = &[
     (&["voigt-profile", "voigt_profile"], "(voigt x sigma gamma)"),
     (&["gammainc", "pgamma", "igamma"], "(gamma-p a x)"),
     (&["gammaincc"], "(gamma-q a x)"),
+    (&["betainc", "pbeta", "ibeta"], "(beta-p a b x)"),
+    (&["betaincc"], "(beta-q a b x)"),
     (&["deg2rad", "radians"], "(* x (/ pi 180))"),
     (&["rad2deg", "degrees"], "(* x (/ 180 pi))"),
     (&["heaviside", "step"], "(if (>= x 0) 1 0)"),

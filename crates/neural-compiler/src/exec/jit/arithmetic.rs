@@ -18,6 +18,7 @@ pub(super) fn is_arithmetic(op: Op) -> bool {
         Kernel::Binary(_) => {
             matches!(op, Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Min | Op::Max | Op::Eq | Op::Lt | Op::Gt | Op::Le | Op::Ge)
         }
+        Kernel::Ternary(_) => false,
         Kernel::Select | Kernel::Tensor(_) | Kernel::Composite(_) => true,
     }
 }

@@ -63,6 +63,21 @@ impl<'b, 'c> Mask<'b, 'c> {
         }
     }
 
+    fn either(self, other: Self) -> Self {
+        match (self.flag, other.flag) {
+            (Flag::Known(true), _) | (_, Flag::Known(false)) => self,
+            (_, Flag::Known(true)) | (Flag::Known(false), _) => other,
+            (Flag::Value(x), Flag::Value(y)) => self.op(Prim::Either, &[x, y]),
+        }
+    }
+
+    fn known(self) -> Option<bool> {
+        match self.flag {
+            Flag::Known(known) => Some(known),
+            Flag::Value(_) => None,
+        }
+    }
+
     fn not(self) -> Self {
         match self.flag {
             Flag::Known(known) => Mask { flag: Flag::Known(!known), ..self },
@@ -202,8 +217,14 @@ impl<'b, 'c, T: Constant + Layout> Num for Written<'b, 'c, T> {
     fn both(a: Mask<'b, 'c>, b: Mask<'b, 'c>) -> Mask<'b, 'c> {
         a.both(b)
     }
+    fn either(a: Mask<'b, 'c>, b: Mask<'b, 'c>) -> Mask<'b, 'c> {
+        a.either(b)
+    }
     fn not(mask: Mask<'b, 'c>) -> Mask<'b, 'c> {
         mask.not()
+    }
+    fn known(mask: Mask<'b, 'c>) -> Option<bool> {
+        mask.known()
     }
     fn sqrt(self) -> Self {
         self.alone(Prim::Sqrt, T::sqrt)
@@ -292,8 +313,14 @@ macro_rules! by_halves {
             fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask {
                 std::array::from_fn(|h| a[h].both(b[h]))
             }
+            fn either(a: Self::Mask, b: Self::Mask) -> Self::Mask {
+                std::array::from_fn(|h| a[h].either(b[h]))
+            }
             fn not(mask: Self::Mask) -> Self::Mask {
                 mask.map(Mask::not)
+            }
+            fn known(mask: Self::Mask) -> Option<bool> {
+                mask[0].known().filter(|&first| mask[1].known() == Some(first))
             }
             fn shift_left(self, by: u32) -> Self {
                 Halves(self.0.map(|half| half.shift_left(by)))
@@ -349,6 +376,27 @@ fn recorded<'b, 'c: 'b, T: Constant + Layout>(book: &'b Book<'c>, expanded: Expa
         Flag::Value(value) => Some(value),
     });
     Recorded { value: expanded.value.value, rare }
+}
+
+/// A kernel on several numbers.
+pub(super) trait OverNumbers {
+    /// `any`: a number, for constants.
+    fn run<V: Num>(&self, numbers: &[V], any: V) -> Vec<V>;
+}
+
+fn write_down<T: Constant + Layout>(book: &Book<'_>, kernel: &impl OverNumbers, numbers: &[Value]) -> Vec<Value> {
+    let zero = book.code.borrow_mut().make(Def::Constant(0), Class::Number);
+    let numbers: Vec<Written<'_, '_, T>> = numbers.iter().map(|&v| Written::new(book, v)).collect();
+    kernel.run(&numbers, Written::new(book, zero)).into_iter().map(|w| w.value).collect()
+}
+
+/// A kernel on whole values, number by number.
+pub(super) fn expand_whole(code: &mut Code, dtype: Dtype, level: Level, kernel: &impl OverNumbers, numbers: &[Value]) -> Vec<Value> {
+    let book = Book { code: RefCell::new(code), dtype, level };
+    match dtype {
+        Dtype::F32 => write_down::<f32>(&book, kernel, numbers),
+        Dtype::F64 => write_down::<f64>(&book, kernel, numbers),
+    }
 }
 
 /// A function of one argument.

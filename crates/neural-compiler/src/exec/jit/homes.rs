@@ -55,6 +55,7 @@ pub(super) fn homes(code: &Code, schedule: &Schedule, columns: u32, dtype: Dtype
             | Def::Op(..)
             | Def::Unary(..)
             | Def::Binary(..)
+            | Def::Ternary(..)
             | Def::Carried(..)
             | Def::Out(..) => {}
         }
@@ -149,7 +150,7 @@ impl Homes {
                 next += 1;
             }
             let i = v.0 as usize;
-            let called = matches!(code.def(v), Def::Unary(..) | Def::Binary(..));
+            let called = matches!(code.def(v), Def::Unary(..) | Def::Binary(..) | Def::Ternary(..));
             if self.of[i] != Home::Nowhere || !(called || read[i] > made[i]) {
                 continue;
             }

@@ -203,6 +203,8 @@ pub(super) enum Def {
     Op(Prim, Args, u8),
     Unary(Function<math::Unary>, Value),
     Binary(Function<math::Binary>, Value, Value),
+    /// A function of three arguments, called.
+    Ternary(Function<math::Ternary>, [Value; 3]),
     /// What a loop carries, at the start of a round.
     Carried(u32, u32),
     /// What a loop carried, after its last round.
@@ -274,6 +276,7 @@ impl Code {
             Def::Op(_, args, n) => (args, n as usize),
             Def::Unary(_, x) => ([x; 4], 1),
             Def::Binary(_, x, y) => ([x, y, y, y], 2),
+            Def::Ternary(_, [x, y, z]) => ([x, y, z, z], 3),
             Def::Input(_) | Def::Shared(_) | Def::Constant(_) | Def::WideConstant(_) | Def::Carried(..) | Def::Out(..) => ([v; 4], 0),
         }
     }
@@ -310,7 +313,14 @@ impl Code {
             Def::WideConstant(_) | Def::Op(Prim::Widen(_), ..) => true,
             Def::Op(Prim::Narrow, ..) => false,
             Def::Op(_, args, n) => args[..n as usize].iter().any(|&a| self.is_wide(a)),
-            Def::Input(_) | Def::Shared(_) | Def::Constant(_) | Def::Unary(..) | Def::Binary(..) | Def::Carried(..) | Def::Out(..) => false,
+            Def::Input(_)
+            | Def::Shared(_)
+            | Def::Constant(_)
+            | Def::Unary(..)
+            | Def::Binary(..)
+            | Def::Ternary(..)
+            | Def::Carried(..)
+            | Def::Out(..) => false,
         };
         self.wide.push(wide);
         let block = match def {
@@ -404,7 +414,7 @@ impl Code {
                     Def::Input(_) => false,
                     Def::Shared(_) | Def::Constant(_) | Def::WideConstant(_) => true,
                     Def::Carried(l, _) | Def::Out(l, _) => !varying[l as usize],
-                    Def::Op(..) | Def::Unary(..) | Def::Binary(..) => {
+                    Def::Op(..) | Def::Unary(..) | Def::Binary(..) | Def::Ternary(..) => {
                         let (args, n) = self.args(Value(i as u32));
                         args[..n].iter().all(|a| shared[a.0 as usize])
                     }

@@ -49,6 +49,7 @@ impl Jit {
             Part::Fused(entry) => format!("fused loop at {entry:x}"),
             Part::Unary(f, x, to) => format!("{} of {} to {}", f.name, place(*x), place(*to)),
             Part::Binary(f, [x, y], to) => format!("{} of {} and {} to {}", f.name, place(*x), place(*y), place(*to)),
+            Part::Ternary(f, [x, y, z], to) => format!("{} of {}, {} and {} to {}", f.name, place(*x), place(*y), place(*z), place(*to)),
         }
     }
 

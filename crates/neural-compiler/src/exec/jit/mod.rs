@@ -19,7 +19,6 @@ mod look;
 mod memory;
 mod mend;
 mod pace;
-mod pivots;
 mod quotients;
 mod run;
 mod schedule;
@@ -113,6 +112,7 @@ enum Part {
     Fused(usize),
     Unary(&'static math::Unary, Home, Home),
     Binary(&'static math::Binary, [Home; 2], Home),
+    Ternary(&'static math::Ternary, [Home; 3], Home),
 }
 
 /// A program as machine code.
@@ -213,6 +213,7 @@ impl Jit {
                         match code.def(*v) {
                             Def::Unary(Function(f), x) => Part::Unary(f, home(x), home(*v)),
                             Def::Binary(Function(f), x, y) => Part::Binary(f, [home(x), home(y)], home(*v)),
+                            Def::Ternary(Function(f), args) => Part::Ternary(f, args.map(home), home(*v)),
                             _ => return Err(Declined::Encoding),
                         }
                     }

@@ -100,6 +100,7 @@ pub(super) fn share(code: Code, dtype: Dtype, level: Level) -> Code {
             Def::Op(prim, args, n) => out.op(prim, &args.map(|a| if a.0 < i as u32 { value(a) } else { a })[..n as usize]),
             Def::Unary(f, x) => out.make(Def::Unary(f, value(x)), Class::Number),
             Def::Binary(f, x, y) => out.make(Def::Binary(f, value(x), value(y)), Class::Number),
+            Def::Ternary(f, [x, y, z]) => out.make(Def::Ternary(f, [value(x), value(y), value(z)]), Class::Number),
             Def::Input(_) | Def::Shared(_) | Def::Constant(_) | Def::WideConstant(_) | Def::Carried(..) | Def::Out(..) => {
                 out.make(def, code.classes[i])
             }

@@ -356,6 +356,13 @@ impl Jit {
                 Home::Nowhere => areas.pool.cast::<T>(),
             }
         };
+        // SAFETY: a home has a number for every lane, or one for all.
+        let arg = |home: Home| unsafe {
+            match home {
+                Home::Pool(_) => Arg::Splat(*at(home)),
+                Home::Slot(_) | Home::Column(_) | Home::Nowhere => Arg::Slice(std::slice::from_raw_parts(at(home), lanes)),
+            }
+        };
         for part in parts {
             match part {
                 Part::Fused(entry) => {
@@ -384,11 +391,15 @@ impl Jit {
                     if once {
                         std::slice::from_raw_parts_mut(at(*out), width).fill(T::binary(f, *at(*x), *at(*y)));
                     } else {
-                        let arg = |home: Home| match home {
-                            Home::Pool(_) => Arg::Splat(*at(home)),
-                            Home::Slot(_) | Home::Column(_) | Home::Nowhere => Arg::Slice(std::slice::from_raw_parts(at(home), lanes)),
-                        };
                         T::binary_slice(f, self.level, arg(*x), arg(*y), std::slice::from_raw_parts_mut(at(*out), lanes));
+                    }
+                },
+                // SAFETY: as above.
+                Part::Ternary(f, [x, y, z], out) => unsafe {
+                    if once {
+                        std::slice::from_raw_parts_mut(at(*out), width).fill(T::ternary(f, *at(*x), *at(*y), *at(*z)));
+                    } else {
+                        T::ternary_slice(f, arg(*x), arg(*y), arg(*z), std::slice::from_raw_parts_mut(at(*out), lanes));
                     }
                 },
             }

@@ -46,7 +46,7 @@ pub(super) fn schedule(code: &Code) -> Schedule {
     let mut roots: Vec<Value> = Vec::new();
     let mut seen = FxHashSet::default();
     let mut want = |v: Value| {
-        let made = matches!(code.def(v), Def::Op(..) | Def::Unary(..) | Def::Binary(..) | Def::Out(..));
+        let made = matches!(code.def(v), Def::Op(..) | Def::Unary(..) | Def::Binary(..) | Def::Ternary(..) | Def::Out(..));
         if made && shared[v.0 as usize] && code.block(v) == 0 && seen.insert(v) {
             roots.push(v);
         }
@@ -103,7 +103,7 @@ struct Section<'a> {
 
 impl Section<'_> {
     fn is_call(&self, v: Value) -> bool {
-        (self.mine)(v) && matches!(self.code.def(v), Def::Unary(..) | Def::Binary(..))
+        (self.mine)(v) && matches!(self.code.def(v), Def::Unary(..) | Def::Binary(..) | Def::Ternary(..))
     }
 
     /// What a value of the section needs; a loop's results need all that the loop does.

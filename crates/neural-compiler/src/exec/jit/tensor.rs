@@ -1,13 +1,17 @@
 //! Operations on vectors and matrices, number by number. In: the numbers of the arguments; out: those of the result, in the order
-//! of sums and products the kernels of `ops/kernels.rs` have.
+//! of sums and products the kernels of `ops/kernels.rs` have; norms, determinants, cofactors and systems by the kernels themselves.
 
 use super::Declined;
-use super::ir::{Prim, Test, Value};
+use super::expand::OverNumbers;
+use super::indices;
+use super::ir::{Prim, Value};
 use super::translate::{Nan, Number, Translator};
-use super::{indices, pivots};
 use crate::ops::Op;
+use crate::ops::lu::OWN;
 use crate::shape::Shape;
 use neural_compiler_math::matrix::{INTERLEAVED, PARTIAL};
+use neural_compiler_math::num::Num;
+use neural_compiler_math::small;
 
 type Argument = (Vec<Number>, Shape);
 
@@ -66,9 +70,6 @@ fn identity(t: &mut Translator<'_>, count: usize, columns: usize) -> Vec<Number>
     (0..count).map(|k| if k % (columns + 1) == 0 { one } else { zero }).collect()
 }
 
-/// Determinants up to this size have a closed form.
-const CLOSED: usize = 3;
-
 fn side(shape: Shape) -> usize {
     match shape {
         Shape::Matrix(n, _) | Shape::Vector(n) => n as usize,
@@ -76,123 +77,40 @@ fn side(shape: Shape) -> usize {
     }
 }
 
-fn signed(t: &mut Translator<'_>, x: Number, odd: bool) -> Number {
-    if !odd {
-        return x;
-    }
-    let sign = number(t, -0.0);
-    combine(t, Prim::Xor, x, sign)
-}
-
-/// A square matrix without some rows and columns.
-fn without(a: &[Number], n: usize, rows: &[usize], columns: &[usize]) -> Vec<Number> {
-    let kept = (0..n).filter(|r| !rows.contains(r)).flat_map(|r| (0..n).filter(|c| !columns.contains(c)).map(move |c| a[r * n + c]));
-    kept.collect()
-}
-
 fn fused(t: &mut Translator<'_>, prim: Prim, x: Number, y: Number, z: Number) -> Number {
     Number::loose(t.op(prim, &[x.value, y.value, z.value]))
 }
 
-/// `a b - c d` with the rounding error of `c d` put back.
-fn difference_of_products(t: &mut Translator<'_>, a: Number, b: Number, c: Number, d: Number) -> Number {
-    let cd = combine(t, Prim::Mul, c, d);
-    let error = fused(t, Prim::NegMulAdd, c, d, cd);
-    let main = fused(t, Prim::MulSub, a, b, cd);
-    combine(t, Prim::Add, main, error)
+/// What `neural_compiler_math::small` computes, with the size of the matrix.
+enum Small {
+    Norm,
+    Det(usize),
+    Cofactors(usize),
+    CofactorsAlong(usize),
+    Solve(usize),
 }
 
-fn det(t: &mut Translator<'_>, a: &[Number], n: usize) -> Number {
-    match n {
-        0 => number(t, 1.0),
-        1 => a[0],
-        2 => difference_of_products(t, a[0], a[3], a[1], a[2]),
-        _ => {
-            let term = |t: &mut Translator<'_>, x: usize, i: usize, j: usize| {
-                let minor = difference_of_products(t, a[3 + i], a[6 + j], a[3 + j], a[6 + i]);
-                combine(t, Prim::Mul, a[x], minor)
-            };
-            let (first, second) = (term(t, 0, 1, 2), term(t, 1, 0, 2));
-            let difference = combine(t, Prim::Sub, first, second);
-            let third = term(t, 2, 0, 1);
-            combine(t, Prim::Add, difference, third)
-        }
-    }
-}
-
-fn cofactor(t: &mut Translator<'_>, a: &[Number], n: usize) -> Vec<Number> {
-    let one = |k: usize| {
-        let (i, j) = (k / n, k % n);
-        let minor = det(t, &without(a, n, &[i], &[j]), n - 1);
-        signed(t, minor, (i + j) % 2 == 1)
-    };
-    (0..n * n).map(one).collect()
-}
-
-fn cofactor_along(t: &mut Translator<'_>, a: &[Number], along: &[Number], n: usize) -> Vec<Number> {
-    let one = |o: usize| {
-        let (i, j) = (o / n, o % n);
-        let mut terms = Vec::new();
-        for k in (0..n).filter(|&k| k != i) {
-            for l in (0..n).filter(|&l| l != j) {
-                // Rows and columns behind the deleted ones move up by one.
-                let odd = (i + j + k - usize::from(k > i) + l - usize::from(l > j)) % 2 == 1;
-                let minor = det(t, &without(a, n, &[i, k], &[j, l]), n - 2);
-                let minor = signed(t, minor, odd);
-                terms.push(combine(t, Prim::Mul, along[k * n + l], minor));
+impl OverNumbers for Small {
+    fn run<V: Num>(&self, x: &[V], any: V) -> Vec<V> {
+        let closed = |a: &[V], n: usize| small::closed_det(a, n, any);
+        match *self {
+            Small::Norm => vec![small::norm(x, any)],
+            Small::Det(n) if n <= small::CLOSED => vec![closed(x, n)],
+            Small::Det(n) => vec![small::det_by_pivots(x, n)],
+            Small::Cofactors(n) => small::cofactors(x, n, closed),
+            Small::CofactorsAlong(n) => small::cofactors_along(&x[..n * n], &x[n * n..], n, closed),
+            Small::Solve(n) => {
+                let mut out = x[n * n..].to_vec();
+                small::solve(&x[..n * n], n, &x[n * n..], &mut out);
+                out
             }
         }
-        in_turn(t, terms.into_iter())
-    };
-    (0..n * n).map(one).collect()
+    }
 }
 
-/// The kernel's way, branch for branch: scaled by a power of two, squares summed with their rounding errors.
-fn norm(t: &mut Translator<'_>, v: &[Number]) -> Number {
-    let (zero, infinity, nan) = (number(t, 0.0), number(t, f64::INFINITY), number(t, f64::NAN));
-    let magnitude = Number { value: t.magnitude_bits(), nan: Nan::Quiet };
-    let mut largest = zero;
-    let mut unordered = None;
-    for &x in v {
-        let size = combine(t, Prim::And, x, magnitude);
-        largest = combine(t, Prim::Upper, size, largest);
-        let here = t.op(Prim::Compare(Test::Unordered), &[x.value, x.value]);
-        unordered = Some(match unordered {
-            Some(before) => t.op(Prim::Either, &[before, here]),
-            None => here,
-        });
-    }
-    let Some(unordered) = unordered else { return zero };
-    let exponent = combine(t, Prim::And, largest, infinity);
-    let least = number(t, t.smallest_normal());
-    let scale = combine(t, Prim::Upper, exponent, least);
-    let (mut high, mut low) = (zero, zero);
-    for &x in v {
-        let x = combine(t, Prim::Div, x, scale);
-        let square = combine(t, Prim::Mul, x, x);
-        let error = fused(t, Prim::MulSub, x, x, square);
-        low = combine(t, Prim::Add, low, error);
-        let sum = combine(t, Prim::Add, high, square);
-        let back = combine(t, Prim::Sub, sum, high);
-        let rest = combine(t, Prim::Sub, sum, back);
-        let first = combine(t, Prim::Sub, high, rest);
-        let second = combine(t, Prim::Sub, square, back);
-        let lost = combine(t, Prim::Add, first, second);
-        low = combine(t, Prim::Add, low, lost);
-        high = sum;
-    }
-    let root = Number::loose(t.op(Prim::Sqrt, &[high.value]));
-    let residue = fused(t, Prim::NegMulAdd, root, root, high);
-    let residue = combine(t, Prim::Add, residue, low);
-    let twice = combine(t, Prim::Add, root, root);
-    let correction = combine(t, Prim::Div, residue, twice);
-    let sum = combine(t, Prim::Add, root, correction);
-    let length = combine(t, Prim::Mul, sum, scale);
-    let nonzero = t.op(Prim::Compare(Test::NotEqual), &[largest.value, zero.value]);
-    let infinite = t.op(Prim::Compare(Test::Equal), &[largest.value, infinity.value]);
-    let length = t.op(Prim::Keep, &[nonzero, length.value]);
-    let length = t.op(Prim::Blend, &[unordered, nan.value, length]);
-    Number::loose(t.op(Prim::Blend, &[infinite, infinity.value, length]))
+fn by_kernel(t: &mut Translator<'_>, kernel: Small, numbers: &[&[Number]]) -> Vec<Number> {
+    let values: Vec<Value> = numbers.iter().flat_map(|n| n.iter().map(|x| x.value)).collect();
+    t.whole(&kernel, &values).into_iter().map(Number::loose).collect()
 }
 
 /// `counts`: the lanes that count; others may hold anything.
@@ -248,15 +166,14 @@ pub(super) fn apply(
             let pairs: Vec<(Number, Number)> = a(0).iter().flat_map(|&x| a(1).iter().map(move |&y| (x, y))).collect();
             pairs.into_iter().map(|(x, y)| combine(t, Prim::Mul, x, y)).collect()
         }
-        Op::Norm => vec![norm(t, a(0))],
-        Op::Det if side(args[0].1) <= CLOSED => vec![det(t, a(0), side(args[0].1))],
-        Op::Cofactor if side(args[0].1) <= CLOSED + 1 => cofactor(t, a(0), side(args[0].1)),
-        Op::CofactorAlong if side(args[0].1) <= CLOSED + 2 => cofactor_along(t, a(0), a(1), side(args[0].1)),
-        Op::Det if (1..=pivots::MOST).contains(&side(args[0].1)) => vec![pivots::det(t, a(0), side(args[0].1))],
-        Op::Solve if (1..=pivots::MOST).contains(&side(args[0].1)) => pivots::solve(t, a(0), side(args[0].1), a(1)),
-        Op::Inv if (1..=pivots::MOST).contains(&side(shape)) => {
+        Op::Norm => by_kernel(t, Small::Norm, &[a(0)]),
+        Op::Det if side(args[0].1) < OWN => by_kernel(t, Small::Det(side(args[0].1)), &[a(0)]),
+        Op::Cofactor if side(args[0].1) <= small::CLOSED + 1 => by_kernel(t, Small::Cofactors(side(args[0].1)), &[a(0)]),
+        Op::CofactorAlong if side(args[0].1) <= small::CLOSED + 2 => by_kernel(t, Small::CofactorsAlong(side(args[0].1)), &[a(0), a(1)]),
+        Op::Solve if (1..OWN).contains(&side(args[0].1)) => by_kernel(t, Small::Solve(side(args[0].1)), &[a(0), a(1)]),
+        Op::Inv if (1..OWN).contains(&side(shape)) => {
             let right = identity(t, shape.len(), side(shape));
-            pivots::solve(t, a(0), side(shape), &right)
+            by_kernel(t, Small::Solve(side(shape)), &[a(0), &right])
         }
         Op::CutAt if a(0).len() <= indices::MOST && !shape.is_empty() => indices::cut_at(t, a(0), a(1)[0], shape.len(), counts),
         Op::PlaceAt if shape.len() <= indices::MOST && !a(0).is_empty() => indices::place_at(t, a(0), a(1)[0], shape.len(), counts),

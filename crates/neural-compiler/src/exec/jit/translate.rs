@@ -178,7 +178,7 @@ impl<'a> Translator<'a> {
                 self.code.outputs.push(seen.value);
             }
         }
-        let called = |(def, block): (&Def, &u32)| *block > 0 && matches!(def, Def::Unary(..) | Def::Binary(..));
+        let called = |(def, block): (&Def, &u32)| *block > 0 && matches!(def, Def::Unary(..) | Def::Binary(..) | Def::Ternary(..));
         if self.code.defs.iter().zip(&self.code.blocks).any(called) {
             return Err(Declined::CallInLoop);
         }

@@ -6,7 +6,7 @@ use crate::graph::{Graph, Kind};
 use crate::ops::Op;
 use crate::ops::row::{Kernel, Operand};
 use crate::tape::{Instruction, Place, Rate, RegionTape, Tape};
-use neural_compiler_math::{Binary, Unary};
+use neural_compiler_math::{Binary, Ternary, Unary};
 use rustc_hash::FxHashSet;
 
 /// Where a number is read: one for all lanes, or a slot of lanes.
@@ -20,6 +20,7 @@ pub(super) enum Source {
 pub(super) enum Step {
     Unary(&'static Unary, u32, u32),
     Binary(&'static Binary, Source, Source, u32),
+    Ternary(&'static Ternary, [Source; 3], u32),
     Select([Source; 3], u32),
     /// An elementwise operation on uniform numbers.
     Number(&'static Kernel, [u32; 3], u8, u32),
@@ -159,6 +160,7 @@ pub(super) fn elementwise(kernel: &'static Kernel, rate: Rate, i: &Instruction, 
             Source::Uniform(_) => unreachable!("a result varies because its argument does"),
         },
         Kernel::Binary(f) => Step::Binary(f, arg(0), arg(1), out),
+        Kernel::Ternary(f) => Step::Ternary(f, [arg(0), arg(1), arg(2)], out),
         Kernel::Select => Step::Select([arg(0), arg(1), arg(2)], out),
         Kernel::Tensor(_) | Kernel::Composite(_) => unreachable!("not an elementwise operation"),
     }

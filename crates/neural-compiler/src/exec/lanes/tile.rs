@@ -355,6 +355,7 @@ impl<'a, T: Real> TileRun<'a, T> {
                 [out] => *out = T::binary(f, first(x), first(y)),
                 out => T::binary_slice(f, level, x, y, out),
             }),
+            Step::Ternary(f, args, out) => self.memory.apply3(args, base, out, |x, y, z, out| T::ternary_slice(f, x, y, z, out)),
             Step::Select(args, out) => self.memory.apply3(args, base, out, |test, x, y, out| T::select_slice(level, test, x, y, out)),
             Step::Number(kernel, args, arity, out) => {
                 let point = args.map(|a| self.memory.uniform[base.uniform + a as usize]);

@@ -179,7 +179,7 @@ impl Translator<'_> {
                     Def::Input(_) | Def::Out(..) => true,
                     Def::Shared(_) | Def::Constant(_) | Def::WideConstant(_) => false,
                     Def::Carried(m, k) => m != l || !same.get(k as usize).copied().unwrap_or(false),
-                    Def::Op(..) | Def::Unary(..) | Def::Binary(..) => {
+                    Def::Op(..) | Def::Unary(..) | Def::Binary(..) | Def::Ternary(..) => {
                         let (args, n) = self.code.args(Value(i as u32));
                         args[..n].iter().any(|a| varies[a.0 as usize])
                     }

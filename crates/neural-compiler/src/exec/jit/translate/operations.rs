@@ -60,6 +60,10 @@ impl Translator<'_> {
                     let (x, y) = (self.arena[arg(0)], self.arena[arg(1)]);
                     self.binary(op, f, x, y, place)
                 }
+                Kernel::Ternary(f) => {
+                    let args = [0, 1, 2].map(|i| self.arena[arg(i)].value);
+                    Number { value: self.code.make(Def::Ternary(Function(f), args), Class::Number), nan: Nan::Quiet }
+                }
                 Kernel::Select => {
                     let (t, x, y) = (self.arena[arg(0)], self.arena[arg(1)], self.arena[arg(2)]);
                     let mask = self.mask(t.value);

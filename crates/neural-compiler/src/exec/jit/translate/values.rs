@@ -1,6 +1,7 @@
 //! Numbers and masks of the code under construction. In: requests; out: values, constants known as such and choices between 1 and 0
 //! kept as masks.
 
+use super::super::expand::{self, OverNumbers};
 use super::super::ir::{Class, Def, Prim, Test, Value};
 use super::{Nan, Number, Translator};
 use crate::ops::real::Dtype;
@@ -36,16 +37,13 @@ impl Translator<'_> {
         self.code.make(Def::Constant(bits), Class::Number)
     }
 
-    /// The smallest number with all its digits.
-    pub(in super::super) fn smallest_normal(&self) -> f64 {
-        match self.dtype {
-            Dtype::F32 => f64::from(f32::MIN_POSITIVE),
-            Dtype::F64 => f64::MIN_POSITIVE,
-        }
-    }
-
     pub(in super::super) fn level(&self) -> Level {
         self.level
+    }
+
+    /// A kernel on whole values, number by number.
+    pub(in super::super) fn whole(&mut self, kernel: &impl OverNumbers, numbers: &[Value]) -> Vec<Value> {
+        expand::expand_whole(&mut self.code, self.dtype, self.level, kernel, numbers)
     }
 
     pub(in super::super) fn op(&mut self, prim: Prim, args: &[Value]) -> Value {

@@ -40,7 +40,7 @@ impl Step {
             Kernel::Tensor(kernel) => return self.tensor(kernel, level, lanes, data, out, room, look),
             Kernel::Composite(_) => unreachable!("the verifier admits no composite node"),
             Kernel::Unary(f) => T::unary_slice(f, level, data[0], out),
-            kernel @ (Kernel::Binary(_) | Kernel::Select) => {
+            kernel @ (Kernel::Binary(_) | Kernel::Ternary(_) | Kernel::Select) => {
                 let n = self.out.len;
                 // All lanes at once, where every argument is a number for all or as long as the result; else lane by lane, or so many short
                 // ones that their arguments, written out, fill a block.
@@ -54,6 +54,7 @@ impl Step {
                     let mut arg = |k: usize| self.argument(k, data, piece * group, out.len() / n, blocks.next().unwrap_or_default());
                     match kernel {
                         Kernel::Binary(f) => T::binary_slice(f, level, arg(0), arg(1), out),
+                        Kernel::Ternary(f) => T::ternary_slice(f, arg(0), arg(1), arg(2), out),
                         _ => T::select_slice(level, arg(0), arg(1), arg(2), out),
                     }
                 }

@@ -1,4 +1,4 @@
-//! Frames of a tile. In: slots; out: slices of lanes. The one file of the engine with unsafe code.
+//! Frames of a tile. In: slots; out: slices of lanes. Unsafe code of the engine is here and in `tile.rs`.
 //! Invariants: a frame's slots lie behind those of the frame that runs it; every slot has lanes of its own, which two slots of a frame
 //! may trade; slots of the main region may be lent out to a column of the caller (an input read in place, an output written in
 //! place) for the length of a tile.

@@ -10,22 +10,30 @@ OUT := out
 # Two workers; a file's tests stay together, some build on each other.
 PYTEST := $(VENV)/bin/python -m pytest -n 2 --dist loadfile
 # Numbers that our loops or PyTorch's compute.
-LEVEL_TESTS := $(addprefix tests/python/test_,$(addsuffix .py,fit fx_generated fx_hand_coded fx_module fx_operations fx_programs fx_spec many_inputs native_ulp numpy odeint odeint_stiff onnx sklearn torch_module torch_operations))
+LEVELS := fit fx_generated fx_hand_coded fx_module fx_operations fx_programs fx_spec many_inputs native_ulp numpy odeint \
+	odeint_stiff onnx sklearn torch_module torch_operations
+LEVEL_TESTS := $(LEVELS:%=tests/python/test_%.py)
 SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
+TARGET = $$($(CARGO) metadata --locked --no-deps --format-version 1 | sed -E 's/.*"target_directory":"([^"]*)".*/\1/')
+# Any Linux with glibc 2.34 (2021) or newer.
+MANYLINUX := manylinux_2_34
+CRATES := neural-compiler neural-compiler-fit neural-compiler-math neural-compiler-render
 
-.PHONY: help demo test rust-test python-test test-levels test-ray deps lint accuracy accuracy-quick fuzz soak valgrind bench-compile bench-env bench bench-quick bench-linear bench-memory fits experiments experiments-check clean
+.PHONY: help demo test rust-test python-test test-levels test-ray deps lint docs wheel build-cost accuracy accuracy-quick fuzz soak \
+	valgrind bench-compile bench-env bench bench-quick bench-linear bench-memory fits experiments experiments-check clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
-demo: ## build, then compile, run, differentiate and draw a bundled model
-	$(CARGO) build --release --locked -p neuralc
-	./examples/demo.sh "$$($(CARGO) metadata --locked --no-deps --format-version 1 | sed -E 's/.*"target_directory":"([^"]*)".*/\1/')/release/neuralc" $(OUT)
+demo: ## build (without Parquet, two fifths of a first build), then compile, run, differentiate and draw a bundled model
+	$(CARGO) build --release --locked -p neuralc --no-default-features
+	./examples/demo.sh "$(TARGET)/release/neuralc" $(OUT)
 
 test: rust-test python-test test-levels experiments-check ## every test, Rust and Python, and the paper's experiments in quick mode
 
 rust-test: deps ## Rust: spec examples, generated programs, fuzzing, Guile and multiprecision oracles
 	$(CARGO) test --locked --workspace --quiet
+	$(CARGO) test --locked -p neuralc --no-default-features --quiet --test without_parquet
 
 python-test: deps ## the Python package: NumPy, PyTorch, notebooks, doctests
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --quiet --locked
@@ -52,9 +60,32 @@ $(VENV)/.ready: oracles/requirements.txt python/requirements-test.txt
 	$(VENV)/bin/uv pip install --quiet --python $(VENV)/bin/python --requirement python/requirements-test.txt
 	touch $@
 
-lint: ## formatting and clippy
+lint: deps ## formatting, clippy, ruff, mypy; long lines, links in Markdown, dependencies in two versions
 	$(CARGO) fmt --all --check
+	$(VENV)/bin/ruff format --quiet --check
+	$(VENV)/bin/ruff check --quiet
+	$(VENV)/bin/mypy --no-error-summary
+	$(PYTHON) tools/check_text.py
+	! $(CARGO) tree --locked --workspace -d -e normal --depth 0 --prefix none | grep -vE '^(equator|equator-macro|syn) |^$$'
 	$(CARGO) clippy --locked --workspace --all-targets --quiet -- -D warnings
+	$(CARGO) clippy --locked -p neuralc --no-default-features --quiet -- -D warnings
+
+docs: deps ## the documentation as a site: out/site/index.html
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --quiet --locked
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --quiet --no-deps --lib $(CRATES:%=-p %)
+	rm -rf $(OUT)/site
+	$(VENV)/bin/sphinx-build -q -W --keep-going -j 2 -c docs/site -d $(OUT)/site-cache . $(OUT)/site
+	cp -r "$(TARGET)/doc" $(OUT)/site/rust
+	$(PYTHON) tools/check_site.py $(OUT)/site
+
+wheel: deps ## library and command for pip: out/wheel, contents and size checked
+	rm -rf $(OUT)/wheel
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/python -m pip wheel --quiet --no-deps --no-build-isolation \
+		-C compatibility=$(MANYLINUX) --wheel-dir $(OUT)/wheel .
+	$(VENV)/bin/python tools/check_wheel.py $(OUT)/wheel/*.whl
+
+build-cost: ## processor time of a first build of `make demo` by crate (some minutes), and the size of neuralc
+	$(PYTHON) tools/build_cost.py
 
 accuracy: ## measure every elementary function (about 20 minutes) and rewrite docs/accuracy.md
 	@command -v m4 >/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq m4 >/dev/null; }
@@ -80,8 +111,9 @@ valgrind: deps ## the extension's tests of odd arrays under valgrind
 bench-compile: ## source text to ready program
 	$(CARGO) bench --locked -p neural-compiler --bench compile
 
-bench-env: $(BENCH_VENV)/.ready ## what the benchmark compares with, in an environment of its own (6 GB, most of it PyTorch), and both of its libraries
-	CARGO_TARGET_DIR=bench/target $(CARGO) --config bench/native/.cargo/config.toml build --release --locked --quiet --manifest-path bench/native/Cargo.toml
+bench-env: $(BENCH_VENV)/.ready ## what the benchmark compares with, in an environment of its own (6 GB, most of it PyTorch)
+	CARGO_TARGET_DIR=bench/target $(CARGO) --config bench/native/.cargo/config.toml build --release --locked --quiet \
+		--manifest-path bench/native/Cargo.toml
 	CARGO_TARGET_DIR=bench/target $(CARGO) build --release --locked --quiet --manifest-path bench/engine/Cargo.toml
 	$(BENCH_VENV)/bin/uv pip install --quiet --python $(BENCH_VENV)/bin/python --no-deps --reinstall .
 
@@ -111,7 +143,7 @@ bench-linear: deps ## linear algebra beside PyTorch (about ten minutes), then do
 
 bench-memory: ## peak memory of `neuralc eval` for files of 10^5 to 5*10^6 rows
 	$(CARGO) build --release --locked --quiet -p neuralc
-	$(PYTHON) bench/eval_memory.py "$$($(CARGO) metadata --locked --no-deps --format-version 1 | sed -E 's/.*"target_directory":"([^"]*)".*/\1/')/release/neuralc" --json $(OUT)/bench/memory.json
+	$(PYTHON) bench/eval_memory.py "$(TARGET)/release/neuralc" --json $(OUT)/bench/memory.json
 
 fits: deps ## classic fits beside SciPy (about five minutes), then docs/fits.md
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --quiet --locked --release

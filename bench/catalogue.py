@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from buffers import aligned
 
 HERE = Path(__file__).parent

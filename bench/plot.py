@@ -11,10 +11,9 @@ from typing import Any
 import matplotlib
 
 matplotlib.use("svg")
-import matplotlib.pyplot as plt  # noqa: E402
-
-from floors import times_of  # noqa: E402
-from tables import power  # noqa: E402
+import matplotlib.pyplot as plt
+from floors import times_of
+from tables import power
 
 STYLES = {
     "native": ("#222222", "D"),

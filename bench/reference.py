@@ -7,7 +7,6 @@ contender. Invariant: a contender whose results leave the tolerance is never tim
 from __future__ import annotations
 
 import numpy as np
-
 from peers import Case, Namespace
 
 LANES_CHECKED = 512

@@ -121,8 +121,8 @@ def measure(name: str, budget: float, seed: int) -> Record:
     with torch.no_grad():
         for batch in BATCHES:
             columns = [10 * torch.rand(batch, generator=draw) - 2 for _ in names]
-            found[f"native.{batch}"] = timed(lambda: module(*columns), budget)  # noqa: B023
-            found[f"hand.{batch}"] = timed(lambda: hand(*columns), budget)  # noqa: B023
+            found[f"native.{batch}"] = timed(lambda: module(*columns), budget)
+            found[f"hand.{batch}"] = timed(lambda: hand(*columns), budget)
             found[f"equal.{batch}"] = torch.equal(module(*columns), hand(*columns))
     return found
 

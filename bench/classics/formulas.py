@@ -63,7 +63,7 @@ def thurber(x: Array, b1: float, b2: float, b3: float, b4: float, b5: float, b6:
 
 @formula("y", "x")
 def enso(x: Array, b1: float, b2: float, b3: float, b4: float, b5: float, b6: float, b7: float, b8: float, b9: float) -> Array:
-    wave = lambda period, a, b: a * np.cos(2 * np.pi * x / period) + b * np.sin(2 * np.pi * x / period)  # noqa: E731
+    wave = lambda period, a, b: a * np.cos(2 * np.pi * x / period) + b * np.sin(2 * np.pi * x / period)
     return b1 + wave(12, b2, b3) + wave(b4, b5, b6) + wave(b7, b8, b9)
 
 

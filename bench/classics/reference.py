@@ -70,7 +70,7 @@ class Problem:
         """By differences of fourth order."""
         columns = []
         for j, (x, h) in enumerate(zip(theta, steps, strict=True)):
-            at = lambda k: self.residuals(np.where(np.arange(len(theta)) == j, x + k * h, theta))  # noqa: E731, B023
+            at = lambda k: self.residuals(np.where(np.arange(len(theta)) == j, x + k * h, theta))
             columns.append((8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * h))
         return np.array(columns).T
 

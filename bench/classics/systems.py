@@ -32,7 +32,7 @@ def solved(
 
 def theophylline(table: Table, k: dict[str, float], tolerance: float) -> Table:
     out = np.empty(len(table["Time"]))
-    law = lambda _, s: (-k["ka"] * s[0], k["ka"] * s[0] / k["V"] - k["ke"] * s[1])  # noqa: E731
+    law = lambda _, s: (-k["ka"] * s[0], k["ka"] * s[0] / k["V"] - k["ke"] * s[1])
     for subject in np.unique(table["Subject"]):
         own = table["Subject"] == subject
         out[own] = solved(law, (table["Dose"][own][0], 0), table["Time"][own], tolerance)[:, 1]
@@ -90,7 +90,7 @@ def arrhenius(table: Table, k: dict[str, float], tolerance: float) -> Table:
 
 
 def van_der_pol(table: Table, k: dict[str, float], tolerance: float) -> Table:
-    law = lambda _, s: (s[1], k["mu"] * (1 - s[0] ** 2) * s[1] - s[0])  # noqa: E731
+    law = lambda _, s: (s[1], k["mu"] * (1 - s[0] ** 2) * s[1] - s[0])
     return {"x": solved(law, (2, 0), table["t"], tolerance)[:, 0]}
 
 
@@ -134,8 +134,8 @@ def doses(table: Table, k: dict[str, float], tolerance: float) -> Table:
     edges = sorted({0.0, 60.0, *(a + b for a in (0, 12, 24, 36) for b in (0, 0.01))})
     for a, b in zip(edges, edges[1:], strict=False):
         rate = 10000.0 if b - a < 0.02 else 0.0
-        law = lambda _, s: (  # noqa: E731
-            rate - ka * s[0],  # noqa: B023
+        law = lambda _, s: (
+            rate - ka * s[0],
             (ka * s[0] + q * s[2] / v2 - (clearance + q) * s[1]) / v1,
             q * s[1] - q * s[2] / v2,
         )

@@ -11,7 +11,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optimistix
-
 from peers import NotSupported
 
 from .problems import Problem

@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy
-from scipy.optimize import curve_fit
-
 from peers import NotSupported
+from scipy.optimize import curve_fit
 
 from .problems import Problem
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
-
 from peers import NotSupported
 
 from .problems import Problem

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-
 from peers import NotSupported
 
 from .problems import Problem

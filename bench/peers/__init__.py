@@ -15,7 +15,6 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-
 from catalogue import Program
 
 NAMES = ("ours_rust", "ours", "native", "eager", "compile", "jax_jit", "heyoka_cfunc", "numexpr_evaluate", "casadi_map")

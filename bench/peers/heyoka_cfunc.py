@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heyoka as hy
-
 from buffers import aligned
 
 from . import Case, Namespace, NotSupported, Prepared

@@ -7,7 +7,6 @@ from typing import Any
 
 import numexpr
 import numpy as np
-
 from buffers import aligned
 
 from . import Case, NotSupported, Prepared

@@ -6,7 +6,6 @@ from typing import Any
 
 import neural_compiler
 import numpy as np
-
 from buffers import aligned
 
 from . import Case, Prepared

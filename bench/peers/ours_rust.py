@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 
 import numpy as np
-
 from buffers import aligned
 
 from . import Case, NotSupported, Prepared, library

@@ -6,11 +6,10 @@ import time
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
-
 import peers
 from catalogue import PROGRAMS
 from measure import FULL, QUICK, measure
+from tqdm import tqdm
 
 Job = dict[str, Any]
 

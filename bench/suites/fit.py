@@ -7,11 +7,10 @@ import statistics
 import time
 from typing import Any
 
-from tqdm import tqdm
-
 from fits import NAMES
 from fits.problems import PROBLEMS, Problem
 from peers import NotSupported
+from tqdm import tqdm
 
 FEW = 2.0
 """Seconds after which a contender is not asked again."""

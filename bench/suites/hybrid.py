@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
-
 from measure import FULL, QUICK, measure
 from peers import Prepared
+from torch import Tensor, nn
 
 Physics = Callable[..., Tensor]
 

@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from measure import FULL, QUICK, Contender, race
 from neural_compiler import compile_scheme
 from tqdm import tqdm
-
-from measure import FULL, QUICK, Contender, race
 
 # A progress bar's watching thread would be one more Python thread, beside which modules copy their inputs before they let go of Python's
 # lock.

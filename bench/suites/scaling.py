@@ -6,11 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
-
 import peers
 from catalogue import PROGRAMS
 from measure import FULL, QUICK, measure
+from tqdm import tqdm
 
 SIZES = (10**4, 10**5, 10**6, 10**7)
 LARGEST_BYTES = 10**9

@@ -23,7 +23,7 @@ def solve(law: Law, start: list[float], times: np.ndarray, stops: Iterable[float
     out[0] = state
     for a, b in zip(edges, edges[1:]):
         inside = (times > a) & (times <= b)
-        between = lambda t, y: law(min(max(t, np.nextafter(a, b)), np.nextafter(b, a)), y)  # noqa: E731, B023
+        between = lambda t, y: law(min(max(t, np.nextafter(a, b)), np.nextafter(b, a)), y)
         done = solve_ivp(between, (a, b), state, "Radau", np.unique([*times[inside], b]), rtol=1e-11, atol=1e-13)
         out[inside], state = done.y.T[: inside.sum()], done.y[:, -1]
     return out
@@ -55,7 +55,7 @@ def robertson() -> None:
 
 
 def hodgkin_huxley() -> None:
-    trap = lambda x, y: x / np.expm1(x / y) if abs(x / y) > 1e-6 else y * (1 - x / y / 2)  # noqa: E731
+    trap = lambda x, y: x / np.expm1(x / y) if abs(x / y) > 1e-6 else y * (1 - x / y / 2)
 
     def law(_: float, s: np.ndarray) -> tuple[float, ...]:
         v, m, h, n = s

@@ -67,7 +67,7 @@ def networks(epochs: int, samples: int, seed: int) -> Record:
     for operation, (_, function) in OPERATIONS.items():
         target = function(x)
         net = mlp((1, 32, 32, 1), "tanh")
-        result = train(net, lambda: (net(x) - target).square().mean(), Settings(epochs, 1e-3, cosine=True))  # noqa: B023
+        result = train(net, lambda: (net(x) - target).square().mean(), Settings(epochs, 1e-3, cosine=True))
         trained[operation] = net
         losses[operation] = result.losses[-1][1]
         curves[operation] = result.losses

@@ -87,7 +87,7 @@ def _constants(result: Report, records: Records) -> None:
     for e in EQUATIONS:
 
         def errors(setting: str, row: str) -> list[float]:
-            return [r["error"] for r in records.of(setting, f"{row}: {e.name}")]  # noqa: B023
+            return [r["error"] for r in records.of(setting, f"{row}: {e.name}")]
 
         columns = [
             errors("S", "compiled"),

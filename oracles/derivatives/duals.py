@@ -10,7 +10,7 @@ from mpmath import mp
 class Dual:
     """A value with its derivatives."""
 
-    __slots__ = ("v", "g", "h")
+    __slots__ = ("g", "h", "v")
 
     def __init__(self, v, g=None, h=None):
         self.v, self.g, self.h = v, g, h
@@ -384,7 +384,7 @@ class Numbers:
             return self.compare(name, args)
         if name in ("+", "*") and not args:
             return self.constant(0.0 if name == "+" else 1.0)
-        if name in FOLDS and len(args) > 1 or name in ("+", "*", "min", "max"):
+        if (name in FOLDS and len(args) > 1) or name in ("+", "*", "min", "max"):
             return self.fold(getattr(self, "fold_" + FOLDS[name]), args)
         if name == "-":
             return self.each(lambda x: self.unary(x, -x.v, -1, 0), args[0])

@@ -74,7 +74,7 @@ def scatter(row, reference):
 
 def full(packed, count):
     """The full rows of a packed symmetric matrix."""
-    at = lambda i, j: packed[i * (i + 1) // 2 + j] if i >= j else at(j, i)  # noqa: E731
+    at = lambda i, j: packed[i * (i + 1) // 2 + j] if i >= j else at(j, i)
     return [at(i, j) for i in range(count) for j in range(count)]
 
 
@@ -91,7 +91,12 @@ def check(line):
         expected["hessian"] = full(reference["hessian"], count)
         if moved is not None:
             moved["hessian"] = full(far["hessian"], count)
-    found = {"value": [row["value"]], "reverse": row["reverse"], "forward": row["forward"], "hessian": sum(row["hessian"], [])}
+    found = {
+        "value": [row["value"]],
+        "reverse": row["reverse"],
+        "forward": row["forward"],
+        "hessian": [x for line in row["hessian"] for x in line],
+    }
     verdict = {"id": row["id"], "ill": [], "failures": [], "worst": {}}
     for key, exact in expected.items():
         tolerance = TOLERANCE[key]
@@ -126,7 +131,7 @@ def checked(line):
     """The verdict, or what went wrong in the oracle itself."""
     try:
         return check(line)
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         row = json.loads(line)
         failure = {"what": f"oracle: {error!r}", "program": row["program"], "inputs": row["inputs"]}
         return {"id": row["id"], "ill": [], "failures": [failure], "worst": {}}

@@ -20,7 +20,7 @@ def rounded(array: NDArray[Any]) -> tuple[tuple[int, ...], int] | None:
         return next(((i, int(v)) for i, v in whole if abs(int(v)) > EXACT and not _held(int(v))), None)
     if array.dtype.kind not in "iu" or array.dtype.itemsize < 8 or array.size == 0:
         return None
-    if -EXACT <= int(array.min()) and int(array.max()) <= EXACT:
+    if int(array.min()) >= -EXACT and int(array.max()) <= EXACT:
         return None
     bits = array.astype(np.uint64)
     size = np.where(array < 0, np.negative(bits), bits)

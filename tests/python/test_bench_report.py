@@ -72,7 +72,7 @@ def test_hybrid_models_are_judged_at_every_size() -> None:
 
     verdicts = [v.record() for v in floors.judge(HYBRID, "hybrid")]
     assert [(v["lanes"], v["met"]) for v in verdicts] == [(6, True), (10**4, False)]
-    title, head, (row,) = tables.floors(verdicts)
+    _, _, (row,) = tables.floors(verdicts)
     assert row[3] == "MISSED, 1 of 2 met" and row[4] == "pattern 1 at 10^4 0.99"
     assert [r[-1] for r in tables.hybrid(report_of("hybrid", HYBRID)["hybrid"])[0][2]] == ["met", "MISSED"]
 

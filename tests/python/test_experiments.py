@@ -199,7 +199,7 @@ def test_a_single_seed_has_every_table_and_figure(tmp_path: Path) -> None:
 
 
 def test_dots_show_the_spread_and_write_out_what_has_no_place() -> None:
-    figure, axes = figures.panels(1, 1, "a figure")
+    _, axes = figures.panels(1, 1, "a figure")
     axis = axes[0, 0]
     figures.dots(axis, "errors", ["exact", "far", "seen"], [("", [[0.0, 0.0], [1e30], [1e-3, None, 1e-1, 1e-2]])], ends=(0, 1e20))
     assert [t.get_text() for t in axis.texts] == ["0", "1e+30 →"]

@@ -87,7 +87,7 @@ def test_applies_to_vectors_and_constants(operation: nc.Operation) -> None:
     generator = torch.Generator().manual_seed(7)
     values = [torch.rand(4, 3, dtype=torch.float64, generator=generator) * 0.8 + 0.1 for _ in range(count)]
     names = "xyz"[:count]
-    whole = nc.compile(f"({operation.name} {' '.join(names)})", inputs={n: 3 for n in names})
+    whole = nc.compile(f"({operation.name} {' '.join(names)})", inputs=dict.fromkeys(names, 3))
     close(
         lower(whole.graph_json())(*values)[0],
         torch.from_numpy(whole(*(v.numpy() for v in values))),

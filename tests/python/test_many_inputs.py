@@ -59,7 +59,7 @@ def test_names_and_positions_and_the_longer_way_agree(count: int) -> None:
     arrays = [v.numpy() for v in values]
     assert np.array_equal(program(*arrays), by_name.numpy())
     assert np.array_equal(program(**dict(zip(names, arrays))), by_name.numpy())
-    assert np.array_equal(program({n: a for n, a in zip(names, arrays)}), by_name.numpy())
+    assert np.array_equal(program(dict(zip(names, arrays))), by_name.numpy())
 
 
 def test_copies_of_a_module_with_many_parameters() -> None:

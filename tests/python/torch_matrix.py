@@ -10,8 +10,8 @@ from typing import Any
 
 import neural_compiler as nc
 import torch
-from torch.fx.experimental.proxy_tensor import make_fx
 from torch.func import grad, hessian, jacfwd, jacrev, jvp, vmap
+from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map_only
 

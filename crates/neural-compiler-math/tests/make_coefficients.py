@@ -9,28 +9,27 @@ then the remainder rounded, and so on.
 
 import os
 import struct
+
 from mpmath import (
-    mp,
-    mpf,
-    matrix,
-    lu_solve,
-    exp,
-    log,
-    sin,
-    cos,
-    atan,
     asin,
+    atan,
     atanh,
+    cos,
+    cosh,
     erf,
     erfc,
+    exp,
+    floor,
+    log,
+    lu_solve,
+    matrix,
+    mp,
+    mpf,
+    pi,
+    sin,
+    sinh,
     sqrt,
     tanh,
-    pi,
-    sinh,
-    cosh,
-    floor,
-    nstr,
-    chebyt,
 )
 
 mp.prec = 260
@@ -102,8 +101,7 @@ def d(x):
 
 
 def lit(v):
-    r = repr(v)
-    return r
+    return repr(v)
 
 
 def bits(v):

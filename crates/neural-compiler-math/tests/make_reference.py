@@ -11,8 +11,9 @@ import os
 import random
 import struct
 import sys
-from mpmath import mp, mpf
+
 import mpmath
+from mpmath import mp, mpf
 
 mp.prec = 400
 HERE = os.path.dirname(os.path.abspath(__file__))

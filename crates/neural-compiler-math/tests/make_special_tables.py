@@ -4,7 +4,8 @@ Run:  python make_special_tables.py   (needs mpmath; gmpy2 makes it faster)
 """
 
 import os
-from mpmath import mp, mpf, bernoulli, cosh, digamma, euler, exp, factorial, findroot, log, pi, polygamma, sqrt, zeta
+
+from mpmath import bernoulli, cosh, digamma, euler, exp, factorial, findroot, log, mp, mpf, pi, polygamma, sqrt, zeta
 
 mp.prec = 400
 
@@ -64,7 +65,7 @@ STEP = mpf("0.4375")
 out.append("/// Step of the trapezoidal sums of erfc and w.")
 out.append(f"pub(super) const STEP: f64 = {float(STEP)!r};")
 table("BELL_WHOLE", "e^(-(k STEP)^2), k = 1, 2, ...", [exp(-((k * STEP) ** 2)) for k in range(1, 17)])
-table("BELL_HALF", "e^(-((k + 1/2) STEP)^2), k = 0, 1, ...", [exp(-(((k + mpf(1) / 2) * STEP) ** 2)) for k in range(0, 16)])
+table("BELL_HALF", "e^(-((k + 1/2) STEP)^2), k = 0, 1, ...", [exp(-(((k + mpf(1) / 2) * STEP) ** 2)) for k in range(16)])
 COSH = mpf("0.125")
 out.append("/// Step of the trapezoidal sum of K.")
 out.append(f"pub(super) const COSH_STEP: f64 = {float(COSH)!r};")

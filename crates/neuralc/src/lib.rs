@@ -80,12 +80,7 @@ fn guard(f: impl FnOnce() -> u8) -> u8 {
         if quiet::is_quiet() {
             return;
         }
-        let payload = info.payload();
-        let message = payload
-            .downcast_ref::<&str>()
-            .copied()
-            .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
-            .unwrap_or("no message");
+        let message = quiet::message(info.payload());
         let place = info.location().map(|l| format!(" ({}:{})", l.file(), l.line())).unwrap_or_default();
         let mut err = std::io::stderr();
         let _ = writeln!(err, "neuralc: internal error: {message}{place}");

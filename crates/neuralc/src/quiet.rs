@@ -3,7 +3,6 @@
 //! such net.
 
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
@@ -20,9 +19,10 @@ pub(crate) fn message(payload: &(dyn std::any::Any + Send)) -> &str {
 }
 
 /// Does some work; `Err`: it panicked. What it left half done must not be used.
+#[cfg(feature = "parquet")]
 pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     let before = QUIET.replace(true);
-    let outcome = catch_unwind(AssertUnwindSafe(work));
+    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
     QUIET.set(before);
     outcome.map_err(|payload| message(&*payload).to_string())
 }

@@ -73,7 +73,7 @@ class Columns:
 
     def _refuse(self, name: str, array: NDArray[Any], what: str, nearly: bool = False) -> None:
         names = [name] if array.ndim == 1 else [_element(name, index) for index in np.ndindex(array.shape[1:])]
-        self.others.update({n: (what, nearly) for n in names})
+        self.others.update(dict.fromkeys(names, (what, nearly)))
 
     def read_dates(self, core: _native.Core, named: list[str | None], unit: str | None, origin: str | None, fitting: bool) -> str:
         """Turns the dates the model asks for into times; gives the text of the model, which remembers what they count."""

@@ -76,7 +76,7 @@ class Machine:
         inside = lanes
         done: list[tuple[torch.Tensor, list[Any]]] = []
         tape: list[Round] = []
-        for rounds in range(1, self.regions.limits.iterations + 1):
+        for _ in range(1, self.regions.limits.iterations + 1):
             self._count(control)
             found = yield self._region(name, inside, [*carried, *fixed])
             results = [inside.full(r, k) for r, k in zip(found[1 + count :], control.results)]

@@ -176,7 +176,7 @@ class _Plain:
 
     def fused(self, scheme: Scheme) -> None:
         """A function has no step of its own."""
-        return None
+        return
 
     def shaped(self, states: list[Tensor]) -> Tensor:
         """The solution as the caller asked for it."""

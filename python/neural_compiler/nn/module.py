@@ -118,7 +118,7 @@ class CompiledModule(nn.Module):
         return {self._names[k]: getattr(self, field) for k, field in self._own}
 
     def _general(self, values: list[Any], check: bool) -> Any:
-        names, compiled = self._names, self._compiled
+        names = self._names
         tensors = [as_tensor(n, v) for n, v in zip(names, values)]
         # The module's own tensors follow the inputs.
         own = {k for k, _ in self._own}

@@ -48,7 +48,7 @@ def _weak(value: Any) -> bool:
 
 def _ragged(value: Any) -> bool:
     rows = [len(v) for v in value if isinstance(v, (list, tuple, Tensor)) and not (isinstance(v, Tensor) and v.dim() == 0)]
-    return 0 < len(rows) and (
+    return len(rows) > 0 and (
         len(rows) < len(value) or len(set(rows)) > 1 or any(_ragged(v) for v in value if isinstance(v, (list, tuple)))
     )
 

@@ -9,4 +9,4 @@ emit.py        regions: branches by choice, loops as `Loop`
 from .emit import UNIT_AXES, model_of
 from .operations import OPERATIONS, OnnxError
 
-__all__ = ["OPERATIONS", "OnnxError", "UNIT_AXES", "model_of"]
+__all__ = ["OPERATIONS", "UNIT_AXES", "OnnxError", "model_of"]

@@ -7,7 +7,7 @@ use super::cell::{self, CellError, Said};
 use super::dialect::{Notes, Numbers, Separator, TableArgs, count};
 use super::lines::{LONGEST_ROW, Lines};
 use super::source::Source;
-use super::{Chunk, Missing, Results, cannot_read, empty, parquet};
+use super::{Chunk, Missing, Results, cannot_read, empty};
 use crate::context::{Failure, reason};
 use crate::value;
 use csv::{ByteRecord, ErrorKind, ReaderBuilder, WriterBuilder};
@@ -336,7 +336,7 @@ impl Writer {
     pub(super) fn write<T: Real>(&mut self, chunk: Chunk<'_>, results: &Results<'_, T>) -> Result<(), Failure> {
         let cells = match chunk {
             Chunk::Text(_) => Vec::new(),
-            Chunk::Arrays(arrays) => parquet::texts(&arrays.batch)?,
+            Chunk::Arrays(arrays) => arrays.texts()?,
         };
         let mut without = results.failed.iter().copied().peekable();
         let mut digits = ryu::Buffer::new();

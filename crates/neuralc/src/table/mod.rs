@@ -9,7 +9,9 @@ mod csv;
 pub(crate) mod dates;
 pub(crate) mod dialect;
 mod lines;
+#[cfg_attr(not(feature = "parquet"), path = "parquet_absent.rs")]
 mod parquet;
+#[cfg(feature = "parquet")]
 mod parquet_sizes;
 mod source;
 mod target;
@@ -279,7 +281,7 @@ impl Chunk<'_> {
     pub(crate) fn rows(&self) -> usize {
         match self {
             Chunk::Text(rows) => rows.len(),
-            Chunk::Arrays(arrays) => arrays.batch.num_rows(),
+            Chunk::Arrays(arrays) => arrays.rows(),
         }
     }
 
@@ -304,7 +306,7 @@ impl Chunk<'_> {
     pub(crate) fn numbers_or_missing(&self, column: usize, out: &mut [f64]) -> Result<Missing, CellError> {
         match self {
             Chunk::Text(rows) => rows.numbers_or_missing(column, out),
-            Chunk::Arrays(arrays) => parquet::numbers_or_missing(arrays.batch.column(column), out, &arrays.numbers),
+            Chunk::Arrays(arrays) => arrays.numbers_or_missing(column, out),
         }
     }
 
@@ -312,7 +314,7 @@ impl Chunk<'_> {
     pub(crate) fn dates(&self, column: usize) -> Result<Vec<Option<Stamp>>, CellError> {
         match self {
             Chunk::Text(rows) => rows.dates(column),
-            Chunk::Arrays(arrays) => parquet::dates(arrays.batch.column(column)),
+            Chunk::Arrays(arrays) => arrays.dates(column),
         }
     }
 
@@ -320,7 +322,7 @@ impl Chunk<'_> {
     pub(crate) fn texts(&self, column: usize) -> Result<Vec<String>, Failure> {
         match self {
             Chunk::Text(rows) => Ok((0..rows.len()).map(|i| String::from_utf8_lossy(rows.cell(i, column)).trim().to_string()).collect()),
-            Chunk::Arrays(arrays) => parquet::names(arrays.batch.column(column)),
+            Chunk::Arrays(arrays) => arrays.names(column),
         }
     }
 
@@ -329,7 +331,7 @@ impl Chunk<'_> {
     pub(crate) fn numbers<T: Real>(&self, column: usize, out: &mut [T], most: usize) -> Vec<CellError> {
         match self {
             Chunk::Text(rows) => rows.numbers(column, out, most),
-            Chunk::Arrays(arrays) => parquet::numbers(arrays.batch.column(column), out, &arrays.numbers, most),
+            Chunk::Arrays(arrays) => arrays.numbers(column, out, most),
         }
     }
 }

@@ -38,15 +38,49 @@ const COLUMN_BYTES: usize = 10_000;
 
 /// Some rows, and how numbers in their texts are written.
 pub(crate) struct Arrays {
-    pub(crate) batch: RecordBatch,
-    pub(crate) numbers: Numbers,
+    batch: RecordBatch,
+    numbers: Numbers,
 }
+
+impl Arrays {
+    pub(super) fn rows(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    /// A column as numbers; missing values are NaN, and counted.
+    pub(super) fn numbers_or_missing(&self, column: usize, out: &mut [f64]) -> Result<Missing, CellError> {
+        numbers_or_missing(self.batch.column(column), out, &self.numbers)
+    }
+
+    /// A column as numbers; text is read as in CSV.
+    pub(super) fn numbers<T: Real>(&self, column: usize, out: &mut [T], most: usize) -> Vec<CellError> {
+        numbers(self.batch.column(column), out, &self.numbers, most)
+    }
+
+    /// A column as dates; `None` where there is none.
+    pub(super) fn dates(&self, column: usize) -> Result<Vec<Option<Stamp>>, CellError> {
+        dates(self.batch.column(column))
+    }
+
+    /// A column as texts; a missing value is an empty one.
+    pub(super) fn names(&self, column: usize) -> Result<Vec<String>, Failure> {
+        names(self.batch.column(column))
+    }
+
+    /// All columns as text.
+    pub(super) fn texts(&self) -> Result<Vec<Texts<'_>>, Failure> {
+        texts(&self.batch)
+    }
+}
+
+/// The names and types of columns.
+pub(super) type Fields = Vec<FieldRef>;
 
 /// A Parquet file being read.
 pub(crate) struct Reader {
     path: String,
     columns: Vec<String>,
-    fields: Vec<FieldRef>,
+    fields: Fields,
     rows: u64,
     position: u64,
     numbers: Numbers,
@@ -100,7 +134,7 @@ impl Reader {
         &self.columns
     }
 
-    pub(super) fn fields(&self) -> Vec<FieldRef> {
+    pub(super) fn fields(&self) -> Fields {
         self.fields.clone()
     }
 
@@ -134,8 +168,7 @@ fn numeric(ty: &DataType) -> bool {
     }
 }
 
-/// A column as numbers; missing values are NaN, and counted.
-pub(super) fn numbers_or_missing(column: &ArrayRef, out: &mut [f64], written: &Numbers) -> Result<Missing, CellError> {
+fn numbers_or_missing(column: &ArrayRef, out: &mut [f64], written: &Numbers) -> Result<Missing, CellError> {
     let mut missing = Missing::default();
     if let Some(texts) = texts_of(column)? {
         for (row, out) in out.iter_mut().enumerate() {
@@ -156,8 +189,7 @@ pub(super) fn numbers_or_missing(column: &ArrayRef, out: &mut [f64], written: &N
     Ok(missing)
 }
 
-/// A column as texts; a missing value is an empty one.
-pub(super) fn names(column: &ArrayRef) -> Result<Vec<String>, Failure> {
+fn names(column: &ArrayRef) -> Result<Vec<String>, Failure> {
     let failed = |e: String| Failure::plain("not-text", e, None);
     let text = quietly(|| arrow_cast::cast(column, &DataType::LargeUtf8)).map_err(failed)?.map_err(|e| failed(e.to_string()))?;
     Ok(text.as_string::<i64>().iter().map(|t| t.unwrap_or("").to_string()).collect())
@@ -208,8 +240,7 @@ fn inexact(column: &ArrayRef, wide: &Float64Array, most: usize) -> Result<Vec<Ce
     Ok(rounded.take(most).map(|(row, x, n)| CellError::inexact(row, &n.to_string(), x)).collect())
 }
 
-/// A column as numbers; text is read as in CSV.
-pub(super) fn numbers<T: Real>(column: &ArrayRef, out: &mut [T], written: &Numbers, most: usize) -> Vec<CellError> {
+fn numbers<T: Real>(column: &ArrayRef, out: &mut [T], written: &Numbers, most: usize) -> Vec<CellError> {
     let mut wrong = Vec::new();
     let mut rounded = Vec::new().into_iter().peekable();
     let texts = match texts_of(column) {
@@ -249,8 +280,7 @@ fn is_date(ty: &DataType) -> bool {
     matches!(ty, DataType::Date32 | DataType::Date64 | DataType::Timestamp(..))
 }
 
-/// A column as dates; `None` where there is none.
-pub(super) fn dates(column: &ArrayRef) -> Result<Vec<Option<Stamp>>, CellError> {
+fn dates(column: &ArrayRef) -> Result<Vec<Option<Stamp>>, CellError> {
     if let Some(texts) = texts_of(column)? {
         let one = |(row, text): (usize, &String)| match dates::parse(text) {
             Some(stamp) => Ok(Some(stamp)),
@@ -311,8 +341,7 @@ impl Texts<'_> {
     }
 }
 
-/// All columns as text.
-pub(super) fn texts(batch: &RecordBatch) -> Result<Vec<Texts<'_>>, Failure> {
+fn texts(batch: &RecordBatch) -> Result<Vec<Texts<'_>>, Failure> {
     let options = FormatOptions::new().with_null("").with_display_error(false);
     batch
         .columns()
@@ -328,7 +357,7 @@ pub(super) fn texts(batch: &RecordBatch) -> Result<Vec<Texts<'_>>, Failure> {
 }
 
 /// The types of the columns of a text: numbers where they were read as numbers, else text.
-pub(super) fn fields_for_text(columns: &[String], numeric: &[bool]) -> Vec<FieldRef> {
+pub(super) fn fields_for_text(columns: &[String], numeric: &[bool]) -> Fields {
     let ty = |&number: &bool| if number { DataType::Float64 } else { DataType::Utf8 };
     columns.iter().zip(numeric).map(|(name, number)| Arc::new(Field::new(name, ty(number), true))).collect()
 }
@@ -344,7 +373,7 @@ impl Writer {
     /// Begins a file; `memory`: bytes its columns may take.
     pub(super) fn new<T: Real>(
         sink: Box<dyn Write + Send>,
-        mut fields: Vec<FieldRef>,
+        mut fields: Fields,
         numeric: &[bool],
         names: &[String],
         memory: usize,

@@ -8,6 +8,7 @@ pub mod case;
 pub mod derivatives;
 pub mod exercise;
 pub mod generate;
+pub mod in_c;
 pub mod mutate;
 pub mod operations;
 pub mod oracle;

@@ -247,7 +247,7 @@ pub(crate) fn det<T: Real>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mut 
 }
 
 /// Minors are computed one by one up to this size, which keeps them finite where the matrix is singular.
-const MINORS: usize = 6;
+pub(crate) const MINORS: usize = 6;
 
 /// A square matrix without some rows and columns.
 fn without<T: Real>(a: &[T], n: usize, rows: &[usize], columns: &[usize]) -> Vec<T> {

@@ -11,7 +11,7 @@ use faer::traits::RealField;
 use faer::{Mat, MatRef};
 
 /// Matrices from this size on are factored by faer.
-const LARGE: usize = 48;
+pub(crate) const LARGE: usize = 48;
 
 /// Matrices from this size on are not factored by generated code, which subtracts products with 0 too, of which 0 * inf and -0 leave a
 /// trace.

@@ -3,6 +3,8 @@
 use crate::reading::{What, blocks, heading_name};
 use crate::{report, root};
 use neural_compiler::diff;
+use neural_compiler::export::{Request, Target, export};
+use neural_compiler::ops::real::Dtype;
 use neural_compiler::ops::{Op, Row};
 use neural_compiler::syntax::forms::FORMS;
 use neural_compiler::{Diagnostics, Limits, Options, compile, compose};
@@ -11,7 +13,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// Codes no program text can cause: `codes_of_the_library_interface` shows them.
-const INTERFACE_CODES: &[&str] = &["nothing-to-compose", "reverse-of-tape"];
+const INTERFACE_CODES: &[&str] = &["export-unsupported", "nothing-to-compose", "reverse-of-tape"];
 
 /// Codes that come from outside of programs; `tests/interrupt.rs` has the example.
 const OUTSIDE_CODES: &[&str] = &["run-interrupted"];
@@ -173,6 +175,18 @@ fn codes_of_the_library_interface() {
     let program = compile("(loop ((i 0) (a x)) (if (= i 3) a (recur (+ i 1) (* a a))))", &Options::default()).expect("a program");
     let taped = diff::vjp(&program.graph().expect("a graph"), &[0]).expect("a derivative");
     seen.insert(code(diff::vjp(&taped, &[0]).map(drop).expect_err("reverse mode of a tape")));
+    let large = compile("(input m :size [48 48]) (det m)", &Options::default()).and_then(|p| p.graph()).expect("a graph");
+    let request = Request {
+        target: Target::C,
+        dtype: Dtype::F64,
+        gradient: false,
+        limits: Limits::default(),
+        notes: &[],
+        units: &[],
+        results: &[],
+        prefix: "nc",
+    };
+    seen.insert(code(export(&large, &request).map(drop).expect_err("a matrix too large for C")));
     assert_eq!(seen, INTERFACE_CODES.iter().copied().collect());
 }
 

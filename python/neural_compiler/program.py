@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _native
 from .errors import Diagnostic, _diagnostic
+from .files import write_files
 from .signature import Input, Inputs, OwnDoc, OwnSignature, Size, bind, call_signature, described_inputs, positions, read_inputs, sizes
 from .threads import get_num_threads
 from .whole import ADVICE, rounded
@@ -203,6 +206,31 @@ class Program:
     def svg(self, **shapes: Size) -> str:
         """The graph as an SVG drawing."""
         return self._function(()).svg(self._shapes(shapes))
+
+    def export(
+        self,
+        target: str,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        grad: bool = False,
+        dtype: Any = np.float64,
+        prefix: str = "nc",
+        **shapes: Size,
+    ) -> dict[str, str]:
+        """The program as source for others: ``c``, ``python``, ``numpy``, ``jax``, ``stablehlo``, ``sympy`` or ``json``.
+
+        Gives the files by name and, with a path, writes them into that folder. Parameters are constants, the other inputs are arguments
+        in order; `grad` adds the gradient by all of them. docs/export.md says what is exact: C has the bits of this program.
+
+        >>> sorted(compile("(* a (exp x))", params={"a": 2}).export("c", grad=True))
+        ['main.c', 'model.c', 'model.h']
+        """
+        values = [self.params[n].ravel().tolist() if n in self.params else None for n in self._names]
+        double = np.dtype(dtype) == np.float64
+        files = dict(self._function(()).export(target, grad, double, prefix, values, self._shapes(shapes)))
+        if path is not None:
+            write_files(Path(path), files)
+        return files
 
     def explain_domain(self, ranges: Mapping[str, tuple[float, float]], dtype: Any = np.float64, **shapes: Size) -> tuple[Diagnostic, ...]:
         """What may leave the safe domain (a division by zero, a root of a negative, …) for inputs in these ranges.

@@ -1,8 +1,10 @@
-//! Functions as the operations they consist of, for the code generator. In: a function and something that stands for its arguments; out:
-//! what its kernel makes of them, or nothing for functions whose kernel is not written over [`Num`].
+//! Functions as the operations they consist of, for generated code. In: a function and something that stands for its arguments; out:
+//! what its kernel, or its slow path, makes of them, or nothing for functions that are not written over [`Num`].
 //! Invariant: the same kernel runs in the loops, so the bits agree, NaNs apart.
 
+use crate::coefficients::TWO_OVER_PI;
 use crate::num::{Num, Single};
+pub use crate::special::{Table, table};
 use crate::{Binary, Unary, erf, exp, hyperbolic, inverse_trig, log, pow, root, trig};
 
 /// A function's value, and where it is not to be trusted because the kernel has a slow path.
@@ -135,4 +137,31 @@ pub fn is_written_out(f: &'static Unary) -> bool {
 /// The same of two arguments.
 pub fn is_pair_written_out(f: &'static Binary) -> bool {
     wide_pair(f, 1.0f64, 1.0f64).is_some()
+}
+
+/// A sine, cosine or tangent of a large f64 brought down to n pi/2 + r + lo: `quadrant` has n in its low bits, `sign` the sign of the
+/// argument.
+pub fn reduced<V: Num<Scalar = f64>>(f: &'static Unary, quadrant: V, r: V, lo: V, sign: V) -> Option<V> {
+    let is = |g: &'static Unary| std::ptr::eq(f, g);
+    match () {
+        () if is(&crate::SIN) => Some(trig::sin_from(quadrant, r, lo, sign)),
+        () if is(&crate::COS) => Some(trig::cos_from(quadrant, r, lo)),
+        () if is(&crate::TAN) => Some(trig::tan_from(quadrant, r, lo, sign)),
+        () => None,
+    }
+}
+
+/// The bits of 2/pi behind the point: what large arguments are brought down with.
+pub fn two_over_pi() -> &'static [u64] {
+    &TWO_OVER_PI
+}
+
+/// A function of two f64 where [`wide_pair`] calls them rare.
+pub fn slow_pair<V: Num<Scalar = f64>>(f: &'static Binary, x: V, y: V) -> Option<V> {
+    let is = |g: &'static Binary| std::ptr::eq(f, g);
+    match () {
+        () if is(&crate::POW) => Some(pow::pow_slow(x, y)),
+        () if is(&crate::ATAN2) => Some(inverse_trig::atan2_slow(x, y)),
+        () => None,
+    }
 }

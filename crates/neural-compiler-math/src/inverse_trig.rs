@@ -6,11 +6,10 @@
 //! kept in a second word; asin uses asin(x) = pi/2 - 2 asin(sqrt((1-x)/2)) above 1/2, the square root again
 //! with a second word. The polynomials leave 2^-59 of terms below 6% of the result: 0.7 ULP. f32 runs in f64.
 
-use crate::bits::{sign_bit, xor_sign};
 use crate::coefficients::*;
 use crate::dd::{fast_two_difference, fast_two_sum, two_difference, two_sum};
 use crate::dispatch::{Map2, kernel1};
-use crate::num::{Num, half, one, opposite, poly, sign_of, two, zero};
+use crate::num::{Num, half, one, opposite, poly, pow2, sign_of, two, zero};
 
 const TAN_PI_8: f64 = 0.414213562373095;
 const TAN_3PI_8: f64 = 2.414213562373095;
@@ -119,43 +118,39 @@ impl Map2<f64> for Atan2 {
 
     #[inline(never)]
     fn slow(y: f64, x: f64) -> f64 {
-        if x.is_nan() || y.is_nan() {
-            return f64::NAN;
-        }
-        let left = x.is_sign_negative();
-        let (a, b) = (y.abs(), x.abs());
-        let angle = if a == 0.0 || (b.is_infinite() && a.is_finite()) {
-            if left { PI_HI } else { 0.0 }
-        } else if b == 0.0 || (a.is_infinite() && b.is_finite()) {
-            PIO2_HI
-        } else if a.is_infinite() {
-            if left { THREE_PIO4_HI } else { PIO4_HI }
-        } else {
-            let distance = exponent(a) - exponent(b);
-            if distance > 64 {
-                PIO2_HI
-            } else if distance < -64 {
-                if left { PI_HI } else { a / b }
-            } else {
-                let down = -exponent(a);
-                atan2_wide(ldexp(a, down), ldexp(if left { -b } else { b }, down))
-            }
-        };
-        xor_sign(angle, sign_bit(y))
+        atan2_slow(y, x)
     }
 }
 
 /// Exponent e of a positive finite x = m 2^e, 1 <= m < 2.
-fn exponent(x: f64) -> i32 {
-    let bits = x.to_bits();
-    if bits >> 52 == 0 { 11 - bits.leading_zeros() as i32 - 1022 } else { (bits >> 52) as i32 - 1023 }
+#[inline(always)]
+fn exponent<V: Num<Scalar = f64>>(x: V) -> V {
+    let tiny = x.less(x.lit(f64::MIN_POSITIVE));
+    let up = V::select(tiny, x * x.lit(18014398509481984.0), x);
+    let k = up.shift_right(52).or_bits(x.lit_bits(0x4330_0000_0000_0000)) - x.lit(4503599627370496.0 + 1023.0);
+    V::select(tiny, k - x.lit(54.0), k)
 }
 
-/// x 2^n where the result is normal.
-fn ldexp(x: f64, n: i32) -> f64 {
-    let half = n / 2;
-    let p = |n: i32| f64::from_bits(((1023 + n) as u64) << 52);
-    x * p(half) * p(n - half)
+/// The angle of a point with a number that is a zero, infinite, NaN, very large or very small.
+#[inline(always)]
+pub(crate) fn atan2_slow<V: Num<Scalar = f64>>(y: V, x: V) -> V {
+    let (left, infinity) = (x.high_bit(), x.lit(f64::INFINITY));
+    let pick = |yes: f64, no: f64| V::select(left, x.lit(yes), x.lit(no));
+    let (a, b) = (y.abs(), x.abs());
+    // Numbers not too far apart are brought to a moderate size; both factors are normal numbers, and neither product is rounded.
+    let (down, distance) = (zero(a) - exponent(a), exponent(a) - exponent(b));
+    let part = (half(a) * down).floor();
+    let moderate = |v: V| v * pow2(part) * pow2(down - part);
+    let near = atan2_wide(moderate(a), moderate(V::select(left, opposite(b), b)));
+    let flat = V::select(left, x.lit(PI_HI), a / b);
+    let angle = V::select(distance.less(x.lit(-64.0)), flat, V::select(x.lit(64.0).less(distance), x.lit(PIO2_HI), near));
+    let angle = V::select(a.equal(infinity), V::select(b.equal(infinity), pick(THREE_PIO4_HI, PIO4_HI), x.lit(PIO2_HI)), angle);
+    let angle = V::select(b.equal(zero(b)), x.lit(PIO2_HI), angle);
+    let level = pick(PI_HI, 0.0);
+    let angle = V::select(b.equal(infinity), V::select(a.equal(infinity), angle, level), angle);
+    let angle = V::select(a.equal(zero(a)), level, angle);
+    let angle = V::select(V::both(x.equal(x), y.equal(y)), angle, x.lit(f64::NAN));
+    angle.xor_bits(sign_of(y))
 }
 
 impl Map2<f32> for Atan2 {

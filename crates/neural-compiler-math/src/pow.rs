@@ -7,13 +7,12 @@
 //! of the result. e^(y log|x|) as in exp.rs: 0.8 ULP, and 0.9 where the result is subnormal and rounds once more. Zeros,
 //! infinities and NaN are rare arguments for the slow path. f32: log in plain f64, relative error 2^-44.
 
-use crate::bits::{sign_bit, xor_sign};
 use crate::coefficients::*;
 use crate::dd::{fast_two_sum, two_prod};
 use crate::dispatch::Map2;
 use crate::exp::{exp_small, exp_small_f32, reduce, whole_and_rest};
 use crate::log::{ln_near_one_f32, split, split_f32};
-use crate::num::{Num, clamp, half, one, poly, pow2, two, zero};
+use crate::num::{Num, clamp, half, one, poly, pow2, sign_of, two, zero};
 
 /// log(x) as two words, relative error 2^-65, for positive finite x.
 #[inline(always)]
@@ -83,10 +82,20 @@ pub(crate) fn pow_rare<V: Num>(x: V, y: V, infinity: V) -> V::Mask {
     V::not(V::both(V::both(zero(x).less(a), a.less(infinity)), y.abs().less(infinity)))
 }
 
-/// Whether y is an odd whole number, as the sign bit of x^y for a negative x.
-fn parity(y: f64) -> u64 {
-    let half = 0.5 * y;
-    u64::from(y.floor() == y && half.floor() != half) << 63
+/// x^y where x is a zero, infinite or NaN, or y is infinite or NaN.
+#[inline(always)]
+pub(crate) fn pow_slow<V: Num<Scalar = f64>>(x: V, y: V) -> V {
+    let (a, infinity) = (x.abs(), x.lit(f64::INFINITY));
+    let up = |yes: V, no: V| V::select(zero(y).less(y), yes, no);
+    let middle = half(y) * y;
+    let odd = V::both(y.floor().equal(y), V::not(middle.floor().equal(middle)));
+    // x is a zero or an infinity
+    let magnitude = V::select(a.equal(zero(x)), up(zero(x), infinity), up(infinity, zero(x)));
+    let r = magnitude.xor_bits(V::select(odd, sign_of(x), zero(x)));
+    let grown = V::select(one(x).less(a), up(infinity, zero(x)), up(zero(x), infinity));
+    let r = V::select(y.abs().equal(infinity), V::select(a.equal(one(x)), one(x), grown), r);
+    let r = V::select(V::both(x.equal(x), y.equal(y)), r, x.lit(f64::NAN));
+    V::select(x.equal(one(x)), one(x), V::select(y.equal(zero(y)), one(x), r))
 }
 
 /// x raised to the power y.
@@ -105,25 +114,7 @@ impl Map2<f64> for Pow {
 
     #[inline(never)]
     fn slow(x: f64, y: f64) -> f64 {
-        if y == 0.0 || x == 1.0 {
-            return 1.0;
-        }
-        if x.is_nan() || y.is_nan() {
-            return f64::NAN;
-        }
-        let a = x.abs();
-        if y.is_infinite() {
-            return if a == 1.0 {
-                1.0
-            } else if (a > 1.0) == (y > 0.0) {
-                f64::INFINITY
-            } else {
-                0.0
-            };
-        }
-        // x is a zero or an infinity
-        let magnitude = if (a == 0.0) == (y > 0.0) { 0.0 } else { f64::INFINITY };
-        xor_sign(magnitude, parity(y) & sign_bit(x))
+        pow_slow(x, y)
     }
 }
 

@@ -158,23 +158,30 @@ fn next_quadrant<V: Num>(q: V) -> V {
     q.add_bits(q.lit_bits(1))
 }
 
+/// Sine of a reduced argument.
 #[inline(always)]
-fn sin_from(q: f64, r: f64, lo: f64, sign: f64) -> f64 {
+pub(crate) fn sin_from<V: Num<Scalar = f64>>(q: V, r: V, lo: V, sign: V) -> V {
     in_quadrant(q, sin_parts(r, lo), cos_parts(r, lo), sign)
+}
+
+/// Cosine of a reduced argument.
+#[inline(always)]
+pub(crate) fn cos_from<V: Num<Scalar = f64>>(q: V, r: V, lo: V) -> V {
+    sin_from(next_quadrant(q), r, lo, q.lit(0.0))
 }
 
 /// Sine for |x| <= [`LIMIT`].
 #[inline(always)]
 pub(crate) fn sin_wide<V: Num<Scalar = f64>>(x: V) -> V {
     let (q, r, lo) = reduce(x.abs());
-    in_quadrant(q, sin_parts(r, lo), cos_parts(r, lo), sign_of(x))
+    sin_from(q, r, lo, sign_of(x))
 }
 
 /// Cosine for |x| <= [`LIMIT`].
 #[inline(always)]
 pub(crate) fn cos_wide<V: Num<Scalar = f64>>(x: V) -> V {
     let (q, r, lo) = reduce(x.abs());
-    in_quadrant(next_quadrant(q), sin_parts(r, lo), cos_parts(r, lo), x.lit(0.0))
+    cos_from(q, r, lo)
 }
 
 /// Sine for |x| <= [`LIMIT_SINGLE`].
@@ -197,8 +204,9 @@ fn odd<V: Num>(q: V) -> V::Mask {
     q.shift_left(V::Scalar::BITS - 1).high_bit()
 }
 
+/// Tangent of a reduced argument.
 #[inline(always)]
-fn tan_from<V: Num<Scalar = f64>>(q: V, r: V, lo: V, sign: V) -> V {
+pub(crate) fn tan_from<V: Num<Scalar = f64>>(q: V, r: V, lo: V, sign: V) -> V {
     let (sa, sb) = sin_parts(r, lo);
     let (sa, sb) = fast_two_sum(sa, sb);
     let (ca, cb) = cos_parts(r, lo);
@@ -277,6 +285,6 @@ macro_rules! periodic {
 }
 
 periodic!(Sin, f64: sin_wide, f32: sin_single, limit of f32: LIMIT_SINGLE, slow: |q, r, lo, sign| sin_from(q, r, lo, sign));
-periodic!(Cos, f64: cos_wide, f32: cos_single, limit of f32: LIMIT_SINGLE, slow: |q, r, lo, _sign| sin_from(next_quadrant(q), r, lo, 0.0));
+periodic!(Cos, f64: cos_wide, f32: cos_single, limit of f32: LIMIT_SINGLE, slow: |q, r, lo, _sign| cos_from(q, r, lo));
 periodic!(Tan, f64: tan_wide, f32: (|x: f32| tan_narrow(f64::from(x)) as f32), limit of f32: LIMIT as f32,
           slow: |q, r, lo, sign| tan_from(q, r, lo, sign));

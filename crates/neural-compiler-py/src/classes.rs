@@ -10,6 +10,7 @@ use crate::torch::autograd::{on_tuple, packed, remembered};
 use crate::torch::gate::Gate;
 use crate::torch::tensors::Reading;
 use neural_compiler::diff::{self, Link};
+use neural_compiler::export::{Request, Target, export, with_constants};
 use neural_compiler::graph::{json, print, svg};
 use neural_compiler::ops::real::Dtype;
 use neural_compiler::syntax::ast::{InputKind, ModelKind, StateStart};
@@ -301,6 +302,33 @@ impl PyFunction {
     #[pyo3(signature = (shapes=None))]
     fn svg(&self, py: Python<'_>, shapes: Option<Vec<Vec<i64>>>) -> PyResult<String> {
         Ok(svg::to_svg(&self.at(py, shapes)?.derived.graph))
+    }
+
+    /// The program as source for others: names and texts of files. `constants`: the value of each input that is to be one.
+    #[pyo3(signature = (target, gradient, double, prefix, constants, shapes=None))]
+    #[allow(clippy::too_many_arguments, reason = "Python's arguments")]
+    fn export(
+        &self,
+        py: Python<'_>,
+        target: &str,
+        gradient: bool,
+        double: bool,
+        prefix: &str,
+        constants: Vec<Option<Vec<f64>>>,
+        shapes: Option<Vec<Vec<i64>>>,
+    ) -> PyResult<Vec<(&'static str, String)>> {
+        let Some(target) = Target::named(target) else {
+            let names: Vec<&str> = Target::ALL.iter().map(|t| t.name()).collect();
+            return Err(PyValueError::new_err(format!("`{target}` is no target: one of {} is expected", names.join(", "))));
+        };
+        let variant = self.at(py, shapes)?;
+        let source = self.0.core.program.source();
+        let notes: Vec<String> = source.lines().map(str::to_string).collect();
+        let dtype = if double { Dtype::F64 } else { Dtype::F32 };
+        let request = Request { target, dtype, gradient, limits: Limits::default(), notes: &notes, units: &[], results: &[], prefix };
+        let graph = with_constants(&variant.derived.graph, &constants);
+        let files = export(&graph, &request).map_err(|e| compile_error(py, source, &e))?;
+        Ok(files.into_iter().map(|f| (f.name, f.text)).collect())
     }
 
     /// The axes of each result.

@@ -9,6 +9,8 @@ pub mod conformance;
 pub mod derivatives;
 pub mod exercise;
 pub mod generate;
+pub mod in_c;
+pub mod in_python;
 pub mod mutate;
 pub mod operations;
 pub mod oracle;

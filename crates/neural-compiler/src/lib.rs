@@ -22,6 +22,7 @@ pub mod diagnostic;
 pub mod diff;
 pub mod domain;
 pub mod exec;
+pub mod export;
 pub mod graph;
 mod infer;
 mod limits;

@@ -6,6 +6,7 @@ use crate::table::dialect::TableArgs;
 use crate::value;
 use clap::builder::PossibleValue;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use neural_compiler::export::Target;
 use neural_compiler::ops::real::Dtype;
 use neural_compiler::{Limits, Shape, Syntax};
 
@@ -24,6 +25,7 @@ Examples:
   neuralc fit model.scm --data measured.csv --target y
   neuralc check model.scm --range x=0:10
   neuralc show -e '(sin (* 2 x))' --stage grad
+  neuralc export model.scm --to c --grad --out model/
   neuralc ops
 
 Exit codes: 0 fine, 1 the program or its data is wrong, 2 the command line is wrong."
@@ -54,7 +56,7 @@ pub(crate) enum Command {
     /// Measure how long a program takes to compile and to run over batches
     Bench(BenchArgs),
     /// Find the constants of a model from data, with standard errors
-    Fit(FitArgs),
+    Fit(Box<FitArgs>),
     /// Predictions of a model, fitted and saved, for every row of a table
     Predict(PredictArgs),
     /// Find mistakes, and operations that may leave their domain
@@ -68,6 +70,8 @@ pub(crate) enum Command {
     Ops,
     /// Chain programs into one
     Compose(ComposeArgs),
+    /// Write a program as source for others: C and more
+    Export(ExportArgs),
     /// Try things out line by line
     Repl(ReplArgs),
     /// Print a completion script for a shell
@@ -412,6 +416,79 @@ pub(crate) struct ComposeArgs {
     pub(crate) into: Vec<String>,
 }
 
+/// What a program becomes.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) struct TargetArg(pub(crate) Target);
+
+impl ValueEnum for TargetArg {
+    fn value_variants<'a>() -> &'a [TargetArg] {
+        const ALL: [TargetArg; Target::ALL.len()] = {
+            let mut all = [TargetArg(Target::C); Target::ALL.len()];
+            let mut i = 0;
+            while i < all.len() {
+                all[i] = TargetArg(Target::ALL[i]);
+                i += 1;
+            }
+            all
+        };
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.0.name()).help(self.0.about()))
+    }
+}
+
+/// What parameters become.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub(crate) enum ParamsAs {
+    /// Inputs like the others
+    Inputs,
+    /// Their declared values
+    Constants,
+}
+
+/// `neuralc export`
+#[derive(Args)]
+#[command(after_help = "\
+Inputs come in the order `neuralc check --json` lists them; vectors and matrices row by row. The parameters of a model that was fitted and \
+saved become constants, those of other programs are inputs, unless --params says otherwise; --set makes any input a constant. \
+C gives the bits `neuralc run` gives; docs/export.md says what is exact of the others.
+
+Examples:
+  neuralc export pendulum.scm --to c --grad --out pendulum/
+  gcc -O2 -ffp-contract=off pendulum/*.c -lm -o try && ./try 1 9.81 0.5
+  neuralc export -e '(* a (exp (- (* k t))))' --set k=0.5 --to c --out decay --dtype f32
+  neuralc export model.scm --to json")]
+pub(crate) struct ExportArgs {
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    /// What the program becomes
+    #[arg(long, value_enum, value_name = "TARGET")]
+    pub(crate) to: TargetArg,
+    /// Where it goes: a folder for targets of several files, else a file or folder (default: standard output)
+    #[arg(long, value_name = "PATH")]
+    pub(crate) out: Option<String>,
+    /// Also the gradient with respect to every input (the result must be a scalar)
+    #[arg(long)]
+    pub(crate) grad: bool,
+    /// Number type to compute in
+    #[arg(long, value_enum, default_value = "f64")]
+    pub(crate) dtype: DtypeArg,
+    /// The value of an input that becomes a constant
+    #[arg(long = "set", value_name = "NAME=VALUE", allow_hyphen_values = true)]
+    pub(crate) sets: Vec<String>,
+    /// What parameters become (default: constants in a saved fit, else inputs)
+    #[arg(long, value_enum)]
+    pub(crate) params: Option<ParamsAs>,
+    /// The size of an input the program leaves open: NAME=N or NAME=ROWSxCOLUMNS
+    #[arg(long = "shape", value_name = "NAME=SIZE", value_parser = parse_shape)]
+    pub(crate) shapes: Vec<(String, Shape)>,
+    /// What the names in a C file begin with
+    #[arg(long, value_name = "NAME", default_value = "nc", value_parser = parse_prefix)]
+    pub(crate) prefix: String,
+}
+
 /// `neuralc repl`
 #[derive(Args)]
 #[command(after_help = "\
@@ -446,6 +523,14 @@ fn named(text: &str) -> Result<(&str, &str), String> {
         Some((name, rest)) if !name.trim().is_empty() => Ok((name.trim(), rest)),
         _ => Err("a name and `=` are missing".into()),
     }
+}
+
+/// A name C allows, without underscore at its end: one is added.
+fn parse_prefix(text: &str) -> Result<String, String> {
+    let fine = text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && !text.ends_with('_');
+    if fine { Ok(text.into()) } else { Err("a prefix is a letter, then letters, digits and underscores".into()) }
 }
 
 /// `NAME=LO:HI`, or `NAME=X` for a single point.

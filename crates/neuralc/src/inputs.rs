@@ -125,6 +125,28 @@ pub(crate) fn values(program: &Compiled, words: &[String]) -> Result<Vec<Wide>, 
     if errors.is_empty() { Ok(all) } else { Err(Failure::Wrong(program.source.clone(), errors)) }
 }
 
+/// The values of inputs that are to be constants: those given, and the declared ones of inputs the caller names.
+pub(crate) fn constants(program: &Compiled, words: &[String], declared_too: impl Fn(&Input) -> bool) -> Result<Vec<Option<Wide>>, Failure> {
+    let mut named = Vec::new();
+    for word in words {
+        let Some((name, text)) = word.split_once('=') else {
+            return Err(Failure::Usage(format!("`{word}` is not NAME=VALUE")));
+        };
+        let value = value::parse(text).map_err(|m| Failure::plain("bad-value", format!("the value of `{}`: {m}", name.trim()), None))?;
+        named.push((name.trim(), value));
+    }
+    let mut errors = Vec::new();
+    let given = place(program, named.into_iter(), &mut errors);
+    if !errors.is_empty() {
+        return Err(Failure::Wrong(program.source.clone(), errors));
+    }
+    let inputs = program.program.inputs().iter();
+    Ok(inputs
+        .zip(&given)
+        .map(|(input, value)| value.clone().or_else(|| if declared_too(input) { declared(program, &given, input, 0) } else { None }))
+        .collect())
+}
+
 /// Rounds values once, to the number type of the run.
 pub(crate) fn tensors<T: Real>(values: &[Wide]) -> Vec<Tensor<T>> {
     values.iter().map(|(shape, data)| Tensor::from_f64(*shape, data).expect("values are read with their shape")).collect()

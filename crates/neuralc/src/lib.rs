@@ -65,6 +65,7 @@ fn run(cli: Cli) -> u8 {
         Command::Fmt(args) => commands::fmt::run(&mut context, &args),
         Command::Ops => commands::ops::run(&mut context),
         Command::Compose(args) => commands::compose::run(&mut context, &args),
+        Command::Export(args) => commands::export::run(&mut context, &args),
         Command::Repl(args) => commands::repl::run(&mut context, &args),
         Command::Completions(args) => commands::completions::run(&mut context, &args),
     };

@@ -1,4 +1,4 @@
-//! The command lines of the README do what it shows. A line `…` stands for any lines.
+//! The command lines of the README and of the page on exports do what they show. A line `…` stands for any lines.
 
 use std::path::Path;
 use std::process::Command;
@@ -29,11 +29,10 @@ fn shows(shown: &[&str], lines: &[&str]) -> bool {
     }
 }
 
-#[test]
-fn the_readme_shows_what_is_printed() {
+/// Runs the commands of a page in a folder that has the examples; how many there were.
+fn run_page(page: &str, folder: &Path) -> usize {
     let top = Path::new(README).parent().expect("a folder");
-    let folder = tempfile::tempdir().expect("a folder");
-    let examples = folder.path().join("examples");
+    let examples = folder.join("examples");
     std::fs::create_dir(&examples).expect("a folder");
     for entry in std::fs::read_dir(top.join("examples")).expect("examples") {
         let path = entry.expect("a file").path();
@@ -41,20 +40,34 @@ fn the_readme_shows_what_is_printed() {
             std::fs::copy(&path, examples.join(path.file_name().expect("a name"))).expect("a copy");
         }
     }
-    let text = std::fs::read_to_string(README).expect("the README");
+    let text = std::fs::read_to_string(top.join(page)).expect("the page");
     let all = commands(&text);
-    assert_eq!(all.len(), 5, "commands of the README are no longer found");
-    for (command, shown) in all {
+    for (command, shown) in &all {
         let mut words = command.split_whitespace();
         let program = match words.next() {
-            Some("neuralc") => env!("CARGO_BIN_EXE_neuralc"),
-            Some("cat") => "cat",
+            Some("neuralc") => env!("CARGO_BIN_EXE_neuralc").into(),
+            Some(known @ ("cat" | "gcc")) => known.into(),
+            // What a command before has made.
+            Some(own) if own.contains('/') => folder.join(own),
             other => panic!("{other:?} is not run by this test"),
         };
-        let done = Command::new(program).args(words).current_dir(folder.path()).env_remove("CLICOLOR_FORCE").output().expect("it runs");
+        let done = Command::new(program).args(words).current_dir(folder).env_remove("CLICOLOR_FORCE").output().expect("it runs");
         let out = String::from_utf8(done.stdout).expect("UTF-8");
         assert!(done.status.success(), "{command}: {}", String::from_utf8_lossy(&done.stderr));
-        assert!(shows(&shown, &out.lines().collect::<Vec<_>>()), "{command} printed\n{out}\ninstead of\n{}", shown.join("\n"));
+        assert!(shows(shown, &out.lines().collect::<Vec<_>>()), "{command} printed\n{out}\ninstead of\n{}", shown.join("\n"));
     }
+    all.len()
+}
+
+#[test]
+fn the_readme_shows_what_is_printed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    assert_eq!(run_page("README.md", folder.path()), 5, "commands of the README are no longer found");
     assert!(folder.path().join("lynx-hare.svg").exists());
+}
+
+#[test]
+fn the_page_on_exports_shows_what_is_printed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    assert_eq!(run_page("docs/export.md", folder.path()), 3, "commands of the page are no longer found");
 }

@@ -47,6 +47,11 @@ fn record(model: &str) -> Result<Option<(usize, Fields)>, Diagnostic> {
     }
 }
 
+/// Whether a text is a model that was fitted and saved.
+pub fn is_saved_fit(model: &str) -> bool {
+    save::record(model).is_some()
+}
+
 /// An option that is a text.
 fn text(options: &Fields, name: &str) -> Result<Option<String>, String> {
     match options.get(name) {

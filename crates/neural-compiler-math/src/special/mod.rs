@@ -15,8 +15,10 @@ mod incomplete_beta;
 mod inverse;
 mod tables;
 
+use crate::coefficients::{PIO2_HI, PIO2_LO, PIO2_LO2, TWO_OVER_PI_HI};
 use crate::dispatch::{Map1, Map2, Map3};
 use crate::level::Level;
+use double::D;
 use incomplete_beta::Function;
 
 /// Compiles a body twice, with fused instructions and without, and gives the one this processor has. The bits are the same.
@@ -187,4 +189,43 @@ special3! {
     BetaPAA = Function::ByAA;
     BetaPAB = Function::ByAB;
     BetaPBB = Function::ByBB;
+}
+
+/// Numbers the special functions are made of.
+pub enum Table {
+    /// Of two words each.
+    Words(Vec<[f64; 2]>),
+    /// Of one.
+    Numbers(Vec<f64>),
+}
+
+/// A constant or series by its name here, for functions that are written out in another language.
+pub fn table(name: &str) -> Option<Table> {
+    let words = |all: &[D]| Some(Table::Words(all.iter().map(|d| [d.hi, d.lo]).collect()));
+    let numbers = |all: &[f64]| Some(Table::Numbers(all.to_vec()));
+    match name {
+        "LN2" => words(&[tables::LN2]),
+        "PI" => words(&[tables::PI]),
+        "HALF_LN_2PI" => words(&[tables::HALF_LN_2PI]),
+        "EULER" => words(&[tables::EULER]),
+        "INV_SQRT_PI" => words(&[tables::INV_SQRT_PI]),
+        "SQRT_HALF" => words(&[tables::SQRT_HALF]),
+        "SIXTH" => words(&[tables::SIXTH]),
+        "LGAMMA_NEAR_2" => words(&tables::LGAMMA_NEAR_2),
+        "STIRLING" => words(&tables::STIRLING),
+        "BERNOULLI" => words(&tables::BERNOULLI),
+        "DIGAMMA_NEAR_ROOT" => words(&tables::DIGAMMA_NEAR_ROOT),
+        "BELL_WHOLE" => words(&tables::BELL_WHOLE),
+        "COSH_LESS_ONE" => words(&tables::COSH_LESS_ONE),
+        "BELL_HALF" => words(&tables::BELL_HALF),
+        "FALLING" => words(&tables::FALLING.map(|(place, weight)| [place, weight]).concat()),
+        "DIGAMMA_ROOT" => numbers(&tables::DIGAMMA_ROOT),
+        "STEP" => numbers(&[tables::STEP]),
+        "COSH_STEP" => numbers(&[tables::COSH_STEP]),
+        "TWO_OVER_PI_HI" => numbers(&[TWO_OVER_PI_HI]),
+        "PIO2_HI" => numbers(&[PIO2_HI]),
+        "PIO2_LO" => numbers(&[PIO2_LO]),
+        "PIO2_LO2" => numbers(&[PIO2_LO2]),
+        _ => None,
+    }
 }

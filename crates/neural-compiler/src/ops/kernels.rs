@@ -207,7 +207,7 @@ pub(crate) fn det<T: Number>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mu
 }
 
 /// Minors are computed one by one up to this size, which keeps them finite where the matrix is singular.
-const MINORS: usize = 6;
+pub(crate) const MINORS: usize = 6;
 
 fn inverse<T: Real>(a: &[T], n: usize) -> Vec<T> {
     let mut out = vec![T::ZERO; n * n];

@@ -11,7 +11,7 @@ use faer::traits::RealField;
 use faer::{Mat, MatRef};
 
 /// Matrices from this size on are factored by faer.
-const LARGE: usize = 48;
+pub(crate) const LARGE: usize = 48;
 
 /// Smaller matrices are factored number by number (`neural_compiler_math::small`), by generated code too, which subtracts products with 0
 /// as well, of which 0 * inf and -0 leave a trace.

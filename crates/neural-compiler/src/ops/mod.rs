@@ -16,6 +16,8 @@ mod special;
 mod table;
 pub mod work;
 
+pub(crate) use kernels::MINORS;
+pub(crate) use lu::{LARGE as LARGE_FACTORS, OWN as OWN_FACTORS};
 pub use row::{Arity, Derivative, Group, Kernel, Row};
 pub use table::Op;
 

@@ -2,15 +2,17 @@
 
 use crate::reading::{What, blocks, heading_name};
 use crate::{report, root};
+use neural_compiler::export::{Request, Target, export};
+use neural_compiler::ops::real::Dtype;
 use neural_compiler::ops::{Op, Row};
 use neural_compiler::syntax::forms::FORMS;
-use neural_compiler::{Diagnostics, Limits, compose};
+use neural_compiler::{Diagnostics, Limits, Options, compile, compose};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
 
 /// Codes no program text can cause: `codes_of_the_library_interface` shows them.
-const INTERFACE_CODES: &[&str] = &["nothing-to-compose"];
+const INTERFACE_CODES: &[&str] = &["export-unsupported", "nothing-to-compose"];
 
 /// Codes that come from outside of programs; `tests/interrupt.rs` has the example.
 const OUTSIDE_CODES: &[&str] = &["run-interrupted"];
@@ -169,6 +171,18 @@ fn codes_of_the_library_interface() {
     let code = |e: Diagnostics| e.0[0].code;
     let mut seen = BTreeSet::new();
     seen.insert(code(compose::chain(&[]).map(drop).expect_err("nothing to compose")));
+    let large = compile("(input m :size [48 48]) (det m)", &Options::default()).and_then(|p| p.graph()).expect("a graph");
+    let request = Request {
+        target: Target::C,
+        dtype: Dtype::F64,
+        gradient: false,
+        limits: Limits::default(),
+        notes: &[],
+        units: &[],
+        results: &[],
+        prefix: "nc",
+    };
+    seen.insert(code(export(&large, &request).map(drop).expect_err("a matrix too large for C")));
     assert_eq!(seen, INTERFACE_CODES.iter().copied().collect());
 }
 

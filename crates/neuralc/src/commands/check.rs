@@ -2,6 +2,7 @@
 //! is more than a note.
 
 use crate::args::CheckArgs;
+use crate::commands::export::becomes_constant;
 use crate::context::{Context, Failure};
 use crate::core::Compiled;
 use crate::{inputs, render};
@@ -19,7 +20,7 @@ pub(crate) fn run(context: &mut Context, args: &CheckArgs) -> Result<u8, Failure
     };
     if context.json {
         let all: Vec<Value> = found.iter().map(|d| render::to_json(&source, d)).collect();
-        context.print_json(&json!({"diagnostics": all}))?;
+        context.print_json(&json!({"diagnostics": all, "inputs": input_names(context, source.clone())}))?;
     } else if found.is_empty() {
         context.print("no problems found\n")?;
     } else {
@@ -29,6 +30,13 @@ pub(crate) fn run(context: &mut Context, args: &CheckArgs) -> Result<u8, Failure
     }
     let fine = found.iter().all(|d| d.severity == Severity::Note);
     Ok(if fine { Failure::FINE } else { Failure::WRONG })
+}
+
+/// The inputs of the program in the order in which `neuralc export` takes them; none where the program does not compile.
+fn input_names(context: &Context, source: render::Source) -> Vec<String> {
+    let Ok(program) = Compiled::new(context, source) else { return Vec::new() };
+    let inputs = program.program.inputs().iter().filter(|i| !becomes_constant(&program, i, None));
+    inputs.map(|i| i.name.clone()).collect()
 }
 
 fn findings(context: &Context, source: render::Source, args: &CheckArgs) -> Result<Vec<Diagnostic>, Failure> {

@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod compose;
 pub(crate) mod eval;
+pub(crate) mod export;
 pub(crate) mod fit;
 pub(crate) mod fit_args;
 mod fit_table;

@@ -1,0 +1,63 @@
+//! Programs exported to Python, run beside the interpreter. In: programs and points; out: what Python made of each, as numbers.
+
+use crate::oracle;
+use neural_compiler::Limits;
+use neural_compiler::export::{Request, Target, export};
+use neural_compiler::graph::Graph;
+use neural_compiler::ops::real::Dtype;
+use serde_json::{Value, json};
+
+/// A program to run in Python: its graph, points, each with all numbers of all inputs, and whether its gradient is wanted too.
+pub struct InPython {
+    /// The program.
+    pub graph: Graph,
+    /// Input values.
+    pub points: Vec<Vec<f64>>,
+    /// Whether its gradient is wanted too.
+    pub gradient: bool,
+}
+
+/// Calls every function at every point; of the gradient the value comes first.
+const SCRIPT: &str = include_str!("in_python.py");
+
+/// What Python gives for the programs that the target can say; `None` for the others.
+///
+/// # Panics
+/// Where a program cannot be exported for another reason, or Python fails.
+pub fn run(programs: &[InPython], target: Target, name: &str) -> Vec<Option<Vec<Vec<f64>>>> {
+    let folder = oracle::scratch(name);
+    let mut jobs: Vec<Value> = Vec::new();
+    let mut exported = vec![false; programs.len()];
+    for (k, program) in programs.iter().enumerate() {
+        let request = Request {
+            target,
+            dtype: Dtype::F64,
+            gradient: program.gradient,
+            limits: Limits::default(),
+            notes: &[],
+            units: &[],
+            results: &[],
+            prefix: "nc",
+        };
+        let file = match export(&program.graph, &request) {
+            Ok(mut files) => files.remove(0),
+            Err(e) if e.0.iter().all(|d| d.code == "export-unsupported") => continue,
+            Err(e) => panic!("{e}"),
+        };
+        std::fs::write(folder.join(format!("p{k}")), file.text).expect("an exported file");
+        let points: Vec<Vec<u64>> = program.points.iter().map(|p| p.iter().map(|x| x.to_bits()).collect()).collect();
+        let shapes: Vec<Vec<usize>> = program.graph.inputs.iter().map(|i| i.shape.dims()).collect();
+        let name = format!("p{k}");
+        jobs.push(json!({"name": name, "target": target.name(), "gradient": program.gradient, "points": points, "shapes": shapes}));
+        exported[k] = true;
+    }
+    std::fs::write(folder.join("jobs.json"), json!(jobs).to_string()).expect("a file of jobs");
+    std::fs::write(folder.join("run.py"), SCRIPT).expect("a script");
+    let printed = oracle::run(oracle::python().arg("run.py").current_dir(&folder), "make deps")
+        .unwrap_or_else(|e| panic!("{e}\nthe files are in {}", folder.display()));
+    let answers: Vec<Vec<Vec<u64>>> = serde_json::from_str(&printed).expect("the script prints JSON");
+    std::fs::remove_dir_all(&folder).expect("the folder can be removed");
+    let mut answers = answers.into_iter();
+    let numbers = |rows: Vec<Vec<u64>>| rows.into_iter().map(|r| r.into_iter().map(f64::from_bits).collect()).collect();
+    exported.into_iter().map(|there| if there { answers.next().map(numbers) } else { None }).collect()
+}

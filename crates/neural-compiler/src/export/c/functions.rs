@@ -1,0 +1,204 @@
+//! Elementary functions in C. In: a function of the math crate; out: its C text, made from its kernel, slow path included.
+//! Invariant: the text does what the kernel does, operation by operation; only the reduction of large angles is a piece written by hand.
+
+use super::super::record::{self, Class, Line, Listing, Step};
+use super::super::spell::{Spelling, bare, spell};
+use super::Needs;
+use crate::ops::real::Dtype;
+use neural_compiler_math::{Binary, Unary};
+
+/// The C type of a number.
+pub(super) fn real(dtype: Dtype) -> &'static str {
+    match dtype {
+        Dtype::F32 => "float",
+        Dtype::F64 => "double",
+    }
+}
+
+/// What functions of the C library end with.
+pub(super) fn suffix(dtype: Dtype) -> &'static str {
+    match dtype {
+        Dtype::F32 => "f",
+        Dtype::F64 => "",
+    }
+}
+
+/// A constant of a type.
+pub(super) fn number(x: f64, dtype: Dtype) -> String {
+    let rounded = if dtype == Dtype::F32 { f64::from(x as f32) } else { x };
+    let magnitude = if rounded.is_nan() {
+        return "NC_NAN".into();
+    } else if rounded.is_infinite() {
+        "NC_INFINITY".into()
+    } else if dtype == Dtype::F32 {
+        format!("{:?}f", (rounded as f32).abs())
+    } else {
+        format!("{:?}", rounded.abs())
+    };
+    if rounded.is_sign_negative() { format!("(-{magnitude})") } else { magnitude }
+}
+
+/// C's way of writing the steps of kernels; tells which pieces they need.
+struct Steps<'n>(&'n mut Needs);
+
+impl Steps<'_> {
+    /// The bits of a number, as an expression.
+    fn bits(&mut self, text: &str, dtype: Dtype) -> String {
+        self.0.piece(if dtype == Dtype::F32 { "bitsf" } else { "bits" });
+        format!("nc_bits{}({})", suffix(dtype), bare(text))
+    }
+
+    fn of_bits(&mut self, text: &str, dtype: Dtype) -> String {
+        self.0.piece(if dtype == Dtype::F32 { "bitsf" } else { "bits" });
+        format!("nc_of_bits{}({text})", suffix(dtype))
+    }
+}
+
+impl Spelling for Steps<'_> {
+    fn step(&mut self, line: &Line, class: Class, args: &[String]) -> String {
+        let of = |class| if let Class::Number(dtype) = class { dtype } else { Dtype::F64 };
+        let (dtype, compared) = (of(line.class), of(class));
+        let f = suffix(dtype);
+        let mut on_bits = |operator: &str| {
+            let (x, y) = (self.bits(&args[0], dtype), self.bits(&args[1], dtype));
+            self.of_bits(&format!("{x} {operator} {y}"), dtype)
+        };
+        match line.step {
+            Step::Argument(_) => unreachable!("arguments have names"),
+            Step::Constant(bits) => {
+                let x = if dtype == Dtype::F32 { f64::from(f32::from_bits(bits as u32)) } else { f64::from_bits(bits) };
+                // Numbers that stand for bits: NaNs and the smallest ones.
+                let odd =
+                    x.is_nan() && bits != f64::NAN.to_bits() && bits != u64::from(f32::NAN.to_bits()) || (x != 0.0 && x.abs() < 1e-300);
+                match (odd, dtype) {
+                    (true, Dtype::F64) => self.of_bits(&format!("UINT64_C({bits:#x})"), dtype),
+                    (true, Dtype::F32) => self.of_bits(&format!("{bits:#x}u"), dtype),
+                    (false, _) => number(x, dtype),
+                }
+            }
+            Step::Add => format!("({} + {})", args[0], args[1]),
+            Step::Sub => format!("({} - {})", args[0], args[1]),
+            Step::Mul => format!("({} * {})", args[0], args[1]),
+            Step::Div => format!("({} / {})", args[0], args[1]),
+            Step::MulAdd => format!("fma{f}({}, {}, {})", bare(&args[0]), bare(&args[1]), bare(&args[2])),
+            Step::NegMulAdd => format!("fma{f}(-{}, {}, {})", args[0], bare(&args[1]), bare(&args[2])),
+            Step::MulSub => format!("fma{f}({}, {}, -{})", bare(&args[0]), bare(&args[1]), args[2]),
+            Step::Abs => format!("fabs{f}({})", bare(&args[0])),
+            Step::Sqrt => format!("sqrt{f}({})", bare(&args[0])),
+            Step::Floor => format!("floor{f}({})", bare(&args[0])),
+            Step::AtMost | Step::AtLeast => {
+                let (name, sign) = if line.step == Step::AtMost { ("nc_at_most", '<') } else { ("nc_at_least", '>') };
+                self.0.own(&format!("{name}{f}"), || {
+                    let t = real(dtype);
+                    format!("static {t} {name}{f}({t} x, {t} limit)\n{{\n    return limit {sign} x ? limit : x;\n}}\n")
+                });
+                format!("{name}{f}({}, {})", bare(&args[0]), bare(&args[1]))
+            }
+            Step::And => on_bits("&"),
+            Step::Or => on_bits("|"),
+            Step::Xor => on_bits("^"),
+            Step::AddBits => on_bits("+"),
+            Step::ShiftLeft(by) => {
+                let x = self.bits(&args[0], dtype);
+                self.of_bits(&format!("{x} << {by}"), dtype)
+            }
+            Step::ShiftRight(by) => {
+                let x = self.bits(&args[0], dtype);
+                self.of_bits(&format!("{x} >> {by}"), dtype)
+            }
+            Step::Less => format!("({} < {})", args[0], args[1]),
+            Step::Equal => format!("({} == {})", args[0], args[1]),
+            Step::HighBit => {
+                let (x, top) = (self.bits(&args[0], compared), if compared == Dtype::F32 { 31 } else { 63 });
+                format!("(int)({x} >> {top})")
+            }
+            Step::Both => format!("({} && {})", args[0], args[1]),
+            Step::Not => format!("!{}", args[0]),
+            Step::Select => format!("({} ? {} : {})", args[0], args[1], args[2]),
+            Step::Widen => format!("(double){}", args[0]),
+            Step::Narrow => format!("(float){}", args[0]),
+        }
+    }
+
+    fn define(&mut self, class: Class, name: &str, value: &str) -> String {
+        let ty = match class {
+            Class::Number(dtype) => real(dtype),
+            Class::Flag => "int",
+        };
+        format!("    const {ty} {name} = {};\n", bare(value))
+    }
+}
+
+/// A function of numbers of one type; `slow` is what it returns where the kernel is not to be trusted.
+fn definition(name: &str, dtype: Dtype, listing: &Listing, params: &[&str], slow: Option<String>, needs: &mut Needs) -> String {
+    let spelled = spell(listing, params, &mut Steps(needs));
+    let ty = real(dtype);
+    let typed: Vec<String> = params.iter().map(|p| format!("{ty} {p}")).collect();
+    let mut text = format!("static {ty} {name}({})\n{{\n{}", typed.join(", "), spelled.before.concat());
+    let used = |k: usize| listing.lines.iter().any(|l| l.step == Step::Argument(k as u32));
+    text.extend(params.iter().enumerate().filter(|(k, _)| !used(*k)).map(|(_, p)| format!("    (void){p};\n")));
+    if let (Some(rare), Some(slow)) = (&spelled.rare, slow) {
+        text += &format!("    if ({}) return {slow};\n", bare(rare));
+    }
+    text + &spelled.lines.concat() + &format!("    return {};\n}}\n", bare(&spelled.result))
+}
+
+fn c_name(name: &str, dtype: Dtype) -> String {
+    format!("nc_{}{}", name.replace('-', "_"), suffix(dtype))
+}
+
+/// The C name of a function of one argument whose kernel can be written down; its text is among what is needed then.
+pub(super) fn unary(f: &'static Unary, dtype: Dtype, needs: &mut Needs) -> Option<String> {
+    let name = c_name(f.name, dtype);
+    if needs.has(&name) {
+        return Some(name);
+    }
+    let listing = record::unary(f, dtype)?;
+    let slow = match (listing.rare, dtype) {
+        (None, _) => None,
+        (Some(_), Dtype::F32) => Some(format!("(float){}(x)", unary(f, Dtype::F64, needs)?)),
+        (Some(_), Dtype::F64) => Some(periodic(f, needs)?),
+    };
+    let text = definition(&name, dtype, &listing, &["x"], slow, needs);
+    needs.own(&name, || text);
+    Some(name)
+}
+
+/// The slow path of a sine, cosine or tangent, as an expression of `x`.
+fn periodic(f: &'static Unary, needs: &mut Needs) -> Option<String> {
+    let (reduced, large) = (format!("nc_{}_reduced", f.name), format!("nc_{}_large", f.name));
+    needs.piece("reduce");
+    let text = definition(&reduced, Dtype::F64, &record::from_reduced(f)?, &["q", "r", "lo", "sign"], None, needs);
+    needs.own(&reduced, || text);
+    needs.own(&large, || {
+        format!(
+            "static double {large}(double x)\n{{\n    double r, lo, q;\n    if (!(fabs(x) <= DBL_MAX)) return NC_NAN;\n    \
+             q = nc_reduce(fabs(x), &r, &lo);\n    \
+             return {reduced}(q, r, lo, signbit(x) ? -0.0 : 0.0);\n}}\n"
+        )
+    });
+    Some(format!("{large}(x)"))
+}
+
+/// The same for a function of two arguments.
+pub(super) fn binary(f: &'static Binary, dtype: Dtype, needs: &mut Needs) -> Option<String> {
+    let name = c_name(f.name, dtype);
+    if needs.has(&name) {
+        return Some(name);
+    }
+    let listing = record::binary(f, dtype)?;
+    let slow = match listing.rare {
+        None => None,
+        Some(_) => {
+            let slow = format!("{}_slow", c_name(f.name, Dtype::F64));
+            if !needs.has(&slow) {
+                let text = definition(&slow, Dtype::F64, &record::slow(f)?, &["x", "y"], None, needs);
+                needs.own(&slow, || text);
+            }
+            Some(if dtype == Dtype::F32 { format!("(float){slow}(x, y)") } else { format!("{slow}(x, y)") })
+        }
+    };
+    let text = definition(&name, dtype, &listing, &["x", "y"], slow, needs);
+    needs.own(&name, || text);
+    Some(name)
+}

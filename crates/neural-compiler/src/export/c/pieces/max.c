@@ -1,0 +1,6 @@
+/* The larger one; NaN wins, and -0 is below 0. */
+static nc_real nc_max(nc_real x, nc_real y)
+{
+    if (x == y) return signbit(x) ? y : x;
+    return x > y ? x : y > x ? y : x + y;
+}

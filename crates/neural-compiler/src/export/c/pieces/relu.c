@@ -1,0 +1,4 @@
+static nc_real nc_relu(nc_real x)
+{
+    return x <= 0 ? 0 : x;
+}

@@ -1,0 +1,4 @@
+static nc_real nc_square(nc_real x)
+{
+    return x * x;
+}

@@ -49,7 +49,7 @@ fn starts_depend_on_parameters_and_definitions_of_several_states() {
     let y: Vec<f64> = t.iter().enumerate().map(|(i, t)| 6.0 * (-0.7 * t).exp() + 0.02 * noise(i, 2)).collect();
     let data = table(vec![("t", t), ("u[0]", x.clone()), ("u[1]", y), ("w", x)]);
     let computed = "(param a 1 :min 0) (param p 1 :min 0) (param q 1 :min 0) (define twice (* 2 a))
-        (state u [a twice] :size 2) (state w (* 0.5 twice)) (derive u (* -1 [p q] u)) (derive w (* (- p) w))";
+        (state u (vec a twice) :size 2) (state w (* 0.5 twice)) (derive u (* -1 [p q] u)) (derive w (* (- p) w))";
     let wanted = "(param a 1 :min 0) (param p 1 :min 0) (param q 1 :min 0)
         (state u (* a [1 2]) :size 2) (state w a) (derive u (* -1 [p q] u)) (derive w (* (- p) w))";
     let options = Options { sigma: Some(0.01), ..Options::default() };

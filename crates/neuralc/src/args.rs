@@ -54,7 +54,7 @@ pub(crate) enum Command {
     /// Measure how long a program takes to compile and to run over batches
     Bench(BenchArgs),
     /// Find the constants of a model from data, with standard errors
-    Fit(FitArgs),
+    Fit(Box<FitArgs>),
     /// Predictions of a model, fitted and saved, for every row of a table
     Predict(PredictArgs),
     /// Find mistakes, and operations that may leave their domain

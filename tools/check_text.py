@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 COLUMNS = 140
-DATA = {".csv", ".dat", ".ipynb", ".json", ".lock", ".parquet", ".png", ".snap", ".svg"}
+DATA = {".csv", ".dat", ".ipynb", ".json", ".jsonl", ".lock", ".parquet", ".png", ".snap", ".svg", ".tsv"}
 # Each says which command writes it.
 GENERATED = {
     "bench/requirements.txt",

@@ -40,7 +40,7 @@ myst_heading_anchors = 4
 # The tests run the notebooks; what they showed is stored in them.
 nb_execution_mode = "off"
 # Pages are read on their own too: a page may begin below the first level, and a block may hold more than its language.
-suppress_warnings = ["myst.header", "misc.highlighting_failure", "mystnb.unknown_mime_type"]
+suppress_warnings = ["myst.header", "misc.highlighting_failure", "mystnb.unknown_mime_type", "toc.empty_glob"]
 
 # "--quick" is no dash, and a quote in code is what it is.
 smartquotes = False

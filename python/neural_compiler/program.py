@@ -28,9 +28,7 @@ Chain: TypeAlias = "tuple[tuple[str, tuple[int, ...], tuple[int, ...]], ...]"
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
-def compile(
-    source: str, inputs: Inputs | None = None, params: Mapping[str, ArrayLike] | None = None, *, syntax: str = "scheme"
-) -> Program:
+def compile(source: str, inputs: Inputs | None = None, params: Mapping[str, ArrayLike] | None = None, *, syntax: str = "scheme") -> Program:
     """Compiles a program to be called on NumPy arrays.
 
     `inputs`: the names of the inputs in order, or a mapping from name to shape (`None` or `()` for a scalar, `3`, `(3,)`,

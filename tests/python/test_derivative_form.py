@@ -1,8 +1,7 @@
-"""`(d expression name)` in PyTorch: what double backward gives, and what torch operations give, with gradients that train a net through it."""
+"""`(d expression name)` in PyTorch: what double backward and torch operations give, with gradients that train a net through it."""
 
 import pytest
 import torch
-
 from neural_compiler import compile_scheme
 
 ENERGY = "(net V (q) 8 1) (+ (* 0.5 (square p)) (V q))"

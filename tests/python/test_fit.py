@@ -120,7 +120,9 @@ def test_options_reach_the_fit() -> None:
 
 
 def test_starts_and_observables_are_expressions() -> None:
-    model = """(time t :start 0) (param V 10 :min 1) (param k 1 :min 0) (state A (* dose 1)) (derive A (* (- k) A)) (observe conc (/ A V))"""
+    model = (
+        """(time t :start 0) (param V 10 :min 1) (param k 1 :min 0) (state A (* dose 1)) (derive A (* (- k) A)) (observe conc (/ A V))"""
+    )
     t = np.tile(np.linspace(0, 6, 15), 2)
     who, dose = np.repeat([0.0, 1.0], 15), np.repeat([80.0, 30.0], 15)
     conc = dose / 16 * np.exp(-0.4 * t) + np.random.default_rng(3).normal(0, 0.02, 30)

@@ -429,6 +429,7 @@ def shapes_and_place(r):
 
 def incomplete_beta(upper, *orders):
     """By the hypergeometric function without alternating terms, from the end where they are fewer."""
+
     def part(a, b, x):
         factor = mp.exp(a * mp.log(x) + b * mp.log1p(-x) - mp.loggamma(a) - mp.loggamma(b) + mp.loggamma(a + b))
         return factor / a * mp.hyp2f1(a + b, 1, a + 1, x, maxterms=10**6)
@@ -445,6 +446,7 @@ def incomplete_beta(upper, *orders):
         if any(orders):
             return mp.diff(p, (a, b), orders) * (1 if left else -1)
         return p(a, b) if left != upper else 1 - p(a, b)
+
     return special(f, 900)
 
 

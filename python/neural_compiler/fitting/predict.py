@@ -32,8 +32,8 @@ def predict(
     `model`: the path of a model (one saved by `neuralc fit --save` or `FitResult.save`; weights of nets are read from the .safetensors
     file beside it), its text, or a `FitResult`. `data`, `time`, `group`, `start_time`, `time_unit`, `time_origin` and how models with
     states are solved as in `fit`. A saved model remembers what its dates counted, and what is left out of `time` (where `data` has the
-    column), `group`, `method`, `step`, `rtol` and `atol`; `group=""` says that `data` are one trajectory. `syntax`: what the model is written
-    in, `scheme`, `infix` or `latex`; left out, infix for a path that ends in .eq, LaTeX for .tex, else Scheme.
+    column), `group`, `method`, `step`, `rtol` and `atol`; `group=""` says that `data` are one trajectory. `syntax`: what the model is
+    written in, `scheme`, `infix` or `latex`; left out, infix for a path that ends in .eq, LaTeX for .tex, else Scheme.
 
     >>> predict("(param a 2) (* a x)", {"x": [1.0, 2.0]})
     array([2., 4.])

@@ -182,7 +182,8 @@ class FitResult:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model with the fitted values in place, and behind it, as a comment, a record of the fit: covariance, options, the
-        version and a hash of the data. Weights of nets go into the .safetensors file of the same name beside it. `predict` reads both. A path that ends in .eq is written in infix, others in Scheme."""
+        version and a hash of the data. Weights of nets go into the .safetensors file of the same name beside it. `predict` reads both. A
+        path that ends in .eq is written in infix, others in Scheme."""
         target = Path(path)
         weights = _native.weights_to_bytes(_native.Core(self.model, None, []), self._fitted())
         if weights is not None and target.suffix == ".safetensors":

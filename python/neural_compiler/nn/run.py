@@ -17,7 +17,6 @@ from .compiled import Chain, Compiled
 from .gate import PLAIN, is_hidden
 
 
-
 def run(compiled: Compiled, chain: Chain, tensors: tuple[Tensor, ...], check: bool = False, dtype: torch.dtype | None = None) -> Any:
     """The program, or what `chain` makes of it: a tensor, or a tuple of them for several results. `dtype`: that of a program without
     inputs."""

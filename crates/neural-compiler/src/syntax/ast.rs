@@ -171,7 +171,8 @@ pub struct Ast {
     pub vars: Vec<Var>,
     /// Functions; the first is the program, its parameters are the inputs.
     pub funs: Vec<Fun>,
-    /// Functions made for derivatives. The parameter of such a one is a variable of the function around it, and within it stands for itself.
+    /// Functions made for derivatives. The parameter of such a one is a variable of the function around it, and within it stands for
+    /// itself.
     pub(crate) derivatives: Vec<FunId>,
     /// Inputs, in the order of the program's parameters.
     pub inputs: Vec<Input>,

@@ -1,7 +1,7 @@
-//! Declarations of model files: `param`, `input`, `state`, `net`, `derive`, `next`, `observe`, `time`, `constants`. In: top-level data; out:
-//! inputs of the program, functions for nets, and, when there are states, a body that gives the derivatives (or next values) of all of them,
-//! or what is asked for instead: starts, observables.
-//! Invariant: a declaration is recognised only at top level, so its keyword stays usable as a name everywhere else.
+//! Declarations of model files: `param`, `input`, `state`, `net`, `derive`, `next`, `observe`, `time`, `constants`. In: top-level data;
+//! out: inputs of the program, functions for nets, and, when there are states, a body that gives the derivatives (or next values) of all of
+//! them, or what is asked for instead: starts, observables. Invariant: a declaration is recognised only at top level, so its keyword stays
+//! usable as a name everywhere else.
 
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::ops;

@@ -1,4 +1,5 @@
-//! Forms of infix that start with a word: `if`, `cases`, `let` and its kin, `loop`, `function`. In: tokens; out: data of the form in Scheme.
+//! Forms of infix that start with a word: `if`, `cases`, `let` and its kin, `loop`, `function`. In: tokens; out: data of the form in
+//! Scheme.
 
 use super::lexer::{Kind, Word};
 use super::parser::strength::{ANY, OR};

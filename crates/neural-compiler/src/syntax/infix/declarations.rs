@@ -1,5 +1,6 @@
 //! Declarations and equations of models in infix: `param k = 1 (min 0)`, `dC/dt = -k*C`. In: tokens; out: data as Scheme's declarations are
-//! read into. Invariant: but for starts of states and what is observed, a declaration takes numbers, vectors of numbers and names, no computation.
+//! read into. Invariant: but for starts of states and what is observed, a declaration takes numbers, vectors of numbers and names, no
+//! computation.
 
 use super::lexer::{Kind, Operator, Token};
 use super::parser::strength::ADD;

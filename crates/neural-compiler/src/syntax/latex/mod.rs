@@ -3,7 +3,8 @@
 //! language has not (integrals, limits, complex numbers) by its name (`unknown-notation`). Nothing is guessed.
 //!
 //! `lexer` (tokens), `names` (letters, scripts and accents to names), `parser` (sums and products), `primary`, `functions`,
-//! `sums` and `environments` (their factors), `lines` (equations of a text), `printer` (data to LaTeX). `spec/latex.md` says what each notation is read as.
+//! `sums` and `environments` (their factors), `lines` (equations of a text), `printer` (data to LaTeX). `spec/latex.md` says what each
+//! notation is read as.
 
 mod environments;
 mod functions;

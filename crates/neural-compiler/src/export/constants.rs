@@ -1,7 +1,7 @@
 //! Inputs that have become constants. In: a graph and values for some of its inputs; out: the graph of the others.
 //! Invariant: every result has the bits it has when the values come in as inputs.
 
-use crate::graph::{Builder, Graph, GraphInput, NodeId, RegionId, Type, compact, copy, verify};
+use crate::graph::{Builder, Graph, GraphInput, NodeId, Type, assemble, copy};
 use crate::ops::Op;
 use crate::shape::Shape;
 
@@ -22,10 +22,5 @@ pub fn with_constants(graph: &Graph, values: &[Option<Vec<f64>>]) -> Graph {
     }
     let args: Vec<NodeId> = args.into_iter().flatten().collect();
     let results = copy::inline(&mut b, graph.main(), &graph.regions, &args);
-    let mut regions = graph.regions.clone();
-    regions.push(b.finish(results));
-    let main = RegionId(regions.len() as u32 - 1);
-    let graph = compact(Graph { regions, main, inputs });
-    debug_assert_eq!(verify::verify(&graph), Ok(()));
-    graph
+    assemble(graph.regions.clone(), b.finish(results), inputs)
 }

@@ -18,7 +18,7 @@ mod sympy;
 pub use constants::with_constants;
 
 use crate::diagnostic::Diagnostics;
-use crate::graph::{Graph, GraphInput, print};
+use crate::graph::{Graph, GraphInput, json};
 use crate::limits::Limits;
 use crate::ops::Op;
 use crate::ops::real::Dtype;
@@ -164,7 +164,7 @@ pub fn export(graph: &Graph, request: &Request<'_>) -> Result<Vec<File>, Diagnos
         Target::Jax => python::files(request, &both, python::Flavour::Jax),
         Target::Stablehlo => stablehlo::files(request, &both),
         Target::Sympy => sympy::files(request, &both),
-        Target::Json => Ok(vec![File { name: "model.json", text: format!("{:#}\n", print::to_json(both.gradient.unwrap_or(graph))) }]),
+        Target::Json => Ok(vec![File { name: "model.json", text: format!("{:#}\n", json::to_json(both.gradient.unwrap_or(graph))) }]),
     }
 }
 

@@ -282,6 +282,12 @@ impl<'b, T: Constant + Layout> Num for Written<'b, T> {
             (Err(x), Err(y)) => Flag { known: Err(a.book.line(Step::Both, Class::Flag, &[x, y])), ..a },
         }
     }
+    fn either(a: Flag<'b>, b: Flag<'b>) -> Flag<'b> {
+        Self::not(Self::both(Self::not(a), Self::not(b)))
+    }
+    fn known(mask: Flag<'b>) -> Option<bool> {
+        mask.known.ok()
+    }
     fn not(mask: Flag<'b>) -> Flag<'b> {
         let known = match mask.known {
             Ok(known) => Ok(!known),

@@ -106,6 +106,7 @@ pub(super) fn spelled(op: Op) -> bool {
         Kernel::Unary(f) => unary_name(f.name).is_some() || COMPOSED.contains(&f.name),
         Kernel::Binary(f) => binary_name(f.name).is_some() || comparison(f.name).is_some() || COMPOSED_PAIRS.contains(&f.name),
         Kernel::Select | Kernel::Composite(_) => true,
+        Kernel::Ternary(_) => false,
         Kernel::Tensor(_) => TENSORS.contains(&op),
     }
 }
@@ -442,6 +443,7 @@ impl Text {
         match &op.row().kernel {
             Kernel::Unary(f) => self.unary(f.name, &args[0]),
             Kernel::Binary(f) => self.binary(f.name, &args[0], &args[1]),
+            Kernel::Ternary(_) => unreachable!("it was refused before"),
             Kernel::Select | Kernel::Tensor(_) | Kernel::Composite(_) => {
                 let zero = self.constant(0.0, shape);
                 let test = self.compare("NE", &args[0], &zero);

@@ -72,7 +72,7 @@ fn apply(op: Op, args: &[String]) -> Option<String> {
             _ => None,
         },
         Kernel::Select => Some(format!("sp.Piecewise(({}, sp.Ne({}, 0)), ({}, True))", args[1], args[0], args[2])),
-        Kernel::Tensor(_) | Kernel::Composite(_) => None,
+        Kernel::Ternary(_) | Kernel::Tensor(_) | Kernel::Composite(_) => None,
     }
 }
 

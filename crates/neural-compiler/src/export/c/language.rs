@@ -59,6 +59,7 @@ impl C {
                 self.elementwise(op, &args).is_some()
             }
             Kernel::Select | Kernel::Composite(_) => true,
+            Kernel::Ternary(_) => false,
             Kernel::Tensor(_) => tensor(op).is_some(),
         }
     }
@@ -102,6 +103,7 @@ impl C {
                     .or_else(|| binary(function, self.dtype, &mut self.needs).map(|name| format!("{name}({listed})"))),
             },
             Kernel::Select => Some(format!("({} != 0 ? {} : {})", args[0], args[1], args[2])),
+            Kernel::Ternary(_) => None,
             Kernel::Tensor(_) | Kernel::Composite(_) => unreachable!("not elementwise"),
         }
     }

@@ -51,6 +51,7 @@ pub(super) fn spelled(op: Op, flavour: Flavour) -> bool {
         Kernel::Tensor(_) => {
             writer.tensor(op, 0, &named(Shape::Matrix(2, 2)), &[named(Shape::Matrix(2, 2)), named(Shape::Matrix(2, 2))]).is_some()
         }
+        Kernel::Ternary(_) => false,
         Kernel::Composite(_) => true,
     }
 }

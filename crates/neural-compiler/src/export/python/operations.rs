@@ -208,7 +208,7 @@ impl Writer {
                 _ => None,
             },
             Kernel::Select => self.helper("choose", &format!("{} != 0, {}, {}", args[0], args[1], args[2])),
-            Kernel::Tensor(_) | Kernel::Composite(_) => None,
+            Kernel::Ternary(_) | Kernel::Tensor(_) | Kernel::Composite(_) => None,
         }
     }
 

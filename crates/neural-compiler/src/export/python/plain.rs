@@ -54,7 +54,7 @@ fn elementwise(op: Op, args: &[String]) -> Option<String> {
             _ => None,
         },
         Kernel::Select => Some(format!("({} if {} != 0 else {})", args[1], args[0], args[2])),
-        Kernel::Tensor(_) | Kernel::Composite(_) => None,
+        Kernel::Ternary(_) | Kernel::Tensor(_) | Kernel::Composite(_) => None,
     }
 }
 
@@ -112,6 +112,7 @@ pub(super) fn spelled(op: Op) -> bool {
     let square = named(Shape::Matrix(2, 2));
     match &op.row().kernel {
         Kernel::Unary(_) | Kernel::Binary(_) | Kernel::Select => elementwise(op, &["x".into(), "x".into(), "x".into()]).is_some(),
+        Kernel::Ternary(_) => false,
         Kernel::Tensor(_) => tensor(op, 0, &square, &[square.clone(), square.clone()]).is_some(),
         Kernel::Composite(_) => true,
     }

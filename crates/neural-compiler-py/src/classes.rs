@@ -48,8 +48,8 @@ fn named_syntax(name: &str) -> PyResult<Syntax> {
 
 /// A text in another syntax, comments included.
 #[pyfunction]
-pub(crate) fn translate(py: Python<'_>, source: &str, from: &str, to: &str) -> PyResult<String> {
-    let translated = neural_compiler::syntax::translate::translate(source, named_syntax(from)?, named_syntax(to)?, &Limits::default());
+pub(crate) fn translate(py: Python<'_>, source: &str, syntax: &str, to: &str) -> PyResult<String> {
+    let translated = neural_compiler::syntax::translate::translate(source, named_syntax(syntax)?, named_syntax(to)?, &Limits::default());
     translated.map_err(|e| compile_error(py, source, &e))
 }
 

@@ -115,7 +115,7 @@ fn starts_that_are_expressions_and_columns_that_observe_them() {
     assert!((value("V") - 16.0).abs() < 1e-5 && (value("k") - 0.4).abs() < 1e-6, "{done:?}");
     assert_eq!(report["columns"]["conc"]["n"], 20, "{done:?}");
     let predicted = neuralc(&["predict", "-e", &model.replace("V 10", "V 16"), "--data", &path]);
-    assert!(predicted.out.starts_with("t,dose,conc,A.predicted,conc.predicted\n0,80,5,80,5\n"), "{predicted:?}");
+    assert!(predicted.out.starts_with("t,dose,conc,A.predicted,conc.predicted\n0,80,5,80.0,5.0\n"), "{predicted:?}");
 }
 
 #[test]

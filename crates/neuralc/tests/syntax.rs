@@ -86,7 +86,7 @@ fn compose_keeps_the_syntax_of_its_parts() {
     let done = neuralc(&["compose", &area, &force, "--into", "A"]);
     assert_eq!((done.code, done.out.as_str()), (0, "let A = pi*r^2 in p*A\n"));
     let (_scheme, scheme) = file("force.scm", "(* p A)\n");
-    assert_eq!(neuralc(&["compose", &area, &scheme, "--into", "A"]).out, "(let ((A (* pi (pow r 2)))) (* p A))\n");
+    assert_eq!(neuralc(&["compose", &area, &scheme, "--into", "A"]).out, "(let ((A (* pi (pow r 2))))\n  (* p A))\n");
 }
 
 #[test]

@@ -204,6 +204,9 @@ pub(super) fn refuse_derivative(p: &Parser<'_>, top: Item, bottom: Item, span: S
     Ok(())
 }
 
+/// Words that join parts of a sentence: a formula around them is not one expression.
+const WORDS: &[&str] = &["where", "if", "otherwise", "else", "for", "when", "and", "or", "not", "with", "such", "that", "let", "then"];
+
 /// A name where a value stands: a call where it is a function of the text, else a quantity.
 pub(super) fn name(p: &mut Parser<'_>) -> Read<Item> {
     let start = p.peek();
@@ -211,6 +214,9 @@ pub(super) fn name(p: &mut Parser<'_>) -> Read<Item> {
     let named: Name = p.name()?;
     let span = named.span;
     let text = named.text.as_str();
+    if upright && WORDS.contains(&text) {
+        return Err(p.unknown(span, &format!("the word `{text}` in a formula"), "\\text{if} and \\text{otherwise} stand in cases"));
+    }
     let parenthesis = p.is('(');
     let operation = ops::surface(text).is_some();
     if parenthesis && (p.functions.contains(text) || upright && operation) {

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import subprocess
 
+import neural_compiler as nc
 import numpy as np
 import pytest
-
-import neural_compiler as nc
 
 
 def test_c_has_the_bits_of_the_program(tmp_path):

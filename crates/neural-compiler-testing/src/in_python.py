@@ -5,6 +5,7 @@ import importlib.util
 import json
 import struct
 import sys
+from pathlib import Path
 
 import numpy
 
@@ -39,7 +40,7 @@ def of_stablehlo(job):
 
     jax.config.update("jax_enable_x64", True)
     with mlir.make_ir_context():
-        module = ir.Module.parse(open(job["name"]).read())
+        module = ir.Module.parse(Path(job["name"]).read_text())
         module.operation.verify()
         code = mlir.module_to_bytecode(module)
     device = jax.devices()[0]
@@ -67,7 +68,7 @@ def function(job):
 
 
 answers = []
-for job in json.load(open("jobs.json")):
+for job in json.loads(Path("jobs.json").read_text()):
     f = function(job)
     rows = []
     for point in job["points"]:

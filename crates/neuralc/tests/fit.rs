@@ -122,19 +122,26 @@ fn starts_that_are_expressions_and_columns_that_observe_them() {
 fn options_without_sense_are_told_all_at_once() {
     let (_folder, path) = file("data.csv", "x,y\n1,2\n2,4\n3,6\n");
     let run = |more: &[&str]| neuralc(&[&["fit", "-e", "(param a 1) (* a x)", "--data", &path], more].concat());
+    for (options, code, words) in [
+        (vec!["--step=-1"], "bad-step", "a step is a positive number, -1 is none"),
+        (vec!["--rtol=0"], "bad-tolerance", "a relative tolerance is a positive number, 0 is none"),
+        (vec!["--atol=-2"], "bad-tolerance", "an absolute tolerance is a positive number, -2 is none"),
+        (vec!["--budget=nan"], "bad-budget", "a budget is a positive number of seconds, NaN is none"),
+        (vec!["--holdout=1.5"], "bad-holdout", "the share held out lies between 0 and 1, 1.5 does not"),
+        (vec!["--starts=0"], "bad-count", "starts is at least 1, not 0"),
+        (vec!["--weight-decay=0"], "bad-weight-decay", "a weight decay is a positive number, 0 is none"),
+    ] {
+        let done = run(&[&options[..], &["--json"]].concat());
+        assert_eq!((done.code, done.codes()), (1, vec![code.to_string()]), "{options:?}: {done:?}");
+        assert!(done.out.contains(words), "{options:?}: {done:?}");
+    }
+    let both = run(&["--step=-1", "--rtol=0", "--json"]);
+    assert_eq!(both.codes(), ["bad-step", "bad-tolerance"], "{both:?}");
     for (options, words) in [
-        (vec!["--step=-1"], "a step is a positive number, -1 is none"),
-        (vec!["--rtol=0"], "a relative tolerance is a positive number, 0 is none"),
-        (vec!["--atol=-2"], "an absolute tolerance is a positive number, -2 is none"),
-        (vec!["--budget=nan"], "a budget is a positive number of seconds, NaN is none"),
-        (vec!["--holdout=1.5"], "the share held out lies between 0 and 1, 1.5 does not"),
-        (vec!["--starts=0"], "starts is at least 1, not 0"),
-        (vec!["--weight-decay=0"], "a weight decay is a positive number, 0 is none"),
         (vec!["--loss=hubber"], "the loss is one of squares, huber, soft-l1, cauchy, not \"hubber\""),
         (vec!["--loss=huber:0"], "the scale of a loss is a positive number, \"0\" is none"),
         (vec!["--training=magic"], "the training is one of auto, gauss-newton, first-order, not \"magic\""),
         (vec!["--method=rk5"], "[possible values: auto, dopri5, tsit5, bosh3, rosenbrock, rk4, euler]"),
-        (vec!["--step=-1", "--rtol=0"], "a step is a positive number, -1 is none; a relative tolerance is a positive number, 0 is none"),
     ] {
         let done = run(&options);
         assert_eq!(done.code, 2, "{options:?}: {done:?}");

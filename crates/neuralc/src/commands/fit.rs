@@ -7,6 +7,7 @@ use crate::commands::fit_args::{FitArgs, Log};
 use crate::commands::fit_table::{Wanted, Whole};
 use crate::context::{Context, Failure, reason};
 use crate::core::Compiled;
+use crate::render::Source;
 use crate::table::{self, Format, Reader, same_file, write_together, write_whole};
 use clap::CommandFactory;
 use clap::parser::ValueSource;
@@ -46,7 +47,7 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
     let bar = Bar::new();
     let tell = |stage: Stage, done: usize, of: usize, cost: f64| bar.tell(&waiting(stage, done, of, cost), done, of);
     let options = Options { cancel: Some(&cancel), progress: Some(&tell), ..options(args, &whole)? };
-    options.check().map_err(|e| bad_options(&e))?;
+    options.check().map_err(bad_options)?;
     let outcome = fit(&model.program, &whole.table, &options);
     bar.clear();
     let fitted = match outcome {
@@ -191,9 +192,9 @@ fn options<'a>(args: &FitArgs, whole: &Whole) -> Result<Options<'a>, Failure> {
     })
 }
 
-/// What is wrong with options, whatever the model and the data.
-pub(crate) fn bad_options(found: &Diagnostics) -> Failure {
-    Failure::Usage(found.0.iter().map(|d| d.message.as_str()).collect::<Vec<_>>().join("; "))
+/// What is wrong with options, whatever the model and the data: all of it, with the library's codes.
+pub(crate) fn bad_options(found: Diagnostics) -> Failure {
+    Failure::Wrong(Source::new("", ""), found.0)
 }
 
 /// The file with the weights of a saved model.

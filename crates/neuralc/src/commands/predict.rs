@@ -29,7 +29,7 @@ pub(crate) fn run(context: &mut Context, args: &PredictArgs) -> Result<u8, Failu
     let notes = reader.notes();
     let known = known.within(reader.columns().iter().map(String::as_str), args.group.as_deref()).map_err(plain)?;
     let options = options(args, &model, known)?;
-    options.check().map_err(|e| bad_options(&e))?;
+    options.check().map_err(bad_options)?;
     let named = [&options.time].into_iter().flatten().map(String::as_str).collect();
     let wanted = Wanted { model: &model, named, group: options.group.as_deref(), dates: &args.dates, fitting: false };
     let predicted = |whole: Whole| {

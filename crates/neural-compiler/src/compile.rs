@@ -11,6 +11,7 @@ use crate::ops::row::ShapeRule;
 use crate::shape::Shape;
 use crate::source::Span;
 use crate::syntax::ast::{Ast, Expr, FunId, Input, InputKind, ModelKind, Part, StateStart, TimeInfo};
+use crate::syntax::distributions::Distribution;
 use crate::syntax::expand::expand;
 use crate::syntax::reader::Data;
 use crate::syntax::respell::respell;
@@ -49,8 +50,64 @@ pub struct Program {
     cache: Mutex<FxHashMap<Vec<Shape>, Arc<Graph>>>,
 }
 
-/// Names and shapes, and what computes all of them.
-type Observables = (Vec<(String, Shape)>, Box<Program>);
+/// What is observed, and what computes everything that predicts it.
+#[derive(Debug)]
+struct Observables {
+    names: Vec<(String, Shape)>,
+    noise: Vec<Option<Noise>>,
+    /// Where what rows add to the log-likelihood, and a formula's own expression, stand among the numbers of the program.
+    loglik: Option<usize>,
+    own: Option<usize>,
+    program: Box<Program>,
+}
+
+/// How the errors of an observable are distributed.
+#[derive(Clone, Debug)]
+pub struct Noise {
+    /// The distribution.
+    pub distribution: &'static Distribution,
+    /// Where each of its arguments begins among the numbers of the program of observables, and its shape: that of the observable or a
+    /// scalar.
+    pub arguments: Vec<(usize, Shape)>,
+}
+
+impl Observables {
+    /// `shape`: of the predictors, one by one.
+    fn new(ast: &Ast, shape: impl Fn(usize) -> Result<Shape, Diagnostics>, program: Box<Program>) -> Result<Observables, Diagnostics> {
+        let (mut at, mut next) = (0, ast.observables.len());
+        let mut names = Vec::new();
+        for (k, o) in ast.observables.iter().enumerate() {
+            let shape = shape(k)?;
+            at += shape.len();
+            names.push((o.name.clone(), shape));
+        }
+        let mut noise = Vec::new();
+        for (o, (name, of)) in ast.observables.iter().zip(&names) {
+            let Some(distribution) = o.noise else {
+                noise.push(None);
+                continue;
+            };
+            let mut arguments = Vec::new();
+            for argument in distribution.arguments {
+                let found = shape(next)?;
+                if found != Shape::Scalar && found != *of {
+                    let message = format!("`{name}` is a {of}, the {argument} of its errors a {found}");
+                    return Err(Diagnostic::error("shape-mismatch", o.span, message).into());
+                }
+                arguments.push((at, found));
+                (at, next) = (at + found.len(), next + 1);
+            }
+            noise.push(Some(Noise { distribution, arguments }));
+        }
+        let loglik = ast.loglik.then_some(at);
+        if ast.loglik && shape(next)? != Shape::Scalar {
+            let message = "what a row adds to the log-likelihood is a number";
+            return Err(Diagnostic::error("shape-mismatch", Span::default(), message).into());
+        }
+        let own = (ast.kind == ModelKind::Expression && ast.own_value).then_some(at + usize::from(ast.loglik));
+        Ok(Observables { names, noise, loglik, own, program })
+    }
+}
 
 /// Graphs a program keeps.
 const MOST_KEPT: usize = 64;
@@ -75,12 +132,10 @@ fn compiled(source: &str, options: &Options) -> Result<Program, Diagnostics> {
         }
         program.starts = Some(Box::new(part(Part::Starts)?));
     }
-    if !program.ast.observables.is_empty() {
+    if !program.ast.observables.is_empty() || program.ast.loglik {
         let part = |part| compile_part(source, &data, options, part);
-        let names = program.ast.observables.iter().map(|o| o.0.clone()).enumerate();
-        let shapes = names.map(|(k, name)| Ok((name, part(Part::Observable(k))?.graph()?.outputs()[0])));
-        let shapes = shapes.collect::<Result<Vec<(String, Shape)>, Diagnostics>>()?;
-        program.observables = Some((shapes, Box::new(part(Part::Observables)?)));
+        let shape = |k: usize| Ok::<Shape, Diagnostics>(part(Part::Predictor(k))?.graph()?.outputs()[0]);
+        program.observables = Some(Observables::new(&program.ast, shape, Box::new(part(Part::Observables)?))?);
     }
     Ok(program)
 }
@@ -220,9 +275,25 @@ impl Program {
     }
 
     /// The observables of a model, where it declares some: their names with shapes, and a program whose value is all of them one after
-    /// another, of states and other inputs that are called as this one's.
+    /// another, of states and other inputs that are called as this one's; behind them the arguments of their distributions and what else
+    /// [`Program::noise`], [`Program::loglik`] and [`Program::own_value`] name.
     pub fn observables(&self) -> Option<(&[(String, Shape)], &Program)> {
-        self.observables.as_ref().map(|(names, program)| (&names[..], &**program))
+        self.observables.as_ref().map(|o| (&o.names[..], &*o.program))
+    }
+
+    /// How the errors of each observable are distributed, where that is declared.
+    pub fn noise(&self) -> &[Option<Noise>] {
+        self.observables.as_ref().map_or(&[], |o| &o.noise)
+    }
+
+    /// Where, among the numbers of the program of observables, what a row adds to the log-likelihood stands.
+    pub fn loglik(&self) -> Option<usize> {
+        self.observables.as_ref().and_then(|o| o.loglik)
+    }
+
+    /// Where, among the numbers of the program of observables, the own expression of a formula begins, where it has one.
+    pub fn own_value(&self) -> Option<usize> {
+        self.observables.as_ref().and_then(|o| o.own)
     }
 
     /// Complains about the start of a state, which this program computes, if it is of another shape or needs a state.

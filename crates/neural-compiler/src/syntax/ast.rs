@@ -6,6 +6,7 @@
 use crate::ops::Surface;
 use crate::shape::Shape;
 use crate::source::Span;
+use crate::syntax::distributions::Distribution;
 
 /// Index of an expression.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,6 +75,30 @@ pub struct ParamInfo {
     pub max: Option<f64>,
     /// Not to be trained.
     pub fixed: bool,
+    /// What is known of it before the data.
+    pub prior: Option<Prior>,
+    /// The column each value of which has a value of its own.
+    pub per: Option<String>,
+    /// How these values are distributed over the groups, where they are drawn at random.
+    pub effect: Option<Effect>,
+}
+
+/// A normal distribution over groups.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Effect {
+    /// Its mean.
+    pub mean: f64,
+    /// The name of the parameter that is its standard deviation.
+    pub deviation: String,
+}
+
+/// A distribution of a parameter, with its arguments.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Prior {
+    /// Its row.
+    pub distribution: &'static Distribution,
+    /// Its arguments.
+    pub arguments: Vec<f64>,
 }
 
 /// Where a state starts.
@@ -96,10 +121,22 @@ pub enum Part {
     Starts,
     /// One of these, counted from 0.
     Start(usize),
-    /// The observables, one after another.
+    /// The observables, then the arguments of their distributions, what rows add to the log-likelihood and, of a formula that has one, its
+    /// own expression: one after another.
     Observables,
     /// One of these, counted from 0.
-    Observable(usize),
+    Predictor(usize),
+}
+
+/// What `(observe …)` declares.
+#[derive(Clone, Debug)]
+pub struct Observation {
+    /// The column.
+    pub name: String,
+    /// How its errors are distributed, where that is said.
+    pub noise: Option<&'static Distribution>,
+    /// Where it is declared.
+    pub span: Span,
 }
 
 /// The time of a model with states, as `(time …)` declares it. It is an input only where the model's clauses use its name.
@@ -180,8 +217,12 @@ pub struct Ast {
     pub kind: ModelKind,
     /// The time, where it is declared.
     pub time: Option<TimeInfo>,
-    /// What `(observe …)` declares, by name, with its place.
-    pub observables: Vec<(String, Span)>,
+    /// What `(observe …)` declares.
+    pub observables: Vec<Observation>,
+    /// Whether rows add something to the log-likelihood by themselves.
+    pub loglik: bool,
+    /// Whether it has a value besides its observables: an expression, or states.
+    pub own_value: bool,
     /// The physical constants it uses, by name.
     pub constants: Vec<(String, f64)>,
 }

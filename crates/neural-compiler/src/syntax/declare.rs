@@ -1,16 +1,17 @@
-//! Declarations of model files: `param`, `input`, `state`, `net`, `derive`, `next`, `observe`, `time`, `constants`. In: top-level data;
-//! out: inputs of the program, functions for nets, and, when there are states, a body that gives the derivatives (or next values) of all of
-//! them, or what is asked for instead: starts, observables. Invariant: a declaration is recognised only at top level, so its keyword stays
-//! usable as a name everywhere else.
+//! Declarations of model files: `param`, `input`, `state`, `net`, `derive`, `next`, `observe`, `loglik`, `time`, `constants`. In: top-level
+//! data; out: inputs of the program, functions for nets, and, when there are states, a body that gives the derivatives (or next values) of
+//! all of them, or what is asked for instead: starts, observables. Invariant: a declaration is recognised only at top level, so its keyword
+//! stays usable as a name everywhere else.
 
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::ops;
 use crate::shape::Shape;
 use crate::source::Span;
-use crate::syntax::ast::{Expr, ExprId, Input, InputKind, ModelKind, ParamInfo, Part, StateStart, TimeInfo};
+use crate::syntax::ast::{Effect, Expr, ExprId, Input, InputKind, ModelKind, ParamInfo, Part, Prior, StateStart, TimeInfo};
 use crate::syntax::constants::SETS;
 use crate::syntax::expand::{Bindings, Expander, Meaning, NOWHERE, Undo};
 use crate::syntax::forms::{self, Expansion, Form, Written};
+use crate::syntax::observations::Observable;
 use crate::syntax::reader::{Datum, DatumId, Symbol};
 use rustc_hash::FxHashMap;
 
@@ -21,8 +22,10 @@ pub(crate) struct Model {
     states: Vec<(String, Span)>,
     /// Starts that are expressions.
     starts: Vec<DatumId>,
-    observables: Vec<Observable>,
-    time: Option<(Symbol, TimeInfo)>,
+    pub(super) observables: Vec<Observable>,
+    /// `(loglik …)` clauses.
+    pub(super) logliks: Vec<(DatumId, Span)>,
+    pub(super) time: Option<(Symbol, TimeInfo)>,
 }
 
 struct Step {
@@ -32,20 +35,14 @@ struct Step {
     span: Span,
 }
 
-struct Observable {
-    name: Symbol,
-    value: DatumId,
-    span: Span,
-}
-
 impl Model {
     pub(crate) fn has_steps(&self) -> bool {
         !self.steps.is_empty() || !self.states.is_empty()
     }
 
-    /// Where the first observable is declared.
-    pub(crate) fn observable(&self) -> Option<Span> {
-        self.observables.first().map(|o| o.span)
+    /// Whether anything is said about what columns observe.
+    pub(crate) fn observes(&self) -> bool {
+        !self.observables.is_empty() || !self.logliks.is_empty()
     }
 
     /// Where the time is declared.
@@ -60,6 +57,9 @@ struct Options {
     min: Option<f64>,
     max: Option<f64>,
     fixed: bool,
+    prior: Option<Prior>,
+    per: Option<String>,
+    effect: Option<Effect>,
     size: Option<Shape>,
     start: Option<f64>,
     step: Option<f64>,
@@ -84,7 +84,7 @@ impl Expander<'_> {
         true
     }
 
-    fn bad(&mut self, span: Span, form: &Form) {
+    pub(super) fn bad(&mut self, span: Span, form: &Form) {
         self.error(Diagnostic::error("bad-declaration", span, format!("this declaration is written {}", form.usage)).help(form.doc));
     }
 
@@ -143,7 +143,22 @@ impl Expander<'_> {
                 return options;
             };
             let at = self.data.span(value);
+            if name == ":prior" || name == ":effect" {
+                if name == ":prior" {
+                    options.prior = self.prior(value)
+                } else {
+                    options.effect = self.effect(value)
+                }
+                i += 2;
+                continue;
+            }
             match (name, self.numbers(value)) {
+                (":per", None) if self.data.symbol(value).is_some() => {
+                    options.per = self.data.symbol(value).map(|s| self.name(s).to_string());
+                }
+                (":per", _) => {
+                    self.error(Diagnostic::error("bad-declaration", at, "`:per` names a column of the data"));
+                }
                 (":min", Some((Shape::Scalar, v))) => options.min = Some(v[0]),
                 (":max", Some((Shape::Scalar, v))) => options.max = Some(v[0]),
                 (":start", Some((Shape::Scalar, v))) if v[0].is_finite() => options.start = Some(v[0]),
@@ -175,7 +190,7 @@ impl Expander<'_> {
     }
 
     /// A literal number, vector of numbers or matrix of numbers.
-    fn numbers(&self, d: DatumId) -> Option<(Shape, Vec<f64>)> {
+    pub(super) fn numbers(&self, d: DatumId) -> Option<(Shape, Vec<f64>)> {
         let number = |d: DatumId| match self.data.get(d) {
             Datum::Number(x) => Some(x),
             _ => None,
@@ -215,7 +230,15 @@ impl Expander<'_> {
         if initial.iter().any(outside) {
             self.error(Diagnostic::error("bad-declaration", self.data.span(*value), "the initial value lies outside the bounds"));
         }
-        let info = ParamInfo { initial, min: options.min, max: options.max, fixed: options.fixed };
+        if options.fixed && (options.prior.is_some() || options.per.is_some()) {
+            self.error(Diagnostic::error("bad-declaration", span, "what is fixed has neither a prior nor values of its own for groups"));
+        }
+        if options.effect.is_some() && (options.per.is_none() || options.prior.is_some()) {
+            let error = Diagnostic::error("bad-declaration", span, "a random effect has a value for each group, and no other prior");
+            self.error(error.help("as in (param eta 0 :per subject :effect (normal 0 omega))"));
+        }
+        let Options { min, max, fixed, prior, per, effect, .. } = options;
+        let info = ParamInfo { initial, min, max, fixed, prior, per, effect };
         self.declare(*name, InputKind::Param(info), Some(shape), span);
     }
 
@@ -263,6 +286,14 @@ impl Expander<'_> {
             return;
         }
         model.time = Some((s, TimeInfo { name: self.name(s).to_string(), start: options.start, step: options.step, span }));
+    }
+
+    /// The error of a formula that declares a time.
+    pub(crate) fn no_time(&mut self, model: &Model) {
+        if let Some(span) = model.time() {
+            let error = Diagnostic::error("bad-declaration", span, "a time is declared by models with states");
+            self.error(error.help("elsewhere it is an input like any other"));
+        }
     }
 
     /// The time of a model: a name that nothing else has.
@@ -329,54 +360,29 @@ impl Expander<'_> {
         model.steps.push(Step { kind, state, value, span });
     }
 
-    /// `(observe name expression)`: the column of that name observes the expression.
-    pub(crate) fn observe(&mut self, written: Written<'_>, model: &mut Model) {
-        let Written { form, args, span } = written;
-        let &[name, value] = args else {
-            return self.bad(span, form);
-        };
-        let Some(name) = self.data.symbol(name) else {
-            return self.bad(span, form);
-        };
-        model.observables.push(Observable { name, value, span });
-    }
-
-    /// The names of observables, which nothing else has: a column of such a name would be two things.
-    fn name_observables(&mut self, observables: &[Observable]) {
-        for o in observables {
-            let name = self.name(o.name).to_string();
-            let first = self.ast.observables.iter().find(|(n, _)| *n == name).map(|(_, span)| *span);
-            if let Some(first) = first {
-                let message = format!("`{name}` is observed twice");
-                self.error(Diagnostic::error("duplicate-name", o.span, message).label(first, "declared here first"));
-            } else if self.is_bound(o.name) {
-                let message = format!("`{name}` is an observable and something else");
-                let help = "the column of a state observes that state; give the observable a name of its own";
-                self.error(Diagnostic::error("duplicate-name", o.span, message).help(help));
-            }
-            self.ast.observables.push((name, o.span));
-        }
-    }
-
     /// Definitions, then the derivative (or next value) of each state in the order the states are declared.
     pub(crate) fn model_body(&mut self, rest: &[DatumId], model: Model, end: Span) -> ExprId {
         let (undo, bindings) = self.model_definitions(rest);
         let kind = model.steps.first().map_or(ModelKind::Derivatives, |s| s.kind);
         self.ast.kind = kind;
-        self.take_time(model.time, kind);
+        self.take_time(model.time.clone(), kind);
         self.name_observables(&model.observables);
+        self.ast.loglik = !model.logliks.is_empty();
         let chosen: Option<Vec<DatumId>> = match self.part {
             Part::Whole => None,
             Part::Starts => Some(model.starts.clone()),
             Part::Start(k) => Some(vec![model.starts[k]]),
-            Part::Observables => Some(model.observables.iter().map(|o| o.value).collect()),
-            Part::Observable(k) => Some(vec![model.observables[k].value]),
+            Part::Observables | Part::Predictor(_) => Some(vec![]),
         };
         if let Some(chosen) = chosen {
             self.ast.kind = ModelKind::Expression;
-            let parts: Vec<ExprId> = chosen.into_iter().map(|d| self.expr(d, NOWHERE)).collect();
+            let parts: Vec<ExprId> = match self.part {
+                Part::Observables => self.predictors(&model),
+                Part::Predictor(k) => vec![self.predictors(&model)[k]],
+                Part::Whole | Part::Starts | Part::Start(_) => chosen.into_iter().map(|d| self.expr(d, NOWHERE)).collect(),
+            };
             // One value alone keeps its shape.
-            if let (Part::Start(_) | Part::Observable(_), &[one]) = (self.part, &parts[..]) {
+            if let (Part::Start(_) | Part::Predictor(_), &[one]) = (self.part, &parts[..]) {
                 self.restore(undo);
                 return self.wrap_let(bindings, one, end);
             }
@@ -410,7 +416,7 @@ impl Expander<'_> {
     }
 
     /// Values one after another, below the definitions they use.
-    fn joined(&mut self, parts: Vec<ExprId>, undo: Undo, bindings: Bindings, end: Span) -> ExprId {
+    pub(super) fn joined(&mut self, parts: Vec<ExprId>, undo: Undo, bindings: Bindings, end: Span) -> ExprId {
         let concat = ops::surface("concat").expect("concat is an operation");
         let from = self.ast.args.len() as u32;
         self.ast.args.extend(&parts);

@@ -52,7 +52,7 @@ pub enum Allowed {
     Function,
     /// At the top of any program.
     Top,
-    /// At the top of a model with states.
+    /// At the top of a model: one with states, or one that says what is observed.
     Model,
 }
 
@@ -305,10 +305,10 @@ pub const FORMS: &[Form] = &[
     },
     Form {
         name: "param",
-        words: &[":min", ":max", ":fixed"],
-        usage: "(param name value :min a :max b :fixed)",
-        infix: "param name = value (min a, max b, fixed)",
-        doc: "a trainable constant with its initial value and bounds",
+        words: &[":min", ":max", ":fixed", ":prior", ":per", ":effect"],
+        usage: "(param name value :min a :max b :fixed :prior p :per column :effect e)",
+        infix: "param name = value (min a, max b, fixed, prior p, per column, effect e)",
+        doc: "a trainable constant with its initial value",
         expansion: Expansion::Declaration(|x, written, _| x.param(written)),
         ..DECLARATION
     },
@@ -353,12 +353,23 @@ pub const FORMS: &[Form] = &[
     },
     Form {
         name: "observe",
+        words: &[":noise"],
         allowed: Allowed::Model,
         layout: Layout::Body,
-        usage: "(observe name expression)",
-        infix: "observe name = expression",
-        doc: "what the column of this name observes",
+        usage: "(observe name expression :noise (distribution argument …))",
+        infix: "observe name = expression (noise distribution(argument, …))",
+        doc: "what the column of this name observes, and its noise",
         expansion: Expansion::Declaration(|x, written, model| x.observe(written, model)),
+        ..DECLARATION
+    },
+    Form {
+        name: "loglik",
+        allowed: Allowed::Model,
+        layout: Layout::Body,
+        usage: "(loglik expression)",
+        infix: "loglik(expression)",
+        doc: "what a row adds to the log-likelihood",
+        expansion: Expansion::Declaration(|x, written, model| x.loglik(written, model)),
         ..DECLARATION
     },
     Form {

@@ -11,6 +11,9 @@ use crate::source::Span;
 use crate::syntax::forms::{self, Form};
 use crate::syntax::reader::{Datum, Symbol};
 
+/// Options whose values are expressions.
+pub(super) const COMPUTED: &[&str] = &["noise", "prior", "effect"];
+
 impl Parser<'_> {
     /// Derivatives are by the time of the model, and stand on the left.
     pub(super) fn check_derivatives(&self, seen: &Seen) -> Vec<Diagnostic> {
@@ -84,7 +87,7 @@ impl Parser<'_> {
     /// Whether a word starts a declaration where a name follows it.
     pub(super) fn declares(&self, word: Symbol) -> bool {
         let word = self.data.names.text(word);
-        word != "derive" && forms::form(word).is_some_and(Form::is_declaration)
+        word != "derive" && word != "loglik" && forms::form(word).is_some_and(Form::is_declaration)
     }
 
     pub(super) fn declaration(&mut self, seen: &mut Seen) -> Read<(Item, Line)> {
@@ -125,6 +128,9 @@ impl Parser<'_> {
                 self.expect(Kind::Equals, &format!("`=` and {what}"))?;
                 let value = self.value()?;
                 self.stack.push(value);
+                if keyword == "observe" {
+                    self.options()?;
+                }
                 line = Line::Dynamics;
             }
             _ => {
@@ -183,7 +189,9 @@ impl Parser<'_> {
             let keyword = self.head(&keyword, token.span);
             self.stack.push(Item { id: keyword, depth: 0 });
             if !matches!(self.peek().kind, Kind::Comma | Kind::Close) {
-                let value = self.literal()?;
+                // A distribution looks like a call; what it is called with is computed.
+                let computed = COMPUTED.contains(&self.data.names.text(word));
+                let value = if computed { self.expression(ADD)? } else { self.literal()? };
                 self.stack.push(value);
             }
             if self.peek().kind != Kind::Comma {

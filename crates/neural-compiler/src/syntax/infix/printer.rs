@@ -154,6 +154,14 @@ impl<'a> Printer<'a> {
                     self.layout.text(format!(" ({})", names.join(", ")));
                 }
             }
+            ("observe", [value, options @ ..]) if !options.is_empty() && !self.is_keyword(*value) => {
+                let Some(options) = self.options(options) else { return false };
+                self.layout.text("observe ");
+                self.name(*name);
+                self.layout.text(" = ");
+                self.expression(*value, ADD);
+                self.layout.text(options);
+            }
             ("next" | "observe", [value]) => {
                 self.layout.text(format!("{keyword} "));
                 self.name(*name);
@@ -166,7 +174,7 @@ impl<'a> Printer<'a> {
                 self.layout.text(left);
                 self.expression(*value, ANY);
             }
-            ("net" | "constants" | "next" | "observe" | "derive", _) => return false,
+            ("net" | "constants" | "next" | "observe" | "loglik" | "derive", _) => return false,
             _ => return self.declared(keyword, *name, rest),
         }
         true

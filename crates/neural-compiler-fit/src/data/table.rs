@@ -16,6 +16,29 @@ pub struct Table {
     /// Where the column of a name is: tables have many.
     places: HashMap<String, usize>,
     others: Vec<Other>,
+    /// Columns of numbers some of which are known from one side only.
+    censored: HashMap<String, (Vec<f64>, Vec<Side>)>,
+    /// What the numbers of a column stand for, where they stand for texts.
+    labels: HashMap<String, Vec<String>>,
+}
+
+/// What a cell says of the value it stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Side {
+    /// The value.
+    #[default]
+    Seen,
+    /// That it lies below a number: `<0.5`.
+    Below,
+    /// That it lies above a number: `>100`.
+    Above,
+}
+
+/// A cell that says from which side a value is known, such as `<0.5`: the side and the text of the number.
+pub fn censored(cell: &str) -> Option<(Side, &str)> {
+    let cell = cell.trim();
+    let side = |mark: char, side: Side| cell.strip_prefix(mark).map(|number| (side, number.trim()));
+    side('<', Side::Below).or_else(|| side('>', Side::Above))
 }
 
 /// A column that is in the data and holds something else than numbers. Where a model asks for it, it is missed, never passed over.
@@ -55,13 +78,47 @@ impl Table {
                 return Err(error("uneven-columns", message));
             }
         }
-        Ok(Table { names, columns, places, others: Vec::new() })
+        Ok(Table { names, columns, places, others: Vec::new(), censored: HashMap::new(), labels: HashMap::new() })
     }
 
     /// The table, with columns beside it that hold something else than numbers.
     pub fn beside(mut self, others: Vec<Other>) -> Table {
         self.others = others;
         self
+    }
+
+    /// The table, with columns beside it in which some values are known from one side only: name, numbers, and what each cell says.
+    pub fn with_censored(mut self, columns: impl IntoIterator<Item = (String, Vec<f64>, Vec<Side>)>) -> Table {
+        for (name, values, sides) in columns {
+            if self.others.iter().all(|o| o.name != name) {
+                self.others.push(Other { name: name.clone(), nearly: true });
+            }
+            self.censored.insert(name, (values, sides));
+        }
+        self
+    }
+
+    /// A column in which some values are known from one side only.
+    pub fn censored(&self, name: &str) -> Option<(&[f64], &[Side])> {
+        self.censored.get(name).map(|(values, sides)| (&values[..], &sides[..]))
+    }
+
+    /// The table, with the texts that the numbers 0, 1, … of a column stand for.
+    pub fn with_labels(mut self, column: &str, labels: Vec<String>) -> Table {
+        self.labels.insert(column.to_string(), labels);
+        self
+    }
+
+    /// The table, its numbers standing for the same texts as those of another.
+    pub(crate) fn labelled_as(mut self, other: &Table) -> Table {
+        self.labels.clone_from(&other.labels);
+        self
+    }
+
+    /// What a number of a column stands for.
+    pub(crate) fn label(&self, column: &str, x: f64) -> String {
+        let text = self.labels.get(column).and_then(|l| l.get(x as usize)).cloned();
+        text.unwrap_or_else(|| neural_compiler::number_text(x))
     }
 
     /// Whether there is a column of this name, of numbers or not.
@@ -81,7 +138,7 @@ impl Table {
 
     /// How many rows there are.
     pub fn rows(&self) -> usize {
-        self.columns.first().map_or(0, Vec::len)
+        self.columns.first().or_else(|| self.censored.values().next().map(|c| &c.0)).map_or(0, Vec::len)
     }
 
     /// The names of the columns.
@@ -112,6 +169,15 @@ impl Table {
 
     /// An error about a column that is not there.
     pub fn missing(&self, name: &str) -> Diagnostic {
+        if let Some((values, sides)) = self.censored.get(name) {
+            let row = sides.iter().position(|s| *s != Side::Seen).unwrap_or(0);
+            let sign = if sides[row] == Side::Below { '<' } else { '>' };
+            let message = format!("row {}, column `{name}`: `{sign}{}` is a value known from one side only", row + 1, values[row]);
+            let help = format!(
+                "such values count by their probability where the model says how they are distributed: (observe {name} … :noise (normal s))"
+            );
+            return error("censored-value", message).help(help);
+        }
         if self.lists(name) {
             return error("missing-column", format!("the column `{name}` holds something else than numbers"));
         }
@@ -204,6 +270,10 @@ impl Table {
     /// Some of the rows.
     pub fn select(&self, rows: &[usize]) -> Table {
         let columns = self.columns.iter().map(|c| rows.iter().map(|&i| c[i]).collect()).collect();
-        Table { names: self.names.clone(), columns, places: self.places.clone(), others: self.others.clone() }
+        let censored = self.censored.iter().map(|(name, (values, sides))| {
+            (name.clone(), (rows.iter().map(|&i| values[i]).collect(), rows.iter().map(|&i| sides[i]).collect()))
+        });
+        let (names, places, others) = (self.names.clone(), self.places.clone(), self.others.clone());
+        Table { names, columns, places, others, censored: censored.collect(), labels: self.labels.clone() }
     }
 }

@@ -16,6 +16,7 @@ use crate::dynamics::solver::{self, Solver};
 use crate::dynamics::trajectories::Trajectories;
 use crate::dynamics::{shooting, white};
 use crate::fit::{enough, solve, typical};
+use crate::likelihood::groups::{self, Grouping};
 use crate::model::layout::{Layout, element_names};
 use crate::optimise::effort::Effort;
 use crate::optimise::lm::{self, End, Local};
@@ -97,6 +98,11 @@ pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>, effor
         fit.parameters.iter_mut().zip(ends).for_each(|(p, e)| p.profile = e);
     }
     Ok(fit)
+}
+
+/// The parameters that least squares finds, where it finds any.
+pub(crate) fn squares(prepared: &Prepared, options: &Options<'_>) -> Option<Vec<f64>> {
+    weighted(prepared, options).ok().map(|found| found.best.best.theta)
 }
 
 /// Said of fits whose derivatives are differences.
@@ -369,22 +375,68 @@ fn by_state(data: &Trajectories, square: impl Fn(usize) -> f64) -> Vec<f64> {
     data.observed.iter().map(|o| of(o.state)).collect()
 }
 
+/// The trajectories of each group, and its parameters.
+fn of_groups(
+    program: &Program,
+    prepared: &Prepared,
+    table: &Table,
+    options: &Options<'_>,
+) -> Result<Vec<(Vec<usize>, Vec<f64>)>, Diagnostics> {
+    let layout = &prepared.layout;
+    let Some(grouping) = Grouping::new(layout, table)? else { return Ok(vec![]) };
+    let known = crate::predict::known(program, options)?;
+    let all = prepared.data.all.iter().enumerate();
+    let own = |g: usize| all.clone().filter(|(_, t)| grouping.of_row[t.rows[0]] == g).map(|(k, _)| k).collect();
+    (0..grouping.labels.len()).map(|g| Ok((own(g), grouping.given(layout, g, &known)?))).collect()
+}
+
+/// Some numbers of all trajectories, those of each group with its parameters.
+fn predicted(
+    prepared: &Prepared,
+    problem: &Dynamics,
+    of_groups: &[(Vec<usize>, Vec<f64>)],
+    numbers: &[usize],
+) -> Result<Vec<Vec<f64>>, Diagnostics> {
+    if of_groups.is_empty() {
+        return prepared.predicted(problem, &prepared.layout.start, numbers);
+    }
+    let mut columns = vec![vec![f64::NAN; prepared.axis.values.len()]; numbers.len()];
+    for (trajectories, theta) in of_groups {
+        let part = problem.part(trajectories);
+        let paths = part.paths(theta).map_err(|e| crate::fit::wrong("no-prediction", e.0))?;
+        for (t, path) in part.data.all.iter().zip(&paths) {
+            for (&row, &at) in t.rows.iter().zip(&t.at) {
+                numbers.iter().zip(&mut columns).for_each(|(&c, column)| column[row] = path.states[at][c]);
+            }
+        }
+    }
+    Ok(columns)
+}
+
 /// The states at every row, at the declared values of the parameters.
 pub(crate) fn predict(program: &Program, table: &Table, options: &Options<'_>) -> Result<Vec<(String, Vec<f64>)>, Diagnostics> {
-    let prepared = Prepared::new(program, table, &Options { holdout: None, ..options.clone() }, &Arc::default(), false)?;
+    let by = groups::column(&Layout::new(program, &options.values)?)?.map(String::from);
+    let options = &Options { holdout: None, group: options.group.clone().or(by), ..options.clone() };
+    let prepared = Prepared::new(program, table, options, &Arc::default(), false)?;
+    let of_groups = of_groups(program, &prepared, table, options)?;
     let problem = Dynamics::new(prepared.solver.clone(), prepared.layout.clone(), prepared.data.clone(), |_, _| 1.0);
+    let states = &prepared.field.states;
     let observables = program.observables().map_or(&[][..], |o| o.0).iter().map(|(name, shape)| (name, *shape));
-    let quantities = prepared.field.states.iter().map(|s| (&s.name, s.shape)).chain(observables);
-    let names = quantities.flat_map(|(name, shape)| element_names(name, shape)).map(|n| format!("{n}.predicted"));
-    let all: Vec<usize> = (0..prepared.solver.size + prepared.solver.observables()).collect();
-    let mut columns = prepared.predicted(&problem, &prepared.layout.start, &all)?;
+    let quantities = states.iter().map(|s| (&s.name, s.shape)).chain(observables);
+    let numbered = quantities.flat_map(|(name, shape)| element_names(name, shape)).enumerate();
+    // A state that is observed under its own name is told once.
+    let told: Vec<(usize, String)> =
+        numbered.filter(|(k, name)| *k < prepared.solver.size || states.iter().all(|s| s.name != *name)).collect();
+    let all: Vec<usize> = told.iter().map(|t| t.0).collect();
+    let names = told.into_iter().map(|(_, n)| format!("{n}.predicted"));
+    let mut columns = predicted(&prepared, &problem, &of_groups, &all)?;
     // An accuracy the user asks for is the user's; else what is told must not depend on it.
     if options.tolerance.is_none() && prepared.solver.adaptive() {
         let mut problem = problem;
         while let Some((solver, _)) = problem.solver.finer(TIGHTER, 1) {
             problem = problem.with(Arc::new(solver));
             // As many steps as may be taken do not suffice for more.
-            let Ok(finer) = prepared.predicted(&problem, &prepared.layout.start, &all) else { return Ok(names.zip(columns).collect()) };
+            let Ok(finer) = predicted(&prepared, &problem, &of_groups, &all) else { return Ok(names.zip(columns).collect()) };
             if columns.iter().zip(&finer).all(|(a, b)| told_alike(a, b)) {
                 return Ok(names.zip(columns).collect());
             }

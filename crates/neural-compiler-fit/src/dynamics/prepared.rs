@@ -33,7 +33,7 @@ pub(crate) struct Prepared {
     weights: Vec<f64>,
     /// Rows that are not fitted, in order.
     held_out: Vec<usize>,
-    axis: Axis,
+    pub(crate) axis: Axis,
     /// Whether derivatives are taken by differences.
     pub(crate) by_differences: bool,
 }
@@ -118,7 +118,7 @@ impl Prepared {
         let held_out = if self.holds_out() { self.data.observed.iter().flat_map(left).collect() } else { vec![] };
         let scales = self.data.observed.iter().map(|o| o.state).collect();
         let (weights, axis) = (self.weights.clone(), Some(self.axis.clone()));
-        Ok(Compared { targets, observed, predicted, known: self.known, weights, scales, axis, held_out, spent })
+        Ok(Compared { targets, observed, predicted, known: self.known, weights, scales, axis, held_out, spent, likely: None })
     }
 
     /// What a fit should say of its data besides: when starts hold, how rows were read.

@@ -6,7 +6,7 @@
 use super::clock::{Clock, Pace};
 use super::solver::field::Field;
 use super::starts::{Formula, Start};
-use crate::data::table::Table;
+use crate::data::table::{Side, Table};
 use crate::model::layout::{Layout, element_names};
 use neural_compiler::syntax::ast::{InputKind, StateStart};
 use neural_compiler::{Diagnostic, Diagnostics, Program, Shape};
@@ -147,6 +147,9 @@ pub fn read(
 
 /// Complains about a table that observes nothing; columns without any value are left out, and said to be.
 fn must_observe(program: &Program, field: &Field, observed: &mut Vec<Observed>, errors: &mut Vec<Diagnostic>, notes: &mut Vec<String>) {
+    if observed.is_empty() && program.loglik().is_some() {
+        return;
+    }
     if observed.is_empty() && errors.is_empty() {
         let observables = program.observables().map_or(&[][..], |o| o.0).iter().map(|o| &o.0);
         let list = field.states.iter().map(|s| &s.name).chain(observables).map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
@@ -176,6 +179,8 @@ fn states(
 ) -> (Vec<Source>, Vec<Observed>) {
     let mut starts: Vec<Source> = Vec::new();
     let mut observed: Vec<Observed> = Vec::new();
+    // States that are observed under their own names and start there.
+    let mut observed_starts: Vec<String> = Vec::new();
     for (number, state) in field.states.iter().enumerate() {
         let InputKind::State(start) = &program.inputs()[state.input].kind else { continue };
         let names = element_names(&state.name, state.shape);
@@ -209,6 +214,11 @@ fn states(
                 }
             },
         }
+        let own = program.observables().is_some_and(|o| o.0.iter().any(|(n, _)| *n == state.name));
+        if own {
+            observed_starts.extend(at_column.then(|| state.name.clone()));
+            continue;
+        }
         let there = names.iter().filter(|n| if fitting { table.lists(n) } else { table.column(n).is_some() }).count();
         for (k, name) in names.into_iter().enumerate() {
             let Some(column) = table.column(&name) else {
@@ -232,7 +242,15 @@ fn states(
                         errors.push(error("bad-value", format!("row {}, column `{name}`: the value is infinite", i + 1)));
                     }
                     let state = field.states.len() + k;
-                    observed.push(Observed { name, component, state, values: column.to_vec(), starts_here: false });
+                    let starts_here = observed_starts.contains(&name);
+                    observed.push(Observed { name, component, state, values: column.to_vec(), starts_here });
+                }
+                // Some values are known from one side only: a likelihood takes them, least squares goes without the column.
+                None if table.censored(&name).is_some() && program.noise()[k].is_some() => {
+                    let (values, sides) = table.censored(&name).unwrap_or_default();
+                    let seen = values.iter().zip(sides).map(|(x, s)| if *s == Side::Seen { *x } else { f64::NAN });
+                    let (state, values) = (field.states.len() + k, seen.collect());
+                    observed.push(Observed { name, component, state, values, starts_here: false });
                 }
                 None if fitting && table.lists(&name) => errors.push(table.missing(&name)),
                 None => {}

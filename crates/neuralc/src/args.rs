@@ -1,6 +1,6 @@
 //! The command line as types. In: what clap parses; out: one struct per command. Help texts live here, with their examples.
 
-use crate::commands::fit_args::{FitArgs, PredictArgs};
+use crate::commands::fit_args::{CompareArgs, FitArgs, PredictArgs};
 use crate::table::dates::DateArgs;
 use crate::table::dialect::TableArgs;
 use crate::value;
@@ -57,6 +57,8 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Find the constants of a model from data, with standard errors
     Fit(Box<FitArgs>),
+    /// Fit several models to the same data and put them side by side
+    Compare(Box<CompareArgs>),
     /// Predictions of a model, fitted and saved, for every row of a table
     Predict(PredictArgs),
     /// Find mistakes, and operations that may leave their domain

@@ -59,6 +59,7 @@ fn run(cli: Cli) -> u8 {
         Command::Eval(args) => commands::eval::run(&mut context, &args),
         Command::Bench(args) => commands::bench::run(&mut context, &args),
         Command::Fit(args) => commands::fit::run(&mut context, &args),
+        Command::Compare(args) => commands::compare::run(&mut context, &args),
         Command::Predict(args) => commands::predict::run(&mut context, &args),
         Command::Check(args) => commands::check::run(&mut context, &args),
         Command::Show(args) => commands::show::run(&mut context, &args),

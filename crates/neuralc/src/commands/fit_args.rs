@@ -28,6 +28,10 @@ AIC and BIC are those of normal errors with all constants, the same for formulas
 standard deviations of the errors unless --sigma gives them. Several observed states are weighed by what the fit leaves of \
 each, until that settles.
 
+A model that says how its observations are distributed, (observe y EXPR :noise (poisson)), is fitted by maximum likelihood; cells such as \
+<0.5 and >100 then count by their probability. (param k 1 :prior (lognormal 0 0.5)) makes it the posterior mode, (param CL 3 :per subject) \
+has a value for each subject, and :effect (normal 0 omega) draws these at random.
+
 Examples:
   neuralc fit decay.scm --data measured.csv --target y
   neuralc fit -e '(param a 1) (param k 1) (* a (exp (- (* k t))))' --data measured.csv --sigma 0.1 --json
@@ -118,6 +122,62 @@ pub(crate) struct FitArgs {
     /// nets go into a .safetensors file of the same name beside it
     #[arg(long, value_name = "FILE")]
     pub(crate) save: Option<String>,
+    /// Most threads to compute with (default: all)
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<std::num::NonZeroUsize>,
+}
+
+/// `neuralc compare`
+#[derive(Args)]
+#[command(after_help = "\
+Every model is fitted to the same table as `neuralc fit` does it. Likelihoods have all their constants, so that models with different \
+distributions of errors can be compared; they must explain the same observations. A model whose parameters are some of another's, by \
+name, is taken for a part of it, and tested by the likelihood ratio.
+
+Examples:
+  neuralc compare line.scm curve.scm --data measured.csv --target y
+  neuralc compare poisson.scm overdispersed.scm --data counts.csv --json")]
+pub(crate) struct CompareArgs {
+    /// Files with models, two or more
+    #[arg(value_name = "FILE", required = true, num_args = 2..)]
+    pub(crate) files: Vec<String>,
+    /// The table: a .csv (.tsv, .txt, .dat, also with .gz) or .parquet file
+    #[arg(long, value_name = "TABLE")]
+    pub(crate) data: String,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
+    #[command(flatten)]
+    pub(crate) dates: DateArgs,
+    /// The column to explain (default: the only one that feeds nothing, or `y`)
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) target: Option<String>,
+    /// The column of times, for models with states (default: `t`)
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) time: Option<String>,
+    /// The time at which the starts of states hold
+    #[arg(long, visible_alias = "t0", value_name = "T", allow_negative_numbers = true)]
+    pub(crate) start_time: Option<Moment>,
+    /// The column that tells trajectories apart
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) group: Option<String>,
+    /// Known standard deviation of the data: a column or a number
+    #[arg(long, value_name = "COLUMN|NUMBER")]
+    pub(crate) sigma: Option<String>,
+    /// Most starts to follow; 1 is the declared values alone
+    #[arg(long, value_name = "N")]
+    pub(crate) starts: Option<usize>,
+    /// How models with states are solved
+    #[arg(long, value_parser = Methods, default_value = AUTO)]
+    pub(crate) method: Method,
+    /// Relative tolerance of adaptive steps (default: 1e-8)
+    #[arg(long, value_name = "TOL", visible_alias = "tolerance")]
+    pub(crate) rtol: Option<f64>,
+    /// Absolute tolerance of adaptive steps, in the unit of the states
+    #[arg(long, value_name = "TOL")]
+    pub(crate) atol: Option<f64>,
+    /// Of everything random
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u32,
     /// Most threads to compute with (default: all)
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<std::num::NonZeroUsize>,

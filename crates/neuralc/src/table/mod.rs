@@ -22,6 +22,7 @@ pub(crate) use target::{Target, same_file, write_together, write_whole};
 use crate::context::{Context, Failure, reason};
 use dialect::{Notes, TableArgs};
 use neural_compiler::ops::real::Real;
+use neural_compiler_fit::Side;
 use neural_compiler_fit::dates::Stamp;
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -307,6 +308,14 @@ impl Chunk<'_> {
         match self {
             Chunk::Text(rows) => rows.numbers_or_missing(column, out),
             Chunk::Arrays(arrays) => arrays.numbers_or_missing(column, out),
+        }
+    }
+
+    /// A column of numbers some of which are known from one side only, `<0.5` or `>100`, behind those that are known.
+    pub(crate) fn censored(&self, column: usize, values: &mut Vec<f64>, sides: &mut Vec<Side>) -> Result<(), CellError> {
+        match self {
+            Chunk::Text(rows) => rows.censored(column, values, sides),
+            Chunk::Arrays(_) => Err(CellError::wrong(0, "values known from one side only are written in tables of text")),
         }
     }
 

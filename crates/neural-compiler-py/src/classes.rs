@@ -76,6 +76,13 @@ impl PyCore {
         self.0.program.source()
     }
 
+    /// Columns by whose values constants differ.
+    #[getter]
+    fn groups(&self) -> Vec<String> {
+        let per = |kind: &InputKind| if let InputKind::Param(info) = kind { info.per.clone() } else { None };
+        self.0.program.inputs().iter().filter_map(|i| per(&i.kind)).collect()
+    }
+
     /// What the text is written in.
     #[getter]
     fn syntax(&self) -> &'static str {

@@ -60,6 +60,10 @@ def fit(
     another name of `rtol`). `holdout`: share of rows to judge by. `profile`: intervals by profile likelihood. `progress(done, of, cost)` is
     called now and then.
 
+    A model that says how its observations are distributed, `(observe y EXPR :noise (poisson))`, is fitted by maximum likelihood; columns of
+    texts with values such as "<0.5" and ">100" are known from one side only. `:prior` in a parameter makes the fit the posterior mode,
+    `:per COLUMN` gives it a value for each group, `CL[3]`, and `:effect` draws these at random (spec/models.md).
+
     Nets in the model: `training` is `auto`, `gauss-newton` or `first-order` (Adam on minibatches of `batch` rows for `epochs` passes, then
     L-BFGS); `weight_decay` is the penalty on a squared weight (left out: estimated from the data).
 
@@ -84,13 +88,13 @@ def fit(
         options["sigma_column"] = sigma
     elif sigma is not None:
         options["sigma"] = float(sigma)
-    columns = Columns(data, group)
     if syntax != "scheme":
         model = _native.Core(model, None, [], syntax).scheme
+    columns = Columns(data, [group, *_native.Core(model, None, []).groups])
     model = columns.read_dates(_native.Core(model, None, []), [time, target, weights], time_unit, time_origin, True)
     core = _native.Core(model, None, [])
     try:
-        found = _native.fit_model(core, columns.listed(), columns.beside(), options, progress)
+        found = _native.fit_model(core, columns.listed(), columns.beside(), {**options, **columns.further()}, progress)
     except FitError as error:
         raise columns.blame(error) from None
     return FitResult(model, found, columns, options)

@@ -105,7 +105,13 @@ class FitResult:
         self.columns: dict[str, ColumnFit] = {name: ColumnFit(n, rmse, r2) for name, n, rmse, r2 in found["columns"]}
         """Of each column explained: numbers compared, rmse, R2."""
         self.loglik: float = found["loglik"]
-        """Logarithm of the likelihood of normal errors, all constants included; NaN with a robust loss."""
+        """Logarithm of the likelihood, of normal errors unless the model says otherwise, all constants included; NaN with a robust loss."""
+        self.noise: dict[str, str] = {column: words for column, words, _ in found["noise"]}
+        """What was assumed of the errors of each column, as the model writes it; empty for least squares."""
+        self.effects: dict[str, float] = dict(found["effects"])
+        """The most probable values of random effects, by name; they are integrated out of the likelihood."""
+        self.log_prior: float | None = found["log_prior"]
+        """Logarithm of the prior density at the fitted values, where there are priors: these are then the posterior mode."""
         self.k: float = found["k"]
         """Numbers estimated: parameters, standard deviations of the errors (`sigmas`), as many weights as the data determine."""
         self.sigmas: int = found["sigmas"]
@@ -144,6 +150,7 @@ class FitResult:
         """How many weights of nets were trained."""
         self._axis: tuple[str, Array, NDArray[np.uintp]] | None = found["axis"]
         self._data = data.numbers
+        self._further = data.further()
         self.dates: str | None = data.calendar
         """What times that came as dates count: "days since 2024-03-01T00:00:00"."""
         self._table: list[list[str]] = found["table"]
@@ -175,8 +182,8 @@ class FitResult:
         """Predictions for the rows of `data` (those fitted, if left out): an array; for a model with states a dict of them by state."""
         core = _native.Core(self.model, None, [])
         if data is None:
-            return arranged(_native.predict_model(core, list(self._data.items()), [], self._fitted()))
-        columns = Columns(data, self._solving["group"])
+            return arranged(_native.predict_model(core, list(self._data.items()), [], {**self._fitted(), **self._further}))
+        columns = Columns(data, [self._solving["group"], *core.groups])
         columns.read_dates(core, [self._solving["time"]], None, None, False)
         return predicted(core, columns, self._fitted())
 
@@ -245,7 +252,7 @@ class FitResult:
 def predicted(core: _native.Core, columns: Columns, options: dict[str, Any]) -> Any:
     """Predictions for the rows of new data."""
     try:
-        return arranged(_native.predict_model(core, columns.listed(), columns.beside(), options))
+        return arranged(_native.predict_model(core, columns.listed(), columns.beside(), {**options, **columns.further()}))
     except FitError as error:
         raise columns.blame(error) from None
 

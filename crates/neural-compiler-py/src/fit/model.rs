@@ -8,7 +8,7 @@ use crate::fit::options::options;
 use neural_compiler::Diagnostics;
 use neural_compiler_fit::plot::{self, Drawing, Line, Look};
 use neural_compiler_fit::remember::{Remembered, check_weights};
-use neural_compiler_fit::{Axis, Check, Fit, Options, Other, Stage, Table, fit, fit_at_once, predict, save, text, to_json, weights};
+use neural_compiler_fit::{Axis, Check, Fit, Options, Other, Side, Stage, Table, fit, fit_at_once, predict, save, text, to_json, weights};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -49,6 +49,27 @@ fn table_beside(columns: Columns<'_>, others: Others) -> Result<Table, Diagnosti
     Ok(table(columns)?.beside(others.into_iter().map(|(name, nearly)| Other { name, nearly }).collect()))
 }
 
+/// A table with what options say of it besides: columns in which some values are known from one side only (-1 below, 1 above, 0 as they
+/// are), and what the numbers of columns stand for.
+fn more(table: Table, options: &Bound<'_, PyDict>) -> PyResult<Table> {
+    let given = |key: &str| options.get_item(key).map(|v| v.filter(|v| !v.is_none()));
+    let mut table = table;
+    if let Some(list) = given("censored")? {
+        let columns: Vec<(String, Vec<f64>, Vec<i8>)> = list.extract()?;
+        let side = |s: i8| match s {
+            0 => Side::Seen,
+            s if s < 0 => Side::Below,
+            _ => Side::Above,
+        };
+        table = table.with_censored(columns.into_iter().map(|(name, values, sides)| (name, values, sides.into_iter().map(side).collect())));
+    }
+    if let Some(list) = given("labels")? {
+        let columns: Vec<(String, Vec<String>)> = list.extract()?;
+        table = columns.into_iter().fold(table, |table, (name, labels)| table.with_labels(&name, labels));
+    }
+    Ok(table)
+}
+
 /// Fits a model. `progress` is called now and then with the starts followed, how many there may be, and the best cost.
 #[pyfunction]
 pub(crate) fn fit_model<'py>(
@@ -60,7 +81,7 @@ pub(crate) fn fit_model<'py>(
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let how = self::options(options)?;
-    let table = table_beside(columns, others).map_err(|e| blame(py, core, &e))?;
+    let table = more(table_beside(columns, others).map_err(|e| blame(py, core, &e))?, options)?;
     let program = &core.0.program;
     if let Some(found) = py.detach(|| fit_at_once(program, &table, &how)) {
         return report(py, core, found);
@@ -142,6 +163,9 @@ fn report<'py>(py: Python<'py>, core: &PyCore, fit: Fit) -> PyResult<Bound<'py, 
     all.set_item("columns", columns.collect::<Vec<_>>())?;
     let held_out = fit.holdout_columns.iter().map(|c| (&c.name, c.n, c.rmse, c.r2));
     all.set_item("holdout_columns", held_out.collect::<Vec<_>>())?;
+    all.set_item("noise", fit.noise.iter().map(|n| (&n.column, &n.words, n.censored)).collect::<Vec<_>>())?;
+    all.set_item("effects", fit.effects.clone())?;
+    all.set_item("log_prior", fit.log_prior)?;
     let likelihood = &fit.likelihood;
     all.set_item("loglik", likelihood.loglik)?;
     all.set_item("k", likelihood.k)?;
@@ -200,7 +224,7 @@ pub(crate) fn predict_model<'py>(
     options: &Bound<'py, PyDict>,
 ) -> PyResult<Vec<(String, Bound<'py, PyArray1<f64>>)>> {
     let how = self::options(options)?;
-    let table = table_beside(columns, others).map_err(|e| blame(py, core, &e))?;
+    let table = more(table_beside(columns, others).map_err(|e| blame(py, core, &e))?, options)?;
     let found = py.detach(|| predict(&core.0.program, &table, &how)).map_err(|e| blame(py, core, &e))?;
     Ok(found.into_iter().map(|(name, column)| (name, PyArray1::from_vec(py, column))).collect())
 }

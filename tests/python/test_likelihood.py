@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import neural_compiler as nc
 import numpy as np
 import pytest
-
-import neural_compiler as nc
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "likelihood"
 

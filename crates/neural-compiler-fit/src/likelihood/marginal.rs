@@ -273,8 +273,8 @@ pub(crate) fn maximise(
 ) -> Result<Maximum, Diagnostics> {
     let task = Task { floor: f64::NEG_INFINITY, also, ..Task::new(problem, problem, start, &problem.bounds) };
     let (seed, cancel, progress) = (options.seed, options.cancel, options.progress);
-    let settings =
-        search::Options { starts: 2, round: 1, screened: 0, evaluations: 200, seed, loss: Loss::Squares, cancel, progress, effort };
+    let starts = options.starts.unwrap_or(2).min(2);
+    let settings = search::Options { starts, round: 1, screened: 0, evaluations: 200, seed, loss: Loss::Squares, cancel, progress, effort };
     let mut found = search::search(&task, &settings).map_err(|e| wrong("no-start", format!("no start leads anywhere: {}", e.0)))?;
     let failed = |e: Unusable| wrong("no-prediction", e.0);
     let (modes, curvature) = problem.curvature(&found.best.theta).map_err(failed)?;

@@ -5,7 +5,7 @@ use crate::data::bind;
 use crate::data::table::Table;
 use crate::dynamics;
 use crate::fit::{no_constants, wrong};
-use crate::model::layout::{Layout, element_names};
+use crate::model::layout::{Layout, Values, element_names};
 use crate::options::Options;
 use crate::support::threads;
 use neural_compiler::syntax::ast::ModelKind;
@@ -20,16 +20,20 @@ pub fn predict(program: &Program, table: &Table, options: &Options<'_>) -> Resul
         return Err(wrong("no-rows", "the data have no rows"));
     }
     no_constants(program, table, options)?;
-    if let Some((name, _)) = crate::saved::weights::needed(program).into_iter().find(|(n, _)| options.values.iter().all(|v| v.0 != *n)) {
-        let message = format!("the weight `{name}` has no value: the net has not been trained");
-        return Err(Diagnostic::error("no-weights", Default::default(), message)
-            .help("fit the model and save it, or give the fitted values")
-            .into());
-    }
+    trained(program, &options.values)?;
     match program.kind() {
         ModelKind::Expression => algebraic(program, table, options),
-        ModelKind::Derivatives | ModelKind::Map => dynamics::fit::predict(program, table, options),
+        ModelKind::Derivatives | ModelKind::Map => dynamics::simulate::predict(program, table, options),
     }
+}
+
+/// An error if a net of the program has weights that no value is given for.
+pub(crate) fn trained(program: &Program, values: &Values) -> Result<(), Diagnostics> {
+    let Some((name, _)) = crate::saved::weights::needed(program).into_iter().find(|(n, _)| values.iter().all(|v| v.0 != *n)) else {
+        return Ok(());
+    };
+    let message = format!("the weight `{name}` has no value: the net has not been trained");
+    Err(Diagnostic::error("no-weights", Default::default(), message).help("fit the model and save it, or give the fitted values").into())
 }
 
 fn algebraic(program: &Program, table: &Table, options: &Options<'_>) -> Result<Vec<(String, Vec<f64>)>, Diagnostics> {

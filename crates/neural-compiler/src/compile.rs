@@ -10,7 +10,7 @@ use crate::ops::Op;
 use crate::ops::row::ShapeRule;
 use crate::shape::Shape;
 use crate::source::Span;
-use crate::syntax::ast::{Ast, Expr, FunId, Input, InputKind, ModelKind, Part, StateStart, TimeInfo};
+use crate::syntax::ast::{Ast, Expr, FunId, Input, InputKind, ModelKind, Moment, Part, StateStart, TimeInfo};
 use crate::syntax::expand::expand;
 use crate::syntax::reader::Data;
 use crate::syntax::respell::respell;
@@ -46,11 +46,42 @@ pub struct Program {
     starts: Option<Box<Program>>,
     /// What is observed: names with shapes, and what computes them.
     observables: Option<Observables>,
+    /// What happens to states, and when.
+    events: Option<Box<Events>>,
     cache: Mutex<FxHashMap<Vec<Shape>, Arc<Graph>>>,
 }
 
 /// Names and shapes, and what computes all of them.
 type Observables = (Vec<(String, Shape)>, Box<Program>);
+
+/// The events of a model.
+#[derive(Debug)]
+pub struct Events {
+    /// In the order of declaration.
+    pub all: Vec<Event>,
+    /// What computes the numbers that say when events happen, where some happen at times.
+    pub times: Option<Program>,
+    /// What computes a number for each condition, negative where it holds.
+    pub levels: Option<Program>,
+}
+
+/// An event of a model.
+#[derive(Debug)]
+pub struct Event {
+    /// When it happens.
+    pub trigger: Trigger,
+    /// What computes all states behind it.
+    pub jump: Program,
+}
+
+/// When an event happens.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Trigger {
+    /// At times, which these of the numbers of [`Events::times`] say.
+    At(Vec<(Moment, std::ops::Range<usize>)>),
+    /// When this condition becomes true.
+    When(usize),
+}
 
 /// Graphs a program keeps.
 const MOST_KEPT: usize = 64;
@@ -82,7 +113,48 @@ fn compiled(source: &str, options: &Options) -> Result<Program, Diagnostics> {
         let shapes = shapes.collect::<Result<Vec<(String, Shape)>, Diagnostics>>()?;
         program.observables = Some((shapes, Box::new(part(Part::Observables)?)));
     }
+    if !program.ast.events.is_empty() {
+        program.events = Some(Box::new(events(&program.ast, &|part| compile_part(source, &data, options, part))?));
+    }
     Ok(program)
+}
+
+/// Compiles what the events of a model do, and when.
+fn events(ast: &Ast, part: &dyn Fn(Part) -> Result<Program, Diagnostics>) -> Result<Events, Diagnostics> {
+    let mut numbers = 0;
+    let mut all = Vec::new();
+    for (k, event) in ast.events.iter().enumerate() {
+        for (a, (state, span)) in event.actions.iter().enumerate() {
+            let shape = ast.inputs.iter().find(|i| i.name == *state).and_then(|i| i.shape).unwrap_or(Shape::Scalar);
+            let found = part(Part::Action(k, a))?.graph()?.outputs()[0];
+            if found != shape {
+                let message = format!("the state `{state}` is a {shape}, what the event makes of it a {found}");
+                return Err(Diagnostic::error("shape-mismatch", *span, message).into());
+            }
+        }
+        let mut times = Vec::new();
+        for (m, moment) in event.times.iter().enumerate() {
+            let one = part(Part::EventTime(k, m))?;
+            one.check_event_time(event.span)?;
+            let count = one.graph()?.outputs()[0].len();
+            if *moment == Moment::Every && count != 3 {
+                return Err(Diagnostic::error("shape-mismatch", event.span, "period, first and last time of a schedule are numbers").into());
+            }
+            times.push((*moment, numbers..numbers + count));
+            numbers += count;
+        }
+        let trigger = event.level.map_or(Trigger::At(times), Trigger::When);
+        all.push(Event { trigger, jump: part(Part::Jump(k))? });
+    }
+    let times = (numbers > 0).then(|| part(Part::EventTimes)).transpose()?;
+    let levels = ast.events.iter().any(|e| e.level.is_some()).then(|| part(Part::Levels)).transpose()?;
+    if let Some(levels) = &levels {
+        let (found, wanted) = (levels.graph()?.outputs()[0].len(), ast.events.iter().filter(|e| e.level.is_some()).count());
+        if found != wanted {
+            return Err(Diagnostic::error("shape-mismatch", ast.events[0].span, "the condition of an event compares numbers").into());
+        }
+    }
+    Ok(Events { all, times, levels })
 }
 
 /// Compiles what computes one part of a text.
@@ -104,6 +176,7 @@ fn compile_part(source: &str, data: &Data, options: &Options, part: Part) -> Res
         cache: Mutex::default(),
         starts: None,
         observables: None,
+        events: None,
     };
     if let Some(shapes) = program.default_shapes()
         && !guessed
@@ -223,6 +296,25 @@ impl Program {
     /// another, of states and other inputs that are called as this one's.
     pub fn observables(&self) -> Option<(&[(String, Shape)], &Program)> {
         self.observables.as_ref().map(|(names, program)| (&names[..], &**program))
+    }
+
+    /// The events of a model, where it declares some.
+    pub fn events(&self) -> Option<&Events> {
+        self.events.as_deref()
+    }
+
+    /// Complains about the time of an event, which this program computes, if it needs a state or the time.
+    fn check_event_time(&self, span: Span) -> Result<(), Diagnostics> {
+        let time = self.ast.time.as_ref().map_or("t", |t| &t.name);
+        let needs = |i: &usize| matches!(self.ast.inputs[*i].kind, InputKind::State(_)) || self.ast.inputs[*i].name == time;
+        match self.graph()?.used_inputs().into_iter().find(needs) {
+            Some(i) => {
+                let message = format!("the time of an event depends on `{}`", self.ast.inputs[i].name);
+                let help = "times are made of params, inputs, definitions and constants; what waits for a state is (when condition)";
+                Err(Diagnostic::error("bad-declaration", span, message).help(help).into())
+            }
+            None => Ok(()),
+        }
     }
 
     /// Complains about the start of a state, which this program computes, if it is of another shape or needs a state.

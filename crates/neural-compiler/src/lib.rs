@@ -35,7 +35,7 @@ pub mod syntax;
 pub mod tail;
 pub mod tape;
 
-pub use compile::{Options, Program, compile};
+pub use compile::{Event, Events, Options, Program, Trigger, compile};
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use exec::{EvalError, Tensor};
 pub use infer::InputShape;

@@ -60,6 +60,7 @@ fn run(cli: Cli) -> u8 {
         Command::Bench(args) => commands::bench::run(&mut context, &args),
         Command::Fit(args) => commands::fit::run(&mut context, &args),
         Command::Predict(args) => commands::predict::run(&mut context, &args),
+        Command::Simulate(args) => commands::simulate::run(&mut context, &args),
         Command::Check(args) => commands::check::run(&mut context, &args),
         Command::Show(args) => commands::show::run(&mut context, &args),
         Command::Fmt(args) => commands::fmt::run(&mut context, &args),

@@ -154,7 +154,7 @@ class FitResult:
             self._remarks.insert(1, f"dates are read as {self.dates}")
         self._given = given
         # Predictions start when the fit did, whatever table they are for.
-        self._solving = {name: given[name] for name in ("time", "group", "method", "step", "rtol", "atol")}
+        self._solving = {name: given[name] for name in ("time", "group", "method", "step", "rtol", "atol", "doses")}
         self._solving["start_time"] = found["start_time"]
         self._json: str = found["json"]
 
@@ -188,7 +188,7 @@ class FitResult:
         weights = _native.weights_to_bytes(_native.Core(self.model, None, []), self._fitted())
         if weights is not None and target.suffix == ".safetensors":
             raise ValueError("save takes the file of the model; its weights go into the .safetensors file beside it")
-        given = json.dumps({name: value for name, value in self._given.items() if value is not None})
+        given = json.dumps({name: value for name, value in self._given.items() if value is not None and name != "doses"})
         text = _native.fit_saved(self.source, self._json, list(self._data.items()), given, weights)
         if target.suffix == ".eq":
             text = _native.translate(text, "scheme", "infix")

@@ -5,10 +5,12 @@
 use crate::classes::PyCore;
 use crate::convert::errors::fit_error;
 use crate::fit::options::options;
-use neural_compiler::Diagnostics;
+use neural_compiler::{Diagnostics, Shape};
 use neural_compiler_fit::plot::{self, Drawing, Line, Look};
 use neural_compiler_fit::remember::{Remembered, check_weights};
-use neural_compiler_fit::{Axis, Check, Fit, Options, Other, Stage, Table, fit, fit_at_once, predict, save, text, to_json, weights};
+use neural_compiler_fit::{
+    Axis, Check, Fit, Options, Other, Stage, Table, fit, fit_at_once, predict, save, simulate, text, to_json, weights,
+};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -203,6 +205,31 @@ pub(crate) fn predict_model<'py>(
     let table = table_beside(columns, others).map_err(|e| blame(py, core, &e))?;
     let found = py.detach(|| predict(&core.0.program, &table, &how)).map_err(|e| blame(py, core, &e))?;
     Ok(found.into_iter().map(|(name, column)| (name, PyArray1::from_vec(py, column))).collect())
+}
+
+/// States and observables of a model by name, each with its sizes and its numbers row by row, set by set; and how many sets there are.
+type Simulated<'py> = (usize, Vec<(String, Vec<usize>, Bound<'py, PyArray1<f64>>)>);
+
+/// Trajectories of a model. `given`: values by the names of numbers, one for all sets or one for each.
+#[pyfunction]
+pub(crate) fn simulate_model<'py>(
+    py: Python<'py>,
+    core: &PyCore,
+    columns: Columns<'py>,
+    options: &Bound<'py, PyDict>,
+    given: Vec<(String, Vec<f64>)>,
+) -> PyResult<Simulated<'py>> {
+    let how = self::options(options)?;
+    let table = table(columns).map_err(|e| blame(py, core, &e))?;
+    let found = py.detach(|| simulate(&core.0.program, &table, &how, &given)).map_err(|e| blame(py, core, &e))?;
+    let width = found.quantities.iter().map(|q| q.1.len()).sum::<usize>();
+    let mut at = 0;
+    let mut one = |(name, shape): &(String, Shape)| {
+        let numbers = found.values.chunks(width).flat_map(|row| row[at..at + shape.len()].iter().copied()).collect();
+        at += shape.len();
+        (name.clone(), shape.dims().iter().map(|d| *d as usize).collect(), PyArray1::from_vec(py, numbers))
+    };
+    Ok((found.sets, found.quantities.iter().map(&mut one).collect()))
 }
 
 /// What a saved model remembers of how trajectories are read and solved, as options, for a table with these columns; `group`: the column

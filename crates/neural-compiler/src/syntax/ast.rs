@@ -85,6 +85,8 @@ pub enum StateStart {
     Name(String),
     /// At the value of an expression, which `Program::starts` computes.
     Expression,
+    /// Where its derivative is 0, found from these numbers.
+    Steady(Vec<f64>),
 }
 
 /// Which of the values that a text defines a program computes.
@@ -100,6 +102,38 @@ pub enum Part {
     Observables,
     /// One of these, counted from 0.
     Observable(usize),
+    /// The times of all events that have such, one after another; of a schedule its period, its first time and its last.
+    EventTimes,
+    /// One of those of an event.
+    EventTime(usize, usize),
+    /// For each event with a condition what is negative where the condition holds.
+    Levels,
+    /// All states behind an event.
+    Jump(usize),
+    /// The state behind one of its actions.
+    Action(usize, usize),
+}
+
+/// An event of a model, as `(event …)` declares it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct EventInfo {
+    /// When it happens, if that is at times.
+    pub times: Vec<Moment>,
+    /// Else which of the conditions of all events it waits for.
+    pub level: Option<usize>,
+    /// The states it changes, and where it says so.
+    pub actions: Vec<(String, Span)>,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// Times of an event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Moment {
+    /// Each number is a time.
+    Once,
+    /// The numbers are a period, a first time and a last.
+    Every,
 }
 
 /// The time of a model with states, as `(time …)` declares it. It is an input only where the model's clauses use its name.
@@ -113,6 +147,32 @@ pub struct TimeInfo {
     pub step: Option<f64>,
     /// Where it is declared.
     pub span: Span,
+}
+
+/// What an input of a model with states is between the rows of a table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Interpolate {
+    /// A straight line from row to row.
+    #[default]
+    Linear,
+    /// What it is at the row before.
+    Step,
+    /// A natural cubic spline through all rows.
+    Cubic,
+}
+
+impl Interpolate {
+    /// All of them.
+    pub const ALL: [Interpolate; 3] = [Interpolate::Linear, Interpolate::Step, Interpolate::Cubic];
+
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Interpolate::Linear => "linear",
+            Interpolate::Step => "step",
+            Interpolate::Cubic => "cubic",
+        }
+    }
 }
 
 /// What an input of a program stands for.
@@ -182,6 +242,10 @@ pub struct Ast {
     pub time: Option<TimeInfo>,
     /// What `(observe …)` declares, by name, with its place.
     pub observables: Vec<(String, Span)>,
+    /// What inputs are between rows, where that is declared.
+    pub interpolate: Vec<(String, Interpolate)>,
+    /// What `(event …)` declares, in order.
+    pub events: Vec<EventInfo>,
     /// The physical constants it uses, by name.
     pub constants: Vec<(String, f64)>,
 }

@@ -1,4 +1,5 @@
-//! Declarations of model files: `param`, `input`, `state`, `net`, `derive`, `next`, `observe`, `time`, `constants`. In: top-level data;
+//! Declarations of model files: `param`, `input`, `state`, `net`, `derive`, `next`, `observe`, `event`, `time`, `constants`. In:
+//! top-level data;
 //! out: inputs of the program, functions for nets, and, when there are states, a body that gives the derivatives (or next values) of all of
 //! them, or what is asked for instead: starts, observables. Invariant: a declaration is recognised only at top level, so its keyword stays
 //! usable as a name everywhere else.
@@ -7,8 +8,9 @@ use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::ops;
 use crate::shape::Shape;
 use crate::source::Span;
-use crate::syntax::ast::{Expr, ExprId, Input, InputKind, ModelKind, ParamInfo, Part, StateStart, TimeInfo};
+use crate::syntax::ast::{Expr, ExprId, Input, InputKind, Interpolate, ModelKind, ParamInfo, Part, StateStart, TimeInfo};
 use crate::syntax::constants::SETS;
+use crate::syntax::events::Event;
 use crate::syntax::expand::{Bindings, Expander, Meaning, NOWHERE, Undo};
 use crate::syntax::forms::{self, Expansion, Form, Written};
 use crate::syntax::reader::{Datum, DatumId, Symbol};
@@ -22,6 +24,7 @@ pub(crate) struct Model {
     /// Starts that are expressions.
     starts: Vec<DatumId>,
     observables: Vec<Observable>,
+    events: Vec<Event>,
     time: Option<(Symbol, TimeInfo)>,
 }
 
@@ -48,6 +51,11 @@ impl Model {
         self.observables.first().map(|o| o.span)
     }
 
+    /// Where the first event is declared.
+    pub(crate) fn event(&self) -> Option<Span> {
+        self.events.first().map(|e| e.span)
+    }
+
     /// Where the time is declared.
     pub(crate) fn time(&self) -> Option<Span> {
         self.time.as_ref().map(|(_, t)| t.span)
@@ -63,6 +71,7 @@ struct Options {
     size: Option<Shape>,
     start: Option<f64>,
     step: Option<f64>,
+    interpolate: Option<Interpolate>,
 }
 
 impl Expander<'_> {
@@ -143,6 +152,15 @@ impl Expander<'_> {
                 return options;
             };
             let at = self.data.span(value);
+            if name == ":interpolate" {
+                let word = self.data.symbol(value).map_or("", |s| self.name(s));
+                options.interpolate = Interpolate::ALL.into_iter().find(|i| i.name() == word);
+                if options.interpolate.is_none() {
+                    self.error(Diagnostic::error("bad-declaration", at, "inputs are `linear`, `step` or `cubic` between rows"));
+                }
+                i += 2;
+                continue;
+            }
             match (name, self.numbers(value)) {
                 (":min", Some((Shape::Scalar, v))) => options.min = Some(v[0]),
                 (":max", Some((Shape::Scalar, v))) => options.max = Some(v[0]),
@@ -224,8 +242,11 @@ impl Expander<'_> {
         let [name, options @ ..] = rest else {
             return self.bad(span, form);
         };
-        let size = self.options(options, form).size;
-        self.declare(*name, InputKind::Declared, size, span);
+        let options = self.options(options, form);
+        if let (Some(how), Some(s)) = (options.interpolate, self.data.symbol(*name)) {
+            self.ast.interpolate.push((self.name(s).to_string(), how));
+        }
+        self.declare(*name, InputKind::Declared, options.size, span);
     }
 
     pub(crate) fn state(&mut self, written: Written<'_>, model: &mut Model) {
@@ -237,6 +258,18 @@ impl Expander<'_> {
         let (start, shape) = match (self.numbers(*value), self.data.symbol(*value)) {
             (Some((shape, v)), _) => (StateStart::Value(v), Some(shape)),
             (None, Some(s)) => (StateStart::Name(self.name(s).to_string()), options.size.or(Some(Shape::Scalar))),
+            (None, None) if self.steady(*value).is_some() => {
+                let shape = options.size.unwrap_or(Shape::Scalar);
+                match self.steady(*value).unwrap_or(Ok((Shape::Scalar, vec![0.0]))) {
+                    Ok((_, guess)) if guess.len() == 1 => (StateStart::Steady(vec![guess[0]; shape.len()]), Some(shape)),
+                    Ok((own, guess)) => (StateStart::Steady(guess), Some(own)),
+                    Err(at) => {
+                        let message = "a steady start is written (steady) or (steady guess), with numbers to look from";
+                        self.error(Diagnostic::error("bad-declaration", at, message));
+                        return;
+                    }
+                }
+            }
             (None, None) if self.data.list(*value).is_some_and(|list| !list.is_empty()) => {
                 model.starts.push(*value);
                 (StateStart::Expression, options.size.or(Some(Shape::Scalar)))
@@ -247,6 +280,17 @@ impl Expander<'_> {
             model.states.push((self.name(s).to_string(), span));
         }
         self.declare(*name, InputKind::State(start), shape, span);
+    }
+
+    /// `(steady)` or `(steady guess)`: the guess, or where it is none; `None` for anything else.
+    fn steady(&self, d: DatumId) -> Option<Result<(Shape, Vec<f64>), Span>> {
+        let [head, guess @ ..] = self.data.list(d)? else { return None };
+        self.data.symbol(*head).filter(|&s| self.name(s) == "steady" && !self.is_bound(s))?;
+        Some(match guess {
+            [] => Ok((Shape::Scalar, vec![0.0])),
+            [one] => self.numbers(*one).ok_or_else(|| self.data.span(*one)),
+            _ => Err(self.data.span(d)),
+        })
     }
 
     pub(crate) fn time(&mut self, written: Written<'_>, model: &mut Model) {
@@ -341,6 +385,12 @@ impl Expander<'_> {
         model.observables.push(Observable { name, value, span });
     }
 
+    /// `(event (at time …) action …)` or `(event (when condition) action …)`.
+    pub(crate) fn event_form(&mut self, written: Written<'_>, model: &mut Model) {
+        let event = self.event(written);
+        model.events.extend(event);
+    }
+
     /// The names of observables, which nothing else has: a column of such a name would be two things.
     fn name_observables(&mut self, observables: &[Observable]) {
         for o in observables {
@@ -365,12 +415,22 @@ impl Expander<'_> {
         self.ast.kind = kind;
         self.take_time(model.time, kind);
         self.name_observables(&model.observables);
+        self.name_events(&model.events, &model.states, kind);
         let chosen: Option<Vec<DatumId>> = match self.part {
             Part::Whole => None,
             Part::Starts => Some(model.starts.clone()),
             Part::Start(k) => Some(vec![model.starts[k]]),
             Part::Observables => Some(model.observables.iter().map(|o| o.value).collect()),
             Part::Observable(k) => Some(vec![model.observables[k].value]),
+            part => {
+                self.ast.kind = ModelKind::Expression;
+                let values = self.event_part(part, &model.events, end);
+                if let (Part::EventTime(..) | Part::Action(..), &[one]) = (part, &values[..]) {
+                    self.restore(undo);
+                    return self.wrap_let(bindings, one, end);
+                }
+                return self.joined(values, undo, bindings, end);
+            }
         };
         if let Some(chosen) = chosen {
             self.ast.kind = ModelKind::Expression;
@@ -399,6 +459,12 @@ impl Expander<'_> {
                     let help = did_you_mean(&name, model.states.iter().map(|(s, _)| s.as_str()));
                     self.error(Diagnostic::error("unknown-state", step.span, format!("`{name}` is not a state")).maybe_help(help));
                 }
+            }
+        }
+        if kind == ModelKind::Map {
+            let steady = |i: &&Input| matches!(i.kind, InputKind::State(StateStart::Steady(_)));
+            if let Some(span) = self.ast.inputs.iter().find(steady).map(|i| i.span) {
+                self.error(Diagnostic::error("bad-declaration", span, "only differential equations start where they are steady"));
             }
         }
         for ((name, span), part) in model.states.iter().zip(&parts) {

@@ -314,7 +314,7 @@ pub const FORMS: &[Form] = &[
     },
     Form {
         name: "input",
-        words: &[":size"],
+        words: &[":size", ":interpolate"],
         usage: "(input name :size n) or (input name :size [rows columns])",
         infix: "input name (size n) or input name (size [rows, columns])",
         doc: "an input whose size the program does not show",
@@ -327,7 +327,7 @@ pub const FORMS: &[Form] = &[
         allowed: Allowed::Model,
         usage: "(state name start)",
         infix: "state name = start",
-        doc: "a state and where it starts: a number, a vector, a name or an expression",
+        doc: "a state and where it starts: a number, a vector, a name, an expression or (steady)",
         expansion: Expansion::Declaration(|x, written, model| x.state(written, model)),
         ..DECLARATION
     },
@@ -359,6 +359,18 @@ pub const FORMS: &[Form] = &[
         infix: "observe name = expression",
         doc: "what the column of this name observes",
         expansion: Expansion::Declaration(|x, written, model| x.observe(written, model)),
+        ..DECLARATION
+    },
+    Form {
+        name: "event",
+        words: &["at", "when", "set", "add", "every", ":from", ":until"],
+        allowed: Allowed::Model,
+        layout: Layout::Body,
+        arguments: "2 or more",
+        usage: "(event (at time …) action …) or (event (when condition) action …)",
+        infix: "event at time, … { action; … } or event when condition { action; … }",
+        doc: "jumps of states at times, or where a condition becomes true",
+        expansion: Expansion::Declaration(|x, written, model| x.event_form(written, model)),
         ..DECLARATION
     },
     Form {

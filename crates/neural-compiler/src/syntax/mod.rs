@@ -1,5 +1,6 @@
 //! Text to AST: `lexer` (tokens), `reader` (the tree of parentheses), `infix` and `latex` (the same tree from infix text and from
-//! formulas of papers), `forms` (the table of forms), `expand` (forms and names), `declare` (model declarations), `derivatives` (what
+//! formulas of papers), `forms` (the table of forms), `expand` (forms and names), `declare` and `events` (model declarations),
+//! `derivatives` (what
 //! derivatives inside programs go through), `constants` (physical constants by name), `foreign` (names of other languages), `ast` (the
 //! result and its printer). And back to text: `format` (the formatter), `translate` (from one syntax to another), with `comments`,
 //! `layout` and `respell` (diagnostics in the syntax of the user).
@@ -9,6 +10,7 @@ mod comments;
 pub mod constants;
 pub(crate) mod declare;
 pub(crate) mod derivatives;
+mod events;
 pub(crate) mod expand;
 pub(crate) mod foreign;
 pub mod format;

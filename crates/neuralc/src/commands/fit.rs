@@ -3,6 +3,7 @@
 //! Invariants: Ctrl-C ends the search and keeps the best so far, a second one ends the process; files appear whole or not at all.
 
 use crate::args::Cli;
+use crate::commands::doses;
 use crate::commands::fit_args::{FitArgs, Log};
 use crate::commands::fit_table::{Wanted, Whole};
 use crate::context::{Context, Failure, reason};
@@ -46,7 +47,7 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
     let cancel = interrupts();
     let bar = Bar::new();
     let tell = |stage: Stage, done: usize, of: usize, cost: f64| bar.tell(&waiting(stage, done, of, cost), done, of);
-    let options = Options { cancel: Some(&cancel), progress: Some(&tell), ..options(args, &whole)? };
+    let options = Options { cancel: Some(&cancel), progress: Some(&tell), ..options(args, &model, &whole)? };
     options.check().map_err(bad_options)?;
     let outcome = fit(&model.program, &whole.table, &options);
     bar.clear();
@@ -151,7 +152,8 @@ fn given() -> serde_json::Value {
     let (Some(known), Some(given)) = (command.find_subcommand("fit"), matches.subcommand_matches("fit")) else { return json!({}) };
     let one = |arg: &clap::Arg| {
         let (name, id) = (arg.get_long()?, arg.get_id().as_str());
-        let told = given.value_source(id) == Some(ValueSource::CommandLine) && !["data", "save", "plot", "expression"].contains(&name);
+        let told =
+            given.value_source(id) == Some(ValueSource::CommandLine) && !["data", "save", "plot", "expression", "events"].contains(&name);
         let values: Vec<String> = given.try_get_raw(id).ok()??.map(|v| v.to_string_lossy().into_owned()).collect();
         told.then(|| (name.to_string(), json!(values.join(" "))))
     };
@@ -159,7 +161,8 @@ fn given() -> serde_json::Value {
 }
 
 /// The options of the library.
-fn options<'a>(args: &FitArgs, whole: &Whole) -> Result<Options<'a>, Failure> {
+fn options<'a>(args: &FitArgs, model: &Compiled, whole: &Whole) -> Result<Options<'a>, Failure> {
+    let groups = args.group.as_deref().map(|g| (g, &whole.groups[..]));
     let number = args
         .sigma
         .as_ref()
@@ -180,6 +183,7 @@ fn options<'a>(args: &FitArgs, whole: &Whole) -> Result<Options<'a>, Failure> {
         step: args.step,
         tolerance: args.rtol,
         absolute_tolerance: args.atol,
+        doses: doses::read(args.events.as_deref(), &args.table, model, args.time.as_deref(), groups)?,
         holdout: args.holdout,
         training: args.training,
         weight_decay: args.weight_decay,

@@ -335,7 +335,7 @@ impl Writer {
 
     pub(super) fn write<T: Real>(&mut self, chunk: Chunk<'_>, results: &Results<'_, T>) -> Result<(), Failure> {
         let cells = match chunk {
-            Chunk::Text(_) => Vec::new(),
+            Chunk::Text(_) | Chunk::Bare(_) => Vec::new(),
             Chunk::Arrays(arrays) => arrays.texts()?,
         };
         let mut without = results.failed.iter().copied().peekable();

@@ -37,6 +37,12 @@ impl Expander<'_> {
                     .help("the value of a formula is what its column observes"),
             );
         }
+        if let Some(span) = model.event() {
+            self.error(
+                Diagnostic::error("bad-declaration", span, "events are declared by models with states")
+                    .help("a formula that changes at a time is a choice: (if (< t 24) …)"),
+            );
+        }
         if let Some(span) = model.time() {
             self.error(
                 Diagnostic::error("bad-declaration", span, "a time is declared by models with states")

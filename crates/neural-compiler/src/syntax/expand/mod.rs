@@ -93,6 +93,8 @@ pub(crate) fn expand(data: &Data, inputs: Option<&[(String, Option<crate::shape:
         kind: ModelKind::Expression,
         time: None,
         observables: Vec::new(),
+        interpolate: Vec::new(),
+        events: Vec::new(),
         constants: Vec::new(),
     };
     let mut x = Expander {

@@ -91,6 +91,9 @@ impl Parser<'_> {
         let word = self.next();
         let Kind::Name(keyword) = word.kind else { unreachable!("a declaration starts with its word") };
         let keyword = self.data.names.text(keyword).to_string();
+        if keyword == "event" {
+            return self.event(word);
+        }
         let base = self.stack.len();
         let named = self.name_at(0);
         if keyword == "net" {

@@ -132,6 +132,9 @@ impl<'a> Printer<'a> {
     pub(super) fn declaration(&mut self, d: DatumId) -> bool {
         let Some([head, rest @ ..]) = self.data.list(d) else { return false };
         let Some(keyword) = self.text(*head) else { return false };
+        if keyword == "event" {
+            return self.event(rest);
+        }
         let [name, rest @ ..] = rest else { return false };
         if self.data.symbol(*name).is_none() {
             return false;
@@ -248,8 +251,18 @@ impl<'a> Printer<'a> {
         }
     }
 
+    pub(super) fn say(&mut self, words: &str) {
+        self.layout.text(words);
+    }
+
     /// Lines between braces.
     pub(super) fn lines(&mut self, items: &[DatumId]) {
+        let mut first = true;
+        self.between_braces(items, |printer, d| printer.statement(d, std::mem::take(&mut first)));
+    }
+
+    /// Lines between braces, each printed by a function.
+    pub(super) fn between_braces(&mut self, items: &[DatumId], mut line: impl FnMut(&mut Self, DatumId)) {
         self.layout.text("{");
         self.layout.begin(4);
         self.layout.hard();
@@ -259,7 +272,7 @@ impl<'a> Printer<'a> {
             } else {
                 self.comments_before(self.data.span(d).start);
             }
-            self.statement(d, i == 0);
+            line(self, d);
         }
         self.layout.end();
         self.layout.hard();

@@ -139,7 +139,7 @@ struct Round {
 }
 
 /// The length to begin a stretch with; one of a few roundings is taken as a whole.
-fn begin(from: f64, to: f64, longest: f64) -> f64 {
+pub(super) fn begin(from: f64, to: f64, longest: f64) -> f64 {
     let span = to - from;
     (if span <= 1e-13 * to.abs() { span } else { 1e-2 * span }).min(longest)
 }

@@ -9,6 +9,7 @@
 pub mod adjoint;
 pub mod events;
 pub mod field;
+mod fleet;
 mod hunt;
 mod march;
 pub mod observables;
@@ -509,6 +510,10 @@ impl Solver {
                 let plan = self.plan(workspace, lanes, shared, &courses)?;
                 self.sweep(workspace, lanes, shared, &courses, &plan, tangents)
             }
+            None => match self.fleet(workspace, lanes, &courses)? {
+                Some(paths) => Ok(paths),
+                None => Ok(self.march(workspace, lanes, shared, &courses, (false, None))?.1),
+            },
             _ => Ok(self.march(workspace, lanes, shared, &courses, (false, tangents))?.1),
         }
     }

@@ -28,6 +28,7 @@ __all__ = [
     "schemes",
     "simulate_model",
     "step_control",
+    "translate",
     "use_autograd",
     "use_exchange",
     "weights_from_bytes",

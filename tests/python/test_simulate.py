@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import neural_compiler as nc
 import numpy as np
 import pytest
-
-import neural_compiler as nc
 
 DECAY = "(param k 1) (state x 2) (derive x (* (- k) x)) (observe double (* 2 x))"
 
@@ -79,3 +78,12 @@ def test_odeint_refuses_events() -> None:
     module = nc.compile_scheme("(state x 1) (derive x (- x)) (event (at 1) (add x 1))")
     with pytest.raises(ValueError, match="events"):
         nc.odeint(module, None, [0.0, 2.0])
+
+
+def test_a_fit_with_doses_predicts_other_tables() -> None:
+    drug = "(param k 1) (state A 0) (derive A (* (- k) A))"
+    times = np.array([0.0, 1.0, 2.0])
+    data = {"t": np.tile(times, 2), "who": ["ann"] * 3 + ["bob"] * 3, "A": [0, 8 / np.e**0.5, 8 / np.e, 0, 4 / np.e**0.5, 4 / np.e]}
+    fitted = nc.fit(drug, data, group="who", events={"time": [0, 0], "amount": [8, 4], "who": ["ann", "bob"]})
+    found = fitted.predict({"t": times, "who": ["bob"] * 3})
+    np.testing.assert_allclose(found["A"], [0, 4 / np.e**0.5, 4 / np.e], atol=1e-6)

@@ -12,8 +12,9 @@ from .columns import _items, _plain
 Dose = tuple[float, float, float, "str | None", "float | None"]
 
 
-def doses(events: Any, time: str | None = None, group: str | None = None, data: Any = None) -> list[Dose]:
-    """The rows of `events`; `data`: the table whose column `group` says which groups there are, and what numbers stand for their names."""
+def doses(events: Any, time: str | None = None, group: str | None = None, data: Any = None, every: bool = True) -> list[Dose]:
+    """The rows of `events`; `data`: the table whose column `group` says which groups there are, and what numbers stand for their names;
+    `every`: a row for a group that is not there is a mistake, else it is left out."""
     if events is None:
         return []
     columns = {name: np.asarray(_plain(values)[0]) for name, values in _items(events)}
@@ -32,10 +33,11 @@ def doses(events: Any, time: str | None = None, group: str | None = None, data: 
         numbers = names.dtype.kind in "fiub"
         there = {name: float(name) if numbers else float(k) for k, name in enumerate(np.unique(names if numbers else names.astype(str)))}
         for k, name in enumerate(columns[group] if numbers else columns[group].astype(str)):
-            if name not in there:
+            if name not in there and every:
                 raise ValueError(f"the data have no group {name!r}, which row {k + 1} of the events is for")
-            whose[k] = there[name]
+            whose[k] = there.get(name, np.nan)
     return [
         (float(when[k]), float(columns["amount"][k]), float(rate[k]), None if target is None else str(target[k]), whose[k])
         for k in range(count)
+        if (own := whose[k]) is None or not np.isnan(own)
     ]

@@ -99,4 +99,4 @@ def fit(
         found = _native.fit_model(core, columns.listed(), columns.beside(), options, progress)
     except FitError as error:
         raise columns.blame(error) from None
-    return FitResult(model, found, columns, options)
+    return FitResult(model, found, columns, options, events)

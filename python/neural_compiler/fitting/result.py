@@ -16,6 +16,7 @@ from .. import _native
 from ..errors import FitError
 from ..signature import read_inputs
 from .columns import Columns
+from .doses import doses
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -82,7 +83,8 @@ class Undetermined(NamedTuple):
 class FitResult:
     """Fitted constants, how sure they are, and the model with them in place. Made by `fit`."""
 
-    def __init__(self, model: str, found: dict[str, Any], data: Columns, given: dict[str, Any]) -> None:
+    def __init__(self, model: str, found: dict[str, Any], data: Columns, given: dict[str, Any], events: Any = None) -> None:
+        self._events = events
         self.model = model
         """The text that was fitted."""
         self.source: str = found["source"]
@@ -178,7 +180,9 @@ class FitResult:
             return arranged(_native.predict_model(core, list(self._data.items()), [], self._fitted()))
         columns = Columns(data, self._solving["group"])
         columns.read_dates(core, [self._solving["time"]], None, None, False)
-        return predicted(core, columns, self._fitted())
+        # The numbers of groups are those of this table.
+        given = doses(self._events, self._solving["time"], self._solving["group"], data, every=False)
+        return predicted(core, columns, {**self._fitted(), "doses": given})
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model with the fitted values in place, and behind it, as a comment, a record of the fit: covariance, options, the

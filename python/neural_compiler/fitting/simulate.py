@@ -76,8 +76,10 @@ def simulate(
                 given.append((element, np.ascontiguousarray(array[(slice(None), *index)]).tolist()))
             else:
                 raise ValueError(f"`{key}` has the shape {array.shape}; it is {own or 'a number'}, or an array of such along a first axis")
-    options = {"start_time": start_time, "method": method, "step": step, "rtol": rtol, "atol": atol, "threads": threads, "values": known}
-    options["doses"] = doses(events, name)
+    options: dict[str, Any] = {
+        "start_time": start_time, "method": method, "step": step, "rtol": rtol, "atol": atol, "threads": threads, "values": known,
+        "doses": doses(events, name),
+    }  # fmt: skip
     sets, found = _native.simulate_model(core, columns, options, given)
     lead = (sets, times.size) if several else (times.size,)
     return {quantity: numbers.reshape(*lead, *sizes) for quantity, sizes, numbers in found}

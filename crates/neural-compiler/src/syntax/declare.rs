@@ -266,7 +266,7 @@ impl Expander<'_> {
                     Err(at) => {
                         let message = "a steady start is written (steady) or (steady guess), with numbers to look from";
                         self.error(Diagnostic::error("bad-declaration", at, message));
-                        return;
+                        (StateStart::Steady(vec![0.0; shape.len()]), Some(shape))
                     }
                 }
             }

@@ -369,7 +369,7 @@ pub const FORMS: &[Form] = &[
         arguments: "2 or more",
         usage: "(event (at time …) action …) or (event (when condition) action …)",
         infix: "event at time, … { action; … } or event when condition { action; … }",
-        doc: "jumps of states at times, or where a condition becomes true",
+        doc: "jumps of states at times, or when conditions come true",
         expansion: Expansion::Declaration(|x, written, model| x.event_form(written, model)),
         ..DECLARATION
     },

@@ -455,12 +455,7 @@ impl<'a> Printer<'a> {
         for (i, &clause) in clauses.iter().enumerate() {
             self.layout.or_break(if i > 0 { "; " } else { " " });
             let parts = self.data.children(clause);
-            // A remark behind the first operator stands before the whole clause, where it is read again.
-            let mut first = parts[0];
-            while let Shape::Between(..) = self.shape(first) {
-                first = self.data.children(first)[1];
-            }
-            self.comments_before(self.data.span(first).start);
+            self.comments_before(self.data.span(parts[0]).start);
             if self.is(parts[0], "else") {
                 self.layout.text("else");
             } else {

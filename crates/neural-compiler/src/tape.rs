@@ -332,16 +332,52 @@ impl Files {
     }
 }
 
-fn allocate(graph: &Graph, id: RegionId, region: &Region, rates: &[Rate]) -> RegionTape {
-    let main = id == graph.main;
-    // Last reader of each node; parameters and results live to the end.
+/// The last reader of each node; parameters and results live to the end.
+fn last_readers(region: &Region) -> Vec<usize> {
     let mut last: Vec<usize> = (0..region.nodes.len()).collect();
-    for id in region.ids() {
-        if !matches!(region.node(id).kind, Kind::Proj(_)) {
-            region.args(id).iter().for_each(|a| last[a.0 as usize] = id.0 as usize);
-        }
+    for id in region.ids().filter(|&id| !matches!(region.node(id).kind, Kind::Proj(_))) {
+        region.args(id).iter().for_each(|a| last[a.0 as usize] = id.0 as usize);
+    }
+    for id in region.ids().filter(|&id| matches!(region.node(id).kind, Kind::Param(_))) {
+        last[id.0 as usize] = usize::MAX;
     }
     region.results.iter().for_each(|r| last[r.0 as usize] = usize::MAX);
+    last
+}
+
+/// Which nodes are read for the last time by which. Uniform values of the main region are computed once, ahead of all others, so they
+/// live to the end.
+fn dying(region: &Region, rates: &[Rate], main: bool) -> BTreeMap<usize, Vec<NodeId>> {
+    let last = last_readers(region);
+    let mut dying: BTreeMap<usize, Vec<NodeId>> = BTreeMap::new();
+    for id in region.ids() {
+        let lasting = main && rates[id.0 as usize] == Rate::Uniform;
+        if region.node(id).ty != Type::Many && last[id.0 as usize] != usize::MAX && !lasting {
+            dying.entry(last[id.0 as usize]).or_default().push(id);
+        }
+    }
+    dying
+}
+
+/// A slot for every result of a node with several, and for the nodes that take one out; what nothing reads is free at once.
+fn place_many(types: &[Type], taken: &[(u32, NodeId)], rates: &[Rate], files: &mut Files, place: &mut [Place]) -> Vec<Place> {
+    let mut out = Vec::new();
+    let mut unread = Vec::new();
+    for (i, &ty) in types.iter().enumerate() {
+        let proj = taken.iter().find(|(k, _)| *k as usize == i).map(|p| p.1);
+        let slot = files.take(ty, proj.map_or(Rate::Varying, |p| rates[p.0 as usize]));
+        out.push(slot);
+        match proj {
+            Some(p) => place[p.0 as usize] = slot,
+            None => unread.push(slot),
+        }
+    }
+    unread.into_iter().for_each(|slot| files.give(slot));
+    out
+}
+
+fn allocate(graph: &Graph, id: RegionId, region: &Region, rates: &[Rate]) -> RegionTape {
+    let mut dying = dying(region, rates, id == graph.main);
     let mut files = Files::default();
     let nowhere = Place { at: 0, len: 0, rate: Rate::Uniform };
     let mut place: Vec<Place> = vec![nowhere; region.nodes.len()];
@@ -353,7 +389,6 @@ fn allocate(graph: &Graph, id: RegionId, region: &Region, rates: &[Rate]) -> Reg
             Kind::Param(p) => {
                 place[n] = files.take(region.node(id).ty, rates[n]);
                 params[p as usize] = place[n];
-                last[n] = usize::MAX;
             }
             Kind::Proj(i) => projections.entry(region.args(id)[0]).or_default().push((i, id)),
             Kind::Const(_)
@@ -364,14 +399,6 @@ fn allocate(graph: &Graph, id: RegionId, region: &Region, rates: &[Rate]) -> Reg
             | Kind::Call(_)
             | Kind::Pack
             | Kind::Unpack(_) => {}
-        }
-    }
-    let mut dying: BTreeMap<usize, Vec<NodeId>> = BTreeMap::new();
-    for id in region.ids() {
-        // Uniform values of the main region are computed once, ahead of all others, so they live to the end.
-        let lasting = main && rates[id.0 as usize] == Rate::Uniform;
-        if region.node(id).ty != Type::Many && last[id.0 as usize] != usize::MAX && !lasting {
-            dying.entry(last[id.0 as usize]).or_default().push(id);
         }
     }
     let mut code = Vec::new();
@@ -393,18 +420,7 @@ fn allocate(graph: &Graph, id: RegionId, region: &Region, rates: &[Rate]) -> Reg
         let (out, shapes) = if node.ty == Type::Many {
             let list = projections.remove(&id).unwrap_or_default();
             let types = graph.result_types(node.kind);
-            let mut out = Vec::new();
-            let mut unread = Vec::new();
-            for (i, &ty) in types.iter().enumerate() {
-                let proj = list.iter().find(|(k, _)| *k as usize == i).map(|p| p.1);
-                let slot = files.take(ty, proj.map_or(Rate::Varying, |p| rates[p.0 as usize]));
-                out.push(slot);
-                match proj {
-                    Some(p) => place[p.0 as usize] = slot,
-                    None => unread.push(slot),
-                }
-            }
-            unread.into_iter().for_each(|slot| files.give(slot));
+            let out = place_many(&types, &list, rates, &mut files, &mut place);
             (out, types.into_iter().map(Type::shape).collect())
         } else {
             place[id.0 as usize] = files.take(node.ty, rate);

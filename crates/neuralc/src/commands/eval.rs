@@ -91,6 +91,60 @@ fn numbers<T: Real>(chunk: Chunk<'_>, column: usize, out: &mut [T], most: usize,
     }
 }
 
+/// What the columns of the results are called: names that the table does not have, few enough to be held in memory.
+fn names<T: Real>(
+    context: &Context,
+    program: &Compiled,
+    reader: &Reader,
+    titles: impl Iterator<Item = String>,
+    outputs: &[Shape],
+) -> Result<Vec<String>, Failure> {
+    // A row of results has to be in memory, and each of its columns has a name.
+    let bytes = outputs.iter().map(|s| s.len()).sum::<usize>().saturating_mul(size_of::<T>() + size_of::<String>());
+    if bytes > context.limits.memory_bytes {
+        let message = format!("the names and results of a row take more than {} bytes", context.limits.memory_bytes);
+        return Err(Failure::run(&program.source, EvalError::new("limit-memory", Default::default(), message)));
+    }
+    let names: Vec<String> = titles.zip(outputs).flat_map(|(title, &shape)| result_names(&title, shape)).collect();
+    let taken: std::collections::HashSet<&str> = reader.columns().iter().map(String::as_str).collect();
+    if let Some(name) = names.iter().find(|n| taken.contains(n.as_str())) {
+        let message = format!("the table has a column `{name}` already, which is what a result is called");
+        return Err(Failure::plain("duplicate-column", message, Some("rename the column".into())));
+    }
+    Ok(names)
+}
+
+/// Of each row the leftmost cell that is no number.
+type Wrong = BTreeMap<usize, (usize, CellError)>;
+
+/// Reads the numbers of a chunk into the buffers, `stride` apart from element to element.
+fn read_cells<T: Real>(chunk: Chunk<'_>, feeds: &[Feed], buffers: &mut [Vec<T>], stride: usize, args: &EvalArgs) -> Wrong {
+    let mut wrong = Wrong::new();
+    let most_wrong = if args.keep_going { usize::MAX } else { 1 };
+    for (feed, buffer) in feeds.iter().zip(buffers) {
+        let Feed::Columns { columns, .. } = feed else { continue };
+        for (&column, out) in columns.iter().zip(buffer.chunks_mut(stride)) {
+            for e in numbers(chunk, column, &mut out[..chunk.rows()], most_wrong, &args.dates) {
+                match wrong.get(&e.row) {
+                    Some(known) if known.0 <= column => {}
+                    _ => drop(wrong.insert(e.row, (column, e))),
+                }
+            }
+        }
+    }
+    wrong
+}
+
+/// The engine computes something for rows that cannot be read, too: what it computes for another.
+fn stand_in<T: Real>(wrong: &Wrong, rows: usize, feeds: &[Feed], buffers: &mut [Vec<T>], stride: usize) {
+    let good = (0..rows).find(|row| !wrong.contains_key(row));
+    for (buffer, _) in buffers.iter_mut().zip(feeds).filter(|(_, f)| matches!(f, Feed::Columns { .. })) {
+        for out in buffer.chunks_mut(stride) {
+            wrong.keys().for_each(|&row| out[row] = good.map_or(T::ZERO, |good| out[good]));
+        }
+    }
+}
+
 fn evaluate<T: Real>(
     context: &Context,
     args: &EvalArgs,
@@ -110,19 +164,8 @@ fn evaluate<T: Real>(
         &*graph
     };
     let outputs = whole.outputs();
-    // A row of results has to be in memory, and each of its columns has a name.
-    let bytes = outputs.iter().map(|s| s.len()).sum::<usize>().saturating_mul(size_of::<T>() + size_of::<String>());
-    if bytes > context.limits.memory_bytes {
-        let message = format!("the names and results of a row take more than {} bytes", context.limits.memory_bytes);
-        return Err(Failure::run(&program.source, EvalError::new("limit-memory", Default::default(), message)));
-    }
     let titles = std::iter::once("value".to_string()).chain(wrt.iter().map(|&i| format!("d/d{}", graph.inputs[i].name)));
-    let names: Vec<String> = titles.zip(&outputs).flat_map(|(title, &shape)| result_names(&title, shape)).collect();
-    let taken: std::collections::HashSet<&str> = reader.columns().iter().map(String::as_str).collect();
-    if let Some(name) = names.iter().find(|n| taken.contains(n.as_str())) {
-        let message = format!("the table has a column `{name}` already, which is what a result is called");
-        return Err(Failure::plain("duplicate-column", message, Some("rename the column".into())));
-    }
+    let names = names::<T>(context, program, &reader, titles, &outputs)?;
     let mut numeric = vec![false; reader.columns().len()];
     for feed in feeds {
         if let Feed::Columns { columns, .. } = feed {
@@ -154,31 +197,12 @@ fn evaluate<T: Real>(
     let mut summary = Summary { rows: 0, names, failed: 0, first: Vec::new() };
     while let Some(chunk) = reader.next(most)? {
         let rows = chunk.rows();
-        // Of each row the leftmost cell that is no number.
-        let mut wrong: BTreeMap<usize, (usize, CellError)> = BTreeMap::new();
-        let most_wrong = if args.keep_going { usize::MAX } else { 1 };
-        for (feed, buffer) in feeds.iter().zip(&mut buffers) {
-            let Feed::Columns { columns, .. } = feed else { continue };
-            for (&column, out) in columns.iter().zip(buffer.chunks_mut(most)) {
-                for e in numbers(chunk, column, &mut out[..rows], most_wrong, &args.dates) {
-                    match wrong.get(&e.row) {
-                        Some(known) if known.0 <= column => {}
-                        _ => drop(wrong.insert(e.row, (column, e))),
-                    }
-                }
-            }
-        }
+        let wrong = read_cells(chunk, feeds, &mut buffers, most, args);
         if let (Some((row, (column, e))), false) = (wrong.first_key_value(), args.keep_going) {
             return Err(e.failure(&chunk.place(summary.rows, *row), &columns[*column]));
         }
         if !wrong.is_empty() {
-            // The engine computes something for these rows too: what it computes for another.
-            let good = (0..rows).find(|row| !wrong.contains_key(row));
-            for (buffer, _) in buffers.iter_mut().zip(feeds).filter(|(_, f)| matches!(f, Feed::Columns { .. })) {
-                for out in buffer.chunks_mut(most) {
-                    wrong.keys().for_each(|&row| out[row] = good.map_or(T::ZERO, |good| out[good]));
-                }
-            }
+            stand_in(&wrong, rows, feeds, &mut buffers, most);
         }
         let computed = if wrong.len() == rows { 0 } else { rows };
         let inputs: Vec<Column<'_, T>> = buffers
@@ -209,7 +233,7 @@ impl Summary {
         &mut self,
         chunk: Chunk<'_>,
         errors: Vec<LaneError>,
-        wrong: &BTreeMap<usize, (usize, CellError)>,
+        wrong: &Wrong,
         columns: &[String],
         keep_going: bool,
     ) -> Result<Vec<usize>, EvalError> {

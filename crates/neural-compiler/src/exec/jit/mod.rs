@@ -151,6 +151,26 @@ pub struct Jit {
     id: u64,
 }
 
+/// Lanes of a block: as many as leave slots and columns, of so many bytes a lane, in the caches.
+fn block_of(slots: usize, columns: usize, vector: usize) -> usize {
+    let mut block = MOST_LANES;
+    while block > vector * allocate::MOST_COPIES && (slots * block > SLOT_BYTES || columns * block > SCRATCH_BYTES) {
+        block /= 2;
+    }
+    block
+}
+
+/// A function called for a whole block of lanes, between loops.
+fn called(code: &ir::Code, homes: &homes::Homes, v: ir::Value) -> Result<Part, Declined> {
+    let home = |v: ir::Value| homes.of[v.0 as usize];
+    match code.def(v) {
+        Def::Unary(Function(f), x) => Ok(Part::Unary(f, home(x), home(v))),
+        Def::Binary(Function(f), x, y) => Ok(Part::Binary(f, [home(x), home(y)], home(v))),
+        Def::Ternary(Function(f), args) => Ok(Part::Ternary(f, args.map(home), home(v))),
+        _ => Err(Declined::Encoding),
+    }
+}
+
 impl Jit {
     /// Generates code for a graph. `uniform`: which inputs all lanes share.
     pub fn new(graph: &Graph, uniform: &[bool], dtype: Dtype, level: Level) -> Result<Jit, Declined> {
@@ -177,12 +197,8 @@ impl Jit {
             Dtype::F64 => 8,
         };
         let vector = asm.vector_bytes() / size;
-        let mut block = MOST_LANES;
         let results: usize = graph.outputs().iter().map(|s| s.len()).sum();
-        let fits = |block: usize| homes.slots as usize * block * size <= SLOT_BYTES && (columns + results) * block * size <= SCRATCH_BYTES;
-        while block > vector * allocate::MOST_COPIES && !fits(block) {
-            block /= 2;
-        }
+        let block = block_of(homes.slots as usize * size, (columns + results) * size, vector);
         let usual = allocate::Shape {
             side_by_side: batches != Batches::Few,
             stream: false,
@@ -208,15 +224,7 @@ impl Jit {
                         copies = copies.max(fused.copies);
                         Part::Fused(fused.entry)
                     }
-                    Step::Call(v) => {
-                        let home = |v: ir::Value| homes.of[v.0 as usize];
-                        match code.def(*v) {
-                            Def::Unary(Function(f), x) => Part::Unary(f, home(x), home(*v)),
-                            Def::Binary(Function(f), x, y) => Part::Binary(f, [home(x), home(y)], home(*v)),
-                            Def::Ternary(Function(f), args) => Part::Ternary(f, args.map(home), home(*v)),
-                            _ => return Err(Declined::Encoding),
-                        }
-                    }
+                    Step::Call(v) => called(&code, &homes, *v)?,
                 });
             }
             Ok(list)

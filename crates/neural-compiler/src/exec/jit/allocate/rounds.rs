@@ -4,7 +4,7 @@
 use super::super::Declined;
 use super::super::assemble::{Address, Note};
 use super::super::homes::Home;
-use super::super::ir::{Class, Def, Value};
+use super::super::ir::{Class, Def, Loop, Value};
 use super::super::mend::Detour;
 use super::flat::{Flat, inside, outs, reads};
 use super::{COUNTER, Fuse, MOST_COPIES, NONE, OpenLoop, POOL};
@@ -130,7 +130,26 @@ impl Fuse<'_, '_> {
         self.pending.clear();
         self.pending.extend_from_slice(&it.next);
         self.read = -1;
-        // A value that another carried value's register holds is overwritten before it is read: it goes home first.
+        let kept = self.store_overwritten(it, &open)?;
+        self.load_carried(it, &open, &kept);
+        self.pending.clear();
+        let active = &open.state[it.active][..self.copies];
+        self.asm.test_any(active);
+        let done = self.asm.label();
+        self.asm.jump(Op::Je_rel32_64, done);
+        self.asm.count_down(COUNTER);
+        self.asm.jump(Op::Jne_rel32_64, open.start);
+        let look = self.asm.label();
+        self.asm.jump(Op::Jmp_rel32_64, look);
+        self.detours.push((look, Detour::Look { start: open.start }));
+        self.asm.bind(done);
+        self.leave(l, open);
+        Ok(())
+    }
+
+    /// Stores next values that lie in another carried value's register, which is overwritten before they are read: where each went.
+    fn store_overwritten(&mut self, it: &Loop, open: &OpenLoop) -> Result<Vec<Option<u32>>, Declined> {
+        let code = self.shape.code;
         let held: Vec<(Class, u8)> =
             it.carried.iter().zip(&open.state).flat_map(|(c, r)| r[..self.copies].iter().map(move |&r| (code.class(*c), r))).collect();
         let mut kept: Vec<Option<u32>> = Vec::new();
@@ -156,6 +175,12 @@ impl Fuse<'_, '_> {
                 kept[k] = Some(at);
             }
         }
+        Ok(kept)
+    }
+
+    /// Brings next values into the registers of the carried ones.
+    fn load_carried(&mut self, it: &Loop, open: &OpenLoop, kept: &[Option<u32>]) {
+        let code = self.shape.code;
         for (k, (&next, &carried)) in it.next.iter().zip(&it.carried).enumerate() {
             if next == carried {
                 continue;
@@ -178,18 +203,12 @@ impl Fuse<'_, '_> {
                 }
             }
         }
-        self.pending.clear();
-        let active = &open.state[it.active][..self.copies];
-        self.asm.test_any(active);
-        let done = self.asm.label();
-        self.asm.jump(Op::Je_rel32_64, done);
-        self.asm.count_down(COUNTER);
-        self.asm.jump(Op::Jne_rel32_64, open.start);
-        let look = self.asm.label();
-        self.asm.jump(Op::Jmp_rel32_64, look);
-        self.detours.push((look, Detour::Look { start: open.start }));
-        self.asm.bind(done);
-        // The carried registers now hold the results of the loop; what the rounds made is gone.
+    }
+
+    /// Behind the last round the carried registers hold the results of the loop; what the rounds made is gone.
+    fn leave(&mut self, l: u32, open: OpenLoop) {
+        let code = self.shape.code;
+        let it = &code.loops[l as usize];
         for class in [Class::Number, Class::Mask] {
             for r in self.asm.registers(class) {
                 if let Some((v, _)) = self.file(class).0[r as usize]
@@ -222,6 +241,5 @@ impl Fuse<'_, '_> {
                 self.done_with(v, copy);
             }
         }
-        Ok(())
     }
 }

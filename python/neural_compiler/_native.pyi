@@ -27,6 +27,7 @@ __all__ = [
     "remembered",
     "schemes",
     "step_control",
+    "translate",
     "use_autograd",
     "use_exchange",
     "weights_from_bytes",

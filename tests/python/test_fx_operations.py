@@ -25,6 +25,8 @@ CONVENTIONS = {
     "Pow": lambda x, y: (x == 0 and y <= 0) or x < 0,
     "Modulo": lambda x, y: y == 0 or math.isinf(x),  # the value is NaN
     "Remainder": lambda x, y: y == 0 or math.isinf(x),
+    "BetaP": lambda a, b, x: x > 1,
+    "BetaQ": lambda a, b, x: x > 1,
     "Atan2": lambda y, x: (x == 0 and y == 0) or math.isinf(x) or math.isinf(y),  # torch: 0 at the origin, which has no angle
 }
 

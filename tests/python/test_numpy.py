@@ -25,6 +25,16 @@ def test_values_and_types() -> None:
     assert P(x=X[:, None], y=Y[:3]).shape == (24, 3)
 
 
+def test_inputs_stand_where_the_caller_lists_them() -> None:
+    for text in ("(- a b)", "(input a) (- a b)", "(input b) (- a b)", "(input b) (input a) (- a b)"):
+        assert [i.name for i in nc.compile(text, inputs=["a", "b"]).inputs] == ["a", "b"], text
+        assert nc.compile(text, inputs=["b", "a"])(1.0, 3.0) == 2.0, text
+    assert nc.compile("(input v :size 2) (* x (vsum v))", inputs=["v", "x"])([1.0, 2.0], 3.0) == 9.0
+    assert nc.compile("(input v) (vsum v)", inputs={"v": 3}).inputs[0].shape == (3,)
+    with pytest.raises(nc.CompileError, match="declares `v` as a vector"):
+        nc.compile("(input v :size 2) (* x (vsum v))", inputs={"v": 3, "x": ()})
+
+
 def test_strides_and_awkward_memory() -> None:
     grid = np.arange(48.0).reshape(2, 24) / 48
     for view in (grid[::-1, ::2], grid.T, grid[:, 3:4], np.broadcast_to(grid[0], (5, 24)), grid[:0]):

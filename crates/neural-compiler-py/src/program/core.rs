@@ -67,7 +67,8 @@ impl Core {
         let is_param = |name: &str| named.contains(name);
         // What only the caller names has no place in the text.
         let declared = |i: &&Input| i.kind != InputKind::Free && i.span != Span::default();
-        let declared: FxHashSet<&str> = open.inputs().iter().filter(declared).map(|i| i.name.as_str()).collect();
+        let declared: FxHashMap<&str, Option<Shape>> =
+            open.inputs().iter().filter(declared).map(|i| (i.name.as_str(), i.shape)).collect();
         let free =
             || open.inputs().iter().filter(|i| i.kind == InputKind::Free && !is_param(&i.name)).map(|i| (i.name.clone(), None)).collect();
         let mut list: Vec<Named> = inputs.unwrap_or_else(free);
@@ -76,11 +77,10 @@ impl Core {
         let mut allowed: Vec<Named> = Vec::new();
         let mut repeated: Vec<(String, Shape)> = Vec::new();
         for (name, shape) in list {
-            if declared.contains(name.as_str()) {
-                repeated.extend(shape.map(|s| (name, s)));
-            } else {
-                allowed.push((name, shape));
-            }
+            // In the place the caller gives it; a size that the text declares stays.
+            let pinned = declared.get(name.as_str()).is_some_and(Option::is_some);
+            allowed.push((name.clone(), shape.filter(|_| !pinned)));
+            repeated.extend(shape.filter(|_| pinned).map(|s| (name, s)));
         }
         let program = compile(source, &Options { inputs: Some(allowed), limits, syntax: open.syntax() })?;
         let places: FxHashMap<&str, usize> = program.inputs().iter().enumerate().map(|(k, i)| (i.name.as_str(), k)).collect();

@@ -72,5 +72,6 @@ fn printed_programs_are_read_back_or_refused() {
         }
     }
     println!("{same} programs are read back, {refused} refused");
-    assert!(same > refused / 4, "{same} programs are read back, {refused} refused");
+    // Programs that bind names are set for readers, with `where`, and refused.
+    assert!(same >= 100, "{same} programs are read back, {refused} refused");
 }

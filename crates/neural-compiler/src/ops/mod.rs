@@ -1,6 +1,6 @@
 //! Operations: `table` (the rows), `row` (what a row says), `kernels` `lu`, `recent` and the math crate (computation), `rules` and
 //! `special` (derivatives and lowering), `domain`, `bound` and `interval` (where they are defined and what they can give), `real` (the
-//! number types), `work` (what they cost).
+//! number types), `recorder` (kernels as lists of what they do), `work` (what they cost).
 
 pub mod block;
 pub mod bound;
@@ -10,6 +10,7 @@ mod kernels;
 pub(crate) mod lu;
 pub mod real;
 mod recent;
+pub(crate) mod recorder;
 pub mod row;
 mod rules;
 mod special;

@@ -51,6 +51,9 @@ impl Layout {
 
     /// A comment to the end of the line: behind what came last, or on a line of its own.
     pub(crate) fn remark(&mut self, text: &str, trailing: bool) {
+        // Groups that have just begun stay behind it, so that a break before them becomes the end of its line.
+        let begun = self.pieces.iter().rev().take_while(|p| matches!(p, Piece::Begin(_))).count();
+        let groups = self.pieces.split_off(self.pieces.len() - begun);
         if matches!(self.pieces.last(), Some(Piece::Break(_))) {
             self.pieces.pop();
         }
@@ -63,6 +66,7 @@ impl Layout {
         }
         self.text(text);
         self.hard();
+        self.pieces.extend(groups);
     }
 
     /// Whether nothing has been put, or a new line came last.

@@ -7,6 +7,7 @@
 pub mod ast;
 mod comments;
 pub mod constants;
+mod cursor;
 pub(crate) mod declare;
 pub(crate) mod derivatives;
 pub(crate) mod expand;

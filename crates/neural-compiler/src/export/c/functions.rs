@@ -5,6 +5,7 @@ use super::super::record::{self, Class, Line, Listing, Step};
 use super::super::spell::{Spelling, bare, spell};
 use super::Needs;
 use crate::ops::real::Dtype;
+use crate::ops::recorder::Act;
 use neural_compiler_math::{Binary, Unary};
 
 /// The C type of a number.
@@ -76,45 +77,46 @@ impl Spelling for Steps<'_> {
                     (false, _) => number(x, dtype),
                 }
             }
-            Step::Add => format!("({} + {})", args[0], args[1]),
-            Step::Sub => format!("({} - {})", args[0], args[1]),
-            Step::Mul => format!("({} * {})", args[0], args[1]),
-            Step::Div => format!("({} / {})", args[0], args[1]),
-            Step::MulAdd => format!("fma{f}({}, {}, {})", bare(&args[0]), bare(&args[1]), bare(&args[2])),
-            Step::NegMulAdd => format!("fma{f}(-{}, {}, {})", args[0], bare(&args[1]), bare(&args[2])),
-            Step::MulSub => format!("fma{f}({}, {}, -{})", bare(&args[0]), bare(&args[1]), args[2]),
-            Step::Abs => format!("fabs{f}({})", bare(&args[0])),
-            Step::Sqrt => format!("sqrt{f}({})", bare(&args[0])),
-            Step::Floor => format!("floor{f}({})", bare(&args[0])),
-            Step::AtMost | Step::AtLeast => {
-                let (name, sign) = if line.step == Step::AtMost { ("nc_at_most", '<') } else { ("nc_at_least", '>') };
+            Step::Act(Act::Add) => format!("({} + {})", args[0], args[1]),
+            Step::Act(Act::Sub) => format!("({} - {})", args[0], args[1]),
+            Step::Act(Act::Mul) => format!("({} * {})", args[0], args[1]),
+            Step::Act(Act::Div) => format!("({} / {})", args[0], args[1]),
+            Step::Act(Act::MulAdd) => format!("fma{f}({}, {}, {})", bare(&args[0]), bare(&args[1]), bare(&args[2])),
+            Step::Act(Act::NegMulAdd) => format!("fma{f}(-{}, {}, {})", args[0], bare(&args[1]), bare(&args[2])),
+            Step::Act(Act::MulSub) => format!("fma{f}({}, {}, -{})", bare(&args[0]), bare(&args[1]), args[2]),
+            Step::Act(Act::Abs) => format!("fabs{f}({})", bare(&args[0])),
+            Step::Act(Act::Sqrt) => format!("sqrt{f}({})", bare(&args[0])),
+            Step::Act(Act::Floor) => format!("floor{f}({})", bare(&args[0])),
+            Step::Act(Act::AtMost) | Step::Act(Act::AtLeast) => {
+                let (name, sign) = if line.step == Step::Act(Act::AtMost) { ("nc_at_most", '<') } else { ("nc_at_least", '>') };
                 self.0.own(&format!("{name}{f}"), || {
                     let t = real(dtype);
                     format!("static {t} {name}{f}({t} x, {t} limit)\n{{\n    return limit {sign} x ? limit : x;\n}}\n")
                 });
                 format!("{name}{f}({}, {})", bare(&args[0]), bare(&args[1]))
             }
-            Step::And => on_bits("&"),
-            Step::Or => on_bits("|"),
-            Step::Xor => on_bits("^"),
-            Step::AddBits => on_bits("+"),
-            Step::ShiftLeft(by) => {
+            Step::Act(Act::And) => on_bits("&"),
+            Step::Act(Act::Or) => on_bits("|"),
+            Step::Act(Act::Xor) => on_bits("^"),
+            Step::Act(Act::AddBits) => on_bits("+"),
+            Step::Act(Act::ShiftLeft(by)) => {
                 let x = self.bits(&args[0], dtype);
                 self.of_bits(&format!("{x} << {by}"), dtype)
             }
-            Step::ShiftRight(by) => {
+            Step::Act(Act::ShiftRight(by)) => {
                 let x = self.bits(&args[0], dtype);
                 self.of_bits(&format!("{x} >> {by}"), dtype)
             }
-            Step::Less => format!("({} < {})", args[0], args[1]),
-            Step::Equal => format!("({} == {})", args[0], args[1]),
-            Step::HighBit => {
+            Step::Act(Act::Less) => format!("({} < {})", args[0], args[1]),
+            Step::Act(Act::Equal) => format!("({} == {})", args[0], args[1]),
+            Step::Act(Act::HighBit) => {
                 let (x, top) = (self.bits(&args[0], compared), if compared == Dtype::F32 { 31 } else { 63 });
                 format!("(int)({x} >> {top})")
             }
-            Step::Both => format!("({} && {})", args[0], args[1]),
-            Step::Not => format!("!{}", args[0]),
-            Step::Select => format!("({} ? {} : {})", args[0], args[1], args[2]),
+            Step::Act(Act::Both) => format!("({} && {})", args[0], args[1]),
+            Step::Act(Act::Either) => format!("({} || {})", args[0], args[1]),
+            Step::Act(Act::Not) => format!("!{}", args[0]),
+            Step::Act(Act::Select) => format!("({} ? {} : {})", args[0], args[1], args[2]),
             Step::Widen => format!("(double){}", args[0]),
             Step::Narrow => format!("(float){}", args[0]),
         }

@@ -3,7 +3,7 @@
 
 use super::lexer::{Kind, Word};
 use super::parser::strength::{ANY, OR};
-use super::parser::{Item, Parser, Read};
+use super::parser::{Item, Parser, Read, Walk};
 use crate::diagnostic::Diagnostic;
 
 impl Parser<'_> {

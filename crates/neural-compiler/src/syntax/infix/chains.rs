@@ -3,7 +3,7 @@
 
 use super::lexer::{Kind, Operator, Token};
 use super::parser::strength::COMPARE;
-use super::parser::{Item, Join, Parser, Read, Run, operation};
+use super::parser::{Item, Join, Parser, Read, Run, Walk, operation};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::syntax::reader::Datum;
@@ -79,7 +79,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn two_products(&self, sign: Token, from: usize) -> Box<Diagnostic> {
-        let left = self.text(Span { start: self.tokens[from].span.start, end: self.before().span.end });
+        let left = self.text(Span { start: self.cursor.tokens[from].span.start, end: self.before().span.end });
         let right = self.text(self.peek().span);
         let right = if right == "(" { "(…)".to_string() } else { right };
         let operator = self.text(sign.span);
@@ -95,12 +95,15 @@ impl Parser<'_> {
 
     /// `dx/dt` in an expression is a quotient of two names; in a model with a state `x` it is more likely meant as a derivative.
     pub(super) fn note_quotient(&mut self, right: usize) {
-        let (Kind::Name(top), Kind::Name(bottom)) = (self.tokens[right.saturating_sub(2)].kind, self.tokens[right].kind) else { return };
+        let (Kind::Name(top), Kind::Name(bottom)) = (self.cursor.tokens[right.saturating_sub(2)].kind, self.cursor.tokens[right].kind)
+        else {
+            return;
+        };
         if !self.data.names.text(bottom).starts_with('d') {
             return;
         }
         if let Some(state) = self.data.names.text(top).strip_prefix('d').and_then(|s| self.data.names.find(s)) {
-            self.quotients.push((state, self.tokens[right - 2].span.join(self.tokens[right].span)));
+            self.quotients.push((state, self.cursor.tokens[right - 2].span.join(self.cursor.tokens[right].span)));
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use super::lexer::{Kind, Operator, Token};
 use super::parser::strength::ADD;
-use super::parser::{Item, Parser, Read};
+use super::parser::{Item, Parser, Read, Walk};
 use super::statements::{Line, Seen};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;

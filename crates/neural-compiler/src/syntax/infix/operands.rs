@@ -2,7 +2,7 @@
 
 use super::lexer::{Kind, Operator, Token, Word, aliased};
 use super::parser::strength::{ANY, NEGATE, NOT};
-use super::parser::{Item, Parser, Read};
+use super::parser::{Item, Parser, Read, Walk};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::syntax::lexer::{excerpt, number};
@@ -41,7 +41,7 @@ impl Parser<'_> {
 
     /// A negative number, behind its sign: one number where no power or index takes the digits.
     pub(super) fn negative(&mut self, sign: Token) -> Read<Option<Item>> {
-        let start = self.at;
+        let start = self.cursor.at;
         let number = match self.peek().kind {
             Kind::Number(x) => {
                 self.next();
@@ -53,7 +53,7 @@ impl Parser<'_> {
         let Some(x) = number else { return Ok(None) };
         let behind = self.peek();
         if behind.kind == Kind::Operator(Operator::Power) || behind.kind == Kind::OpenBracket && !behind.space {
-            self.at = start;
+            self.cursor.at = start;
             return Ok(None);
         }
         let span = sign.span.join(self.before().span);
@@ -84,7 +84,7 @@ impl Parser<'_> {
         let written = format!("{}/{}", parts[0].span.text(self.source), parts[2].span.text(self.source));
         match number(&written) {
             Some(Ok(x)) => {
-                self.at += 6;
+                self.cursor.at += 6;
                 Ok(Some((x, span)))
             }
             Some(Err((_, message))) => Err(Box::new(Diagnostic::error("bad-number", span, message))),

@@ -9,6 +9,7 @@ use crate::diagnostic::Diagnostic;
 use crate::limits::Limits;
 use crate::source::Span;
 use crate::syntax::Syntax;
+pub(super) use crate::syntax::cursor::{Cursor, Read, Walk};
 use crate::syntax::lexer::excerpt;
 use crate::syntax::reader::{Data, Datum, DatumId, Symbol, too_long};
 
@@ -34,20 +35,14 @@ pub(super) struct Item {
     pub(super) depth: u32,
 }
 
-/// What a step of the parser gives.
-pub(super) type Read<T> = Result<T, Box<Diagnostic>>;
-
 pub(super) struct Parser<'a> {
     pub(super) source: &'a str,
-    pub(super) tokens: Vec<Token>,
-    pub(super) at: usize,
+    pub(super) cursor: Cursor<'a, Token>,
     pub(super) data: Data,
-    pub(super) limits: &'a Limits,
     /// Elements of lists that are not complete.
     pub(super) stack: Vec<Item>,
     /// Newlines mean nothing here: inside of ( ) and [ ].
     pub(super) free_lines: bool,
-    depth: usize,
     /// Quotients that look like derivatives: the state they would be of, and where.
     pub(super) quotients: Vec<(Symbol, Span)>,
 }
@@ -64,8 +59,9 @@ pub(crate) fn read(source: &str, limits: &Limits) -> (Data, Vec<Diagnostic>) {
     if !tokens.errors.is_empty() {
         return (data, tokens.errors);
     }
-    let mut parser =
-        Parser { source, tokens: tokens.list, at: 0, data, limits, stack: Vec::new(), free_lines: false, depth: 0, quotients: Vec::new() };
+    // A list takes up to three steps: its own, one for the strength of operators, one for a sign.
+    let cursor = Cursor::new(tokens.list, limits, 3);
+    let mut parser = Parser { source, cursor, data, stack: Vec::new(), free_lines: false, quotients: Vec::new() };
     let mut errors = parser.program();
     errors.truncate(MOST_ERRORS);
     (parser.data, errors)
@@ -118,26 +114,23 @@ pub(super) struct Run {
     pub(super) base: usize,
 }
 
+impl<'a> Walk<'a> for Parser<'a> {
+    type Token = Token;
+
+    fn cursor(&self) -> &Cursor<'a, Token> {
+        &self.cursor
+    }
+
+    fn cursor_mut(&mut self) -> &mut Cursor<'a, Token> {
+        &mut self.cursor
+    }
+
+    fn here(&self) -> Span {
+        self.peek().span
+    }
+}
+
 impl Parser<'_> {
-    pub(super) fn peek(&self) -> Token {
-        self.tokens[self.at]
-    }
-
-    /// A token further on; the last one beyond the end.
-    pub(super) fn ahead(&self, n: usize) -> Token {
-        self.tokens[(self.at + n).min(self.tokens.len() - 1)]
-    }
-
-    pub(super) fn next(&mut self) -> Token {
-        let token = self.tokens[self.at];
-        self.at = (self.at + 1).min(self.tokens.len() - 1);
-        token
-    }
-
-    pub(super) fn before(&self) -> Token {
-        self.tokens[self.at.saturating_sub(1)]
-    }
-
     pub(super) fn text(&self, span: Span) -> String {
         excerpt(span.text(self.source))
     }
@@ -232,7 +225,7 @@ impl Parser<'_> {
     /// A list of what is on the stack from `base` on, behind a head.
     pub(super) fn list(&mut self, head: Option<DatumId>, base: usize, span: Span, bracket: bool) -> Read<Item> {
         let depth = 1 + self.stack[base..].iter().map(|i| i.depth).max().unwrap_or(0);
-        if depth as usize > self.limits.nesting {
+        if depth as usize > self.cursor.limits.nesting {
             return Err(self.too_deep(span));
         }
         let id = self.data.push_list(bracket, head.into_iter().chain(self.stack[base..].iter().map(|i| i.id)), span);
@@ -246,11 +239,6 @@ impl Parser<'_> {
         self.list(Some(head), base, span, false)
     }
 
-    pub(super) fn too_deep(&self, span: Span) -> Box<Diagnostic> {
-        let message = format!("expressions are nested more than {} deep", self.limits.nesting);
-        Box::new(Diagnostic::error("limit-nesting", span, message).help("name parts of the expression, or raise the limit `nesting`"))
-    }
-
     /// Whether a token goes on with the expression before it, as far as lines matter.
     pub(super) fn same_line(&self, token: Token) -> bool {
         self.free_lines || !token.newline
@@ -262,18 +250,6 @@ impl Parser<'_> {
             let left = parser.operand(least)?;
             parser.climb(left, least)
         })
-    }
-
-    /// A step one level deeper.
-    pub(super) fn nested<T>(&mut self, step: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
-        // A list takes up to three steps: its own, one for the strength of operators, one for a sign.
-        if self.depth > self.limits.nesting.saturating_mul(3) {
-            return Err(self.too_deep(self.peek().span));
-        }
-        self.depth += 1;
-        let result = crate::deep(|| step(self));
-        self.depth -= 1;
-        result
     }
 
     /// What comes next between operands, if anything does.
@@ -330,7 +306,7 @@ impl Parser<'_> {
             } else {
                 self.stack.push(left);
             }
-            let from = self.at;
+            let from = self.cursor.at;
             left = self.expression(if binds == POWER { POWER } else { binds + 1 })?;
             if matches!(join, Join::Operator(Operator::Over | Operator::Modulo | Operator::Power)) && self.product_follows() {
                 return Err(self.two_products(token, from));

@@ -79,7 +79,9 @@ impl<'a> Printer<'a> {
     }
 
     /// Comments that stand before a line, each on a line of its own unless it stands behind the line before.
-    pub(super) fn comments_between(&mut self, start: u32) {
+    /// Says whether one of them stands on the line that follows.
+    pub(super) fn comments_between(&mut self, start: u32) -> bool {
+        let mut beside = false;
         while let Some(c) = self.comments.get(self.put).filter(|c| c.start < start) {
             self.put += 1;
             let start_of_text = self.layout.at_line_start();
@@ -92,7 +94,13 @@ impl<'a> Printer<'a> {
                 }
             }
             self.layout.text(&c.infix);
+            let between = self.source.get(c.start as usize..start as usize);
+            beside = !c.line && (!c.trailing || start_of_text) && between.is_some_and(|t| !t.contains('\n'));
+            if beside {
+                self.layout.text(" ");
+            }
         }
+        beside
     }
 
     pub(super) fn program(&mut self) {
@@ -119,8 +127,8 @@ impl<'a> Printer<'a> {
     /// What stands between two lines.
     pub(super) fn next_line(&mut self, d: DatumId, first: bool) {
         let start = self.data.span(d).start;
-        self.comments_between(start);
-        if !self.layout.at_line_start() {
+        let beside = self.comments_between(start);
+        if !beside && !self.layout.at_line_start() {
             self.layout.hard();
             if !first && blank_before(self.source, start) || first && self.put > 0 && blank_before(self.source, start) {
                 self.layout.hard();

@@ -214,9 +214,18 @@ impl<'a> Printer<'a> {
         self.data.list(d).and_then(|l| l.first()).is_some_and(|&h| self.is(h, "define"))
     }
 
-    /// Whether a line of a program neither is its value nor says that it has none of its own.
+    /// Whether a line of a program neither is its value nor says that it has none of its own: a definition or a declaration that infix
+    /// writes as such, and not as the call of a function.
     pub(super) fn gives_no_value(&self, d: DatumId) -> bool {
-        let head = self.data.list(d).and_then(|l| l.first()).and_then(|&h| self.text(h));
-        matches!(head, Some("define" | "param" | "input" | "net" | "time" | "constants"))
+        let Some(&[head, target, ref rest @ ..]) = self.data.list(d) else { return false };
+        let named = self.data.symbol(target).is_some();
+        match (self.text(head), rest) {
+            (Some("define"), [_]) if named => true,
+            (Some("define"), [_, ..]) => self.names(target).is_some_and(|l| !l.is_empty()),
+            (Some("param" | "input" | "time"), _) => named && self.value_and_options(rest, false).is_some(),
+            (Some("net"), [inputs, widths @ ..]) => named && self.names(*inputs).is_some() && widths.iter().all(|&w| self.is_literal(w)),
+            (Some("constants"), names) => named && names.iter().all(|&n| self.data.symbol(n).is_some()),
+            _ => false,
+        }
     }
 }

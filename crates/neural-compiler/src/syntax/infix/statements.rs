@@ -4,7 +4,7 @@
 
 use super::lexer::{Kind, MOST_ERRORS, Token, Word, aliased};
 use super::parser::strength::ANY;
-use super::parser::{Item, Parser, Read};
+use super::parser::{Item, Parser, Read, Walk};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::syntax::reader::Symbol;

@@ -2,7 +2,7 @@
 
 use super::lexer::Kind;
 use super::names::UPRIGHT;
-use super::parser::{Item, Parser, Read};
+use super::parser::{Item, Parser, Read, Walk};
 use crate::source::Span;
 
 /// `\begin{cases}`, `\begin{pmatrix}` and their kin.

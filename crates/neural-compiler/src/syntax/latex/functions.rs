@@ -1,7 +1,7 @@
 //! Functions of LaTeX and their arguments: `\sin x`, `\sin^2 x`, `\log_{10}(x)`, `\sqrt[3]{x}`, calls. In: tokens; out: data.
 
 use super::lexer::Kind;
-use super::parser::{Item, Parser, Read};
+use super::parser::{Item, Parser, Read, Walk};
 use super::primary::argument;
 use crate::source::Span;
 use crate::syntax::reader::Datum;

@@ -3,7 +3,7 @@
 //! of the program, else the value defined last is.
 
 use super::lexer::{Kind, tokens};
-use super::parser::{Parser, Read};
+use super::parser::{Parser, Read, Walk};
 use crate::diagnostic::Diagnostic;
 use crate::limits::Limits;
 use crate::source::Span;
@@ -50,9 +50,9 @@ impl Parser<'_> {
     /// Names that stand left of `=` with parameters in parentheses.
     fn find_functions(&mut self) {
         let mut start = true;
-        for at in 0..self.tokens.len() {
+        for at in 0..self.cursor.tokens.len() {
             if start {
-                self.at = at;
+                self.cursor.at = at;
                 while self.peek().kind == Kind::Tab {
                     self.next();
                 }
@@ -63,9 +63,9 @@ impl Parser<'_> {
                     self.functions.insert(name);
                 }
             }
-            start = matches!(self.tokens[at].kind, Kind::Row | Kind::Break);
+            start = matches!(self.cursor.tokens[at].kind, Kind::Row | Kind::Break);
         }
-        self.at = 0;
+        self.cursor.at = 0;
     }
 
     /// `f(x, y) =`, where it stands here: the name and the parameters.
@@ -148,7 +148,7 @@ impl Parser<'_> {
 
     fn line(&mut self, states: &mut Vec<DatumId>, rest: &mut Vec<DatumId>) -> Read<Line> {
         let start = self.peek().span;
-        let from = self.at;
+        let from = self.cursor.at;
         if let Some((state, at)) = self.derivative()? {
             let state = self.symbol(&state, at);
             let value = self.right_side()?;
@@ -156,7 +156,7 @@ impl Parser<'_> {
             rest.push(self.list(Some("derive"), &[state, value], span, false)?.id);
             return Ok(Line::Dynamics);
         }
-        self.at = from;
+        self.cursor.at = from;
         if self.name_starts() {
             if let Ok(Some((name, parameters))) = self.signature() {
                 let head_span = start.join(self.before().span);
@@ -170,11 +170,11 @@ impl Parser<'_> {
                 rest.push(self.list(Some("define"), &[signature, value], span, false)?.id);
                 return Ok(Line::Other);
             }
-            self.at = from;
+            self.cursor.at = from;
             if let Some(line) = self.definition(states, rest)? {
                 return Ok(line);
             }
-            self.at = from;
+            self.cursor.at = from;
         }
         let value = self.condition()?;
         rest.push(value.id);

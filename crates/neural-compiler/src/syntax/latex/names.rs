@@ -2,7 +2,7 @@
 //! quantity, so what is set differently gets different names: `\vec v` is `v_vec`, `\bar x` is `x_bar`.
 
 use super::lexer::Kind;
-use super::parser::{Parser, Read};
+use super::parser::{Parser, Read, Walk};
 use crate::ops;
 use crate::source::Span;
 

@@ -6,6 +6,7 @@ use super::names::LETTERS;
 use crate::diagnostic::Diagnostic;
 use crate::limits::Limits;
 use crate::source::Span;
+pub(super) use crate::syntax::cursor::{Cursor, Read, Walk};
 use crate::syntax::lexer::{excerpt, number};
 use crate::syntax::reader::{Data, Datum, DatumId};
 use rustc_hash::FxHashSet;
@@ -24,15 +25,10 @@ pub(super) struct Item {
 /// Tokens read again before a sum that is written out is too long.
 const MOST_AGAIN: usize = 50_000;
 
-pub(super) type Read<T> = Result<T, Box<Diagnostic>>;
-
 pub(super) struct Parser<'a> {
     pub(super) source: &'a str,
-    pub(super) tokens: Vec<Token>,
-    pub(super) at: usize,
+    pub(super) cursor: Cursor<'a, Token>,
     pub(super) data: Data,
-    pub(super) limits: &'a Limits,
-    depth: usize,
     /// Names the text defines as functions.
     pub(super) functions: FxHashSet<String>,
     /// Indices of the sums around, with their number where the sum is written out.
@@ -47,16 +43,29 @@ pub(super) struct Parser<'a> {
     pub(super) bars: usize,
 }
 
+impl<'a> Walk<'a> for Parser<'a> {
+    type Token = Token;
+
+    fn cursor(&self) -> &Cursor<'a, Token> {
+        &self.cursor
+    }
+
+    fn cursor_mut(&mut self) -> &mut Cursor<'a, Token> {
+        &mut self.cursor
+    }
+
+    fn here(&self) -> Span {
+        self.peek().span
+    }
+}
+
 impl<'a> Parser<'a> {
     pub(super) fn new(source: &'a str, tokens: Vec<Token>, data: Data, limits: &'a Limits) -> Parser<'a> {
         let (functions, indices) = (FxHashSet::default(), Vec::new());
         Parser {
             source,
-            tokens,
-            at: 0,
+            cursor: Cursor::new(tokens, limits, 1),
             data,
-            limits,
-            depth: 0,
             functions,
             indices,
             indexed: FxHashSet::default(),
@@ -64,24 +73,6 @@ impl<'a> Parser<'a> {
             equals: false,
             bars: 0,
         }
-    }
-
-    pub(super) fn peek(&self) -> Token {
-        self.tokens[self.at]
-    }
-
-    pub(super) fn ahead(&self, n: usize) -> Token {
-        self.tokens[(self.at + n).min(self.tokens.len() - 1)]
-    }
-
-    pub(super) fn next(&mut self) -> Token {
-        let token = self.tokens[self.at];
-        self.at = (self.at + 1).min(self.tokens.len() - 1);
-        token
-    }
-
-    pub(super) fn before(&self) -> Token {
-        self.tokens[self.at.saturating_sub(1)]
     }
 
     pub(super) fn is(&self, sign: char) -> bool {
@@ -168,7 +159,7 @@ impl<'a> Parser<'a> {
     /// A list of these elements.
     pub(super) fn list(&mut self, head: Option<&str>, items: &[Item], span: Span, bracket: bool) -> Read<Item> {
         let depth = 1 + items.iter().map(|i| i.depth).max().unwrap_or(0);
-        if depth as usize > self.limits.nesting {
+        if depth as usize > self.cursor.limits.nesting {
             return Err(self.too_deep(span));
         }
         let head = head.map(|name| self.head(name, span));
@@ -178,22 +169,6 @@ impl<'a> Parser<'a> {
 
     pub(super) fn call(&mut self, name: &str, items: &[Item], span: Span) -> Read<Item> {
         Ok(Item { atomic: true, ..self.list(Some(name), items, span, false)? })
-    }
-
-    fn too_deep(&self, span: Span) -> Box<Diagnostic> {
-        let message = format!("expressions are nested more than {} deep", self.limits.nesting);
-        Box::new(Diagnostic::error("limit-nesting", span, message).help("name parts of the expression, or raise the limit `nesting`"))
-    }
-
-    /// A step one level deeper.
-    pub(super) fn nested<T>(&mut self, step: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
-        if self.depth > self.limits.nesting {
-            return Err(self.too_deep(self.peek().span));
-        }
-        self.depth += 1;
-        let result = crate::deep(|| step(self));
-        self.depth -= 1;
-        result
     }
 
     /// What stands in braces, or the one thing that stands without.
@@ -377,7 +352,7 @@ impl<'a> Parser<'a> {
             };
             if let Some(exponent) = exponent {
                 let span = token.span.join(self.ahead(taken - 1).span);
-                self.at += taken;
+                self.cursor.at += taken;
                 return match number(&format!("{written}e{exponent}")) {
                     Some(Ok(x)) => Ok(Some(x)),
                     _ => Err(Box::new(Diagnostic::error("bad-number", span, "this is too large for a 64-bit number"))),

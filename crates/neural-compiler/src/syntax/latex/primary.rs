@@ -4,7 +4,7 @@ use super::environments::environment;
 use super::functions::{FUNCTIONS, call, function, logarithm, root};
 use super::lexer::Kind;
 use super::names::{LETTERS, Name, UPRIGHT};
-use super::parser::{Item, Parser, Read};
+use super::parser::{Item, Parser, Read, Walk};
 use super::sums::sum;
 use crate::ops;
 use crate::source::Span;
@@ -167,7 +167,7 @@ pub(super) fn split_digits(p: &mut Parser<'_>) {
         super::lexer::Token { kind: Kind::Number(f64::from(text.as_bytes()[i] - b'0')), span, glued: true }
     };
     let digits = [digit(0), digit(1)];
-    p.tokens.splice(p.at..=p.at, digits);
+    p.cursor.tokens.splice(p.cursor.at..=p.cursor.at, digits);
 }
 
 /// What stands in braces behind a command; a single digit or letter may stand without.
@@ -279,9 +279,9 @@ pub(super) fn euler(p: &mut Parser<'_>, span: Span) -> Read<Item> {
         return p.call("exp", &[one], span);
     }
     p.next();
-    let from = p.at;
+    let from = p.cursor.at;
     let exponent = argument(p)?;
-    let imaginary = p.tokens[from..p.at].iter().any(|t| matches!(t.kind, Kind::Letter('i' | 'j')))
+    let imaginary = p.cursor.tokens[from..p.cursor.at].iter().any(|t| matches!(t.kind, Kind::Letter('i' | 'j')))
         && !p.indices.iter().any(|i| i.0 == "i" || i.0 == "j");
     if imaginary {
         let at = span.join(p.before().span);

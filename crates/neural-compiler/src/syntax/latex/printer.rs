@@ -420,7 +420,8 @@ impl<'a> Printer<'a> {
         let rows = self.data.children(d);
         let columns = |&r: &DatumId| matches!(self.data.get(r), Datum::Bracket(..)).then(|| self.data.children(r).len());
         let widths: Option<Vec<usize>> = rows.iter().map(columns).collect();
-        let is_matrix = widths.is_some_and(|w| !w.is_empty() && w.iter().all(|&n| n == w[0] && n > 0));
+        // A column is a vector on the page; a matrix of one column is a vector of rows.
+        let is_matrix = widths.is_some_and(|w| !w.is_empty() && w.iter().all(|&n| n == w[0] && n > 1));
         let line = |&r: &DatumId| {
             if !is_matrix {
                 return self.at_least(r, LOGIC);

@@ -2,7 +2,7 @@
 
 use super::lexer::Kind;
 use super::names::Name;
-use super::parser::{Item, Parser, Read};
+use super::parser::{Item, Parser, Read, Walk};
 use super::primary::argument;
 use crate::source::Span;
 use crate::syntax::reader::Datum;
@@ -53,14 +53,14 @@ pub(super) fn sum(p: &mut Parser<'_>, operation: &'static str, empty: f64) -> Re
         return Err(p.unexpected(raise, wanted));
     }
     let to = argument(p)?;
-    let body_at = p.at;
+    let body_at = p.cursor.at;
     let outer = p.indexed.remove(&index.text);
     p.indices.push((index.text.clone(), None));
     let body = p.nested(|p| p.term());
     p.indices.pop();
     let body = body?;
     let span = token.span.join(p.before().span);
-    let body_tokens = p.at - body_at + 1;
+    let body_tokens = p.cursor.at - body_at + 1;
     let indexed = p.indexed.remove(&index.text);
     if outer {
         p.indexed.insert(index.text.clone());
@@ -81,7 +81,7 @@ pub(super) fn sum(p: &mut Parser<'_>, operation: &'static str, empty: f64) -> Re
             return Err(p.unknown(span, "a sum over names that is written out into so much", "sum over a vector: \\operatorname{vsum}(v)"));
         };
         p.again = left;
-        p.at = body_at;
+        p.cursor.at = body_at;
         p.indices.push((index.text.clone(), Some(n)));
         let term = p.nested(|p| p.term());
         p.indices.pop();

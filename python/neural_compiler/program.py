@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -28,12 +29,20 @@ Chain: TypeAlias = "tuple[tuple[str, tuple[int, ...], tuple[int, ...]], ...]"
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
-def compile(source: str, inputs: Inputs | None = None, params: Mapping[str, ArrayLike] | None = None, *, syntax: str = "scheme") -> Program:
+def compile(
+    source: str,
+    inputs: Inputs | None = None,
+    params: Mapping[str, ArrayLike] | None = None,
+    *,
+    syntax: str = "scheme",
+    units: str = "error",
+) -> Program:
     """Compiles a program to be called on NumPy arrays.
 
     `inputs`: the names of the inputs in order, or a mapping from name to shape (`None` or `()` for a scalar, `3`, `(3,)`,
     `(3, 3)`); left out, they are the names the text leaves free. `params`: values of inputs that need not be given in a call.
-    `syntax`: what the text is written in, `scheme`, `infix` or `latex`.
+    `syntax`: what the text is written in, `scheme`, `infix` or `latex`. `units`: what becomes of units that do not fit, `error`, `warn`
+    or `off`.
 
     >>> p = compile("(* x (sin (* x y)))")
     >>> p(x=[0.0, 1.0, 2.0], y=0.5)
@@ -42,9 +51,13 @@ def compile(source: str, inputs: Inputs | None = None, params: Mapping[str, Arra
     (array(0.5526...), (array(1.3480...), array(0.3007...)))
     >>> float(compile("A*exp(-k*t) + c", syntax="infix")(A=2.0, k=1.0, t=0.0, c=1.0))
     3.0
+    >>> compile("input m (unit kg)\\nunit E = J\\nE = m*v^2/2", syntax="infix").units["v"]
+    'm/s'
     """
     values = {name: _plain(name, value) for name, value in (params or {}).items()}
-    core = _native.Core(source, described_inputs(inputs), [(name, list(value.shape)) for name, value in values.items()], syntax)
+    core = _native.Core(source, described_inputs(inputs), [(name, list(value.shape)) for name, value in values.items()], syntax, units)
+    for finding in core.unit_warnings:
+        warnings.warn(finding, stacklevel=2)
     return Program(core, described_inputs(inputs), values, ())
 
 
@@ -178,6 +191,11 @@ class Program:
         return self._core.syntax
 
     @property
+    def units(self) -> dict[str, str]:
+        """The units of its names, declared and inferred; `value` is that of the value. Empty where the text declares none."""
+        return dict(self._core.units)
+
+    @property
     def latex(self) -> str:
         """The program as LaTeX: one formula, or several below each other."""
         return self._core.latex
@@ -215,7 +233,8 @@ class Program:
         prefix: str = "nc",
         **shapes: Size,
     ) -> dict[str, str]:
-        """The program as source for others: ``c``, ``python``, ``numpy``, ``jax``, ``stablehlo``, ``sympy`` or ``json``.
+        """The program as source for others: ``c``, ``python``, ``numpy``, ``jax``, ``stablehlo``, ``sympy``,
+        ``latex`` or ``json``.
 
         Gives the files by name and, with a path, writes them into that folder. Parameters are constants, the other inputs are arguments
         in order; `grad` adds the gradient by all of them. docs/export.md says what is exact: C has the bits of this program.

@@ -14,6 +14,7 @@ use neural_compiler::export::{Request, Target, export, with_constants};
 use neural_compiler::graph::{json, print, svg};
 use neural_compiler::ops::real::Dtype;
 use neural_compiler::syntax::ast::{InputKind, ModelKind, StateStart};
+use neural_compiler::units::Mode;
 use neural_compiler::{InputShape, Limits, Shape, Syntax, compose, domain};
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -60,12 +61,13 @@ pub(crate) struct PyCore(pub(crate) Arc<Core>);
 #[pymethods]
 impl PyCore {
     #[new]
-    #[pyo3(signature = (source, inputs, params, syntax="scheme"))]
-    fn new(py: Python<'_>, source: &str, inputs: Option<Vec<Sized>>, params: Vec<Sized>, syntax: &str) -> PyResult<PyCore> {
+    #[pyo3(signature = (source, inputs, params, syntax="scheme", units="error"))]
+    fn new(py: Python<'_>, source: &str, inputs: Option<Vec<Sized>>, params: Vec<Sized>, syntax: &str, units: &str) -> PyResult<PyCore> {
         let syntax = named_syntax(syntax)?;
+        let units = Mode::named(units).ok_or_else(|| PyValueError::new_err(format!("units are error, warn or off, not `{units}`")))?;
         let inputs = inputs.map(named).transpose()?;
         let params = named(params)?;
-        match py.detach(|| Core::new(source, inputs, params, Limits::default(), syntax)) {
+        match py.detach(|| Core::new(source, inputs, params, Limits::default(), syntax, units)) {
             Ok(core) => Ok(PyCore(Arc::new(core))),
             Err(e) => Err(compile_error(py, source, &e)),
         }
@@ -86,6 +88,19 @@ impl PyCore {
     #[getter]
     fn scheme(&self) -> String {
         self.0.program.scheme().into_owned()
+    }
+
+    /// The units of its names, declared and inferred.
+    #[getter]
+    fn units(&self) -> Vec<(String, String)> {
+        self.0.program.units().names.clone()
+    }
+
+    /// Units that do not fit, as texts, where that is not an error.
+    #[getter]
+    fn unit_warnings(&self) -> Vec<String> {
+        let said = |d: &neural_compiler::Diagnostic| d.help.iter().fold(d.message.clone(), |text, help| format!("{text}; {help}"));
+        self.0.program.units().findings.iter().map(said).collect()
     }
 
     /// The program as LaTeX.
@@ -325,7 +340,10 @@ impl PyFunction {
         let source = self.0.core.program.source();
         let notes: Vec<String> = source.lines().map(str::to_string).collect();
         let dtype = if double { Dtype::F64 } else { Dtype::F32 };
-        let request = Request { target, dtype, gradient, limits: Limits::default(), notes: &notes, units: &[], results: &[], prefix };
+        let program = &self.0.core.program;
+        let (units, formula) = (&program.units().names, &program.latex());
+        let limits = Limits::default();
+        let request = Request { target, dtype, gradient, limits, notes: &notes, units, results: &[], formula, prefix };
         let graph = with_constants(&variant.derived.graph, &constants);
         let files = export(&graph, &request).map_err(|e| compile_error(py, source, &e))?;
         Ok(files.into_iter().map(|f| (f.name, f.text)).collect())

@@ -32,7 +32,7 @@ pub const FLAGS: &[&str] = &["-std=c99", "-O2", "-ffp-contract=off", "-Wall", "-
 const TOGETHER: usize = 12;
 
 fn request<'a>(dtype: Dtype, gradient: bool, prefix: &'a str, limits: Limits) -> Request<'a> {
-    Request { target: Target::C, dtype, gradient, limits, notes: &[], units: &[], results: &[], prefix }
+    Request { target: Target::C, dtype, gradient, limits, notes: &[], units: &[], results: &[], formula: "", prefix }
 }
 
 /// Exports, compiles and runs the programs; those that C cannot say are left out. The points compared, and the programs.

@@ -37,6 +37,7 @@ pub fn run(programs: &[InPython], target: Target, name: &str) -> Vec<Option<Vec<
             notes: &[],
             units: &[],
             results: &[],
+            formula: "",
             prefix: "nc",
         };
         let file = match export(&program.graph, &request) {

@@ -17,6 +17,8 @@ use crate::syntax::respell::respell;
 use crate::syntax::translate::translate;
 use crate::syntax::{Syntax, derivatives, latex, read};
 use crate::tail::{self, Tails};
+use crate::units::check::Checker;
+use crate::units::{Mode, Units};
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
@@ -30,6 +32,8 @@ pub struct Options {
     pub limits: Limits,
     /// What the text is written in.
     pub syntax: Syntax,
+    /// What becomes of units that do not fit.
+    pub units: Mode,
 }
 
 /// A compiled program, for every combination of input shapes it admits.
@@ -46,6 +50,7 @@ pub struct Program {
     starts: Option<Box<Program>>,
     /// What is observed: names with shapes, and what computes them.
     observables: Option<Observables>,
+    units: Units,
     cache: Mutex<FxHashMap<Vec<Shape>, Arc<Graph>>>,
 }
 
@@ -82,7 +87,28 @@ fn compiled(source: &str, options: &Options) -> Result<Program, Diagnostics> {
         let shapes = shapes.collect::<Result<Vec<(String, Shape)>, Diagnostics>>()?;
         program.observables = Some((shapes, Box::new(part(Part::Observables)?)));
     }
+    program.units = checked_units(&program, options.units)?;
     Ok(program)
+}
+
+/// The units of a program, over all its parts; what does not fit is an error, unless the caller wants to be warned only.
+fn checked_units(program: &Program, mode: Mode) -> Result<Units, Diagnostics> {
+    let Some(mut checker) = Checker::new(&program.ast).filter(|_| mode != Mode::Ignore) else { return Ok(Units::default()) };
+    let parts = [
+        (Part::Whole, Some(program)),
+        (Part::Starts, program.starts.as_deref()),
+        (Part::Observables, program.observables.as_ref().map(|o| &*o.1)),
+    ];
+    for (part, of) in parts {
+        if let Some(of) = of {
+            checker.part(&of.ast, &of.source, part);
+        }
+    }
+    let units = checker.finish(mode);
+    if mode == Mode::Refuse && !units.findings.is_empty() {
+        return Err(Diagnostics::sorted(units.findings));
+    }
+    Ok(units)
 }
 
 /// Compiles what computes one part of a text.
@@ -104,6 +130,7 @@ fn compile_part(source: &str, data: &Data, options: &Options, part: Part) -> Res
         cache: Mutex::default(),
         starts: None,
         observables: None,
+        units: Units::default(),
     };
     if let Some(shapes) = program.default_shapes()
         && !guessed
@@ -164,6 +191,11 @@ impl Program {
         let limits = Limits { source_bytes: usize::MAX, nesting: usize::MAX, ..self.limits };
         let (data, _) = read(&self.source, self.syntax, &limits);
         format!("{}\n", latex::printer::print(&data))
+    }
+
+    /// The units of its names, where it declares any.
+    pub fn units(&self) -> &Units {
+        &self.units
     }
 
     /// Its AST.

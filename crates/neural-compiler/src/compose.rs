@@ -105,6 +105,8 @@ fn take_apart(program: &Program) -> Result<Parts, Diagnostics> {
             }
             // As definitions of this part alone: the other may mean something else by these names.
             Some(Allowed::Top) if head == "constants" => parts.body.extend(defined_constants(&data, d)),
+            // Units of definitions were checked where they belong; the other part may define the same names.
+            Some(Allowed::Top) if head == "unit" => {}
             Some(Allowed::Top) => parts.declarations.push(text),
             Some(Allowed::Expression | Allowed::Tail | Allowed::Definition | Allowed::Function) | None => parts.body.push(text),
         }

@@ -34,6 +34,7 @@ pub mod source;
 pub mod syntax;
 pub mod tail;
 pub mod tape;
+pub mod units;
 
 pub use compile::{Options, Program, compile};
 pub use diagnostic::{Diagnostic, Diagnostics};
@@ -42,6 +43,7 @@ pub use infer::InputShape;
 pub use limits::Limits;
 pub use shape::Shape;
 pub use syntax::Syntax;
+pub use units::Units;
 
 /// Runs a step of a recursive walk, on a new piece of stack when the old one runs out: no nesting can overflow it.
 pub(crate) fn deep<R>(f: impl FnOnce() -> R) -> R {

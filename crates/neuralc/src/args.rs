@@ -8,6 +8,7 @@ use clap::builder::PossibleValue;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use neural_compiler::export::Target;
 use neural_compiler::ops::real::Dtype;
+use neural_compiler::units::Mode;
 use neural_compiler::{Limits, Shape, Syntax};
 
 /// Scientific equations as text, compiled into exact, differentiable programs.
@@ -38,6 +39,10 @@ pub(crate) struct Cli {
     /// What programs are written in (default: infix for files that end in .eq, latex for .tex, else scheme)
     #[arg(long, value_enum, global = true, value_name = "SYNTAX")]
     pub(crate) syntax: Option<SyntaxArg>,
+
+    /// What becomes of units that do not fit: an error, a warning of `check`, or nothing
+    #[arg(long, value_enum, global = true, value_name = "MODE", default_value = "error")]
+    pub(crate) units: UnitsArg,
 
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
@@ -142,6 +147,20 @@ pub(crate) struct SyntaxArg(pub(crate) Syntax);
 impl ValueEnum for SyntaxArg {
     fn value_variants<'a>() -> &'a [SyntaxArg] {
         &[SyntaxArg(Syntax::Scheme), SyntaxArg(Syntax::Infix), SyntaxArg(Syntax::Latex)]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.0.name()))
+    }
+}
+
+/// What becomes of units that do not fit, on the command line.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) struct UnitsArg(pub(crate) Mode);
+
+impl ValueEnum for UnitsArg {
+    fn value_variants<'a>() -> &'a [UnitsArg] {
+        &[UnitsArg(Mode::Refuse), UnitsArg(Mode::Warn), UnitsArg(Mode::Ignore)]
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {

@@ -3,6 +3,7 @@
 
 use crate::render::{self, Source};
 use crate::stdout::Stdout;
+use neural_compiler::units::Mode;
 use neural_compiler::{Diagnostic, Diagnostics, EvalError, Limits, Syntax};
 use serde_json::{Value, json};
 use std::io::{self, BufWriter, ErrorKind, Read, Write};
@@ -104,12 +105,14 @@ pub(crate) struct Context {
     pub(crate) limits: Limits,
     /// What programs are written in, where the command line says so.
     pub(crate) syntax: Option<Syntax>,
+    /// What becomes of units that do not fit.
+    pub(crate) units: Mode,
     out: BufWriter<Stdout>,
 }
 
 impl Context {
-    pub(crate) fn new(json: bool, limits: Limits, syntax: Option<Syntax>) -> Context {
-        Context { json, limits, syntax, out: BufWriter::new(Stdout) }
+    pub(crate) fn new(json: bool, limits: Limits, syntax: Option<Syntax>, units: Mode) -> Context {
+        Context { json, limits, syntax, units, out: BufWriter::new(Stdout) }
     }
 
     /// Writes text as it is.

@@ -23,7 +23,7 @@ impl Compiled {
 
     /// Compiles; when inputs are given, other free names are mistakes.
     pub(crate) fn closed(context: &Context, source: Source, inputs: Option<Vec<(String, Option<Shape>)>>) -> Result<Compiled, Failure> {
-        match compile(&source.text, &Options { inputs, limits: context.limits, syntax: source.syntax }) {
+        match compile(&source.text, &Options { inputs, limits: context.limits, syntax: source.syntax, units: context.units }) {
             Ok(program) => Ok(Compiled { source, program }),
             Err(e) => Err(Failure::program(&source, e)),
         }

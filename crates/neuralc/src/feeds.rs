@@ -8,6 +8,7 @@ use crate::table;
 use crate::value;
 use neural_compiler::diagnostic::did_you_mean;
 use neural_compiler::syntax::ast::{Input, InputKind, StateStart};
+use neural_compiler::units::{Conversion, header};
 use neural_compiler::{Diagnostic, InputShape, Shape};
 use std::collections::HashMap;
 
@@ -15,7 +16,7 @@ use std::collections::HashMap;
 #[derive(Clone)]
 pub(crate) enum Feed {
     /// Columns of the table, one for each number; `own`: they are named like it (else like the input a state starts at).
-    Columns { shape: Shape, columns: Vec<usize>, own: bool },
+    Columns { shape: Shape, columns: Vec<usize>, own: bool, conversions: Vec<Option<Conversion>> },
     /// The same value for all rows.
     Shared(Wide),
 }
@@ -52,7 +53,10 @@ pub(crate) fn sets(program: &Compiled, words: &[String]) -> Result<HashMap<Strin
 
 /// What feeds every input, in the program's order; or everything that is missing.
 pub(crate) fn feeds(program: &Compiled, columns: &[String], mut sets: HashMap<String, Wide>) -> Result<Vec<Feed>, Failure> {
-    let names = Names::new(columns);
+    let headers = header::columns(&program.program, columns.iter().map(String::as_str), &[], None)
+        .map_err(|e| Failure::Wrong(program.source.clone(), e.0))?;
+    let bare: Vec<String> = headers.iter().map(|h| h.name.clone()).collect();
+    let names = Names::new(&bare);
     let inputs = program.program.inputs();
     let mut errors = program.program.check_columns(columns.iter().map(String::as_str)).map_or_else(|e| e.0, |()| Vec::new());
     let mut own: Vec<Option<Feed>> = Vec::new();
@@ -71,7 +75,10 @@ pub(crate) fn feeds(program: &Compiled, columns: &[String], mut sets: HashMap<St
                 reported[i] = true;
                 None
             }
-            (Some((shape, columns)), None) => Some(Feed::Columns { shape, columns, own: true }),
+            (Some((shape, columns)), None) => {
+                let conversions = columns.iter().map(|&c| headers[c].conversion.clone()).collect();
+                Some(Feed::Columns { shape, columns, own: true, conversions })
+            }
             (None, set) => set.map(Feed::Shared),
         });
     }
@@ -97,7 +104,9 @@ pub(crate) fn feeds(program: &Compiled, columns: &[String], mut sets: HashMap<St
 fn feed(inputs: &[Input], own: &[Option<Feed>], i: usize, hops: usize) -> Option<Feed> {
     if let Some(feed) = &own[i] {
         return Some(match feed {
-            Feed::Columns { shape, columns, .. } => Feed::Columns { shape: *shape, columns: columns.clone(), own: hops == 0 },
+            Feed::Columns { shape, columns, conversions, .. } => {
+                Feed::Columns { shape: *shape, columns: columns.clone(), own: hops == 0, conversions: conversions.clone() }
+            }
             shared => shared.clone(),
         });
     }

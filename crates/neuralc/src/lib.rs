@@ -50,7 +50,7 @@ pub fn try_table(path: &std::path::Path) -> Result<u64, String> {
 
 /// Runs a command and turns what it ends with into an exit code.
 fn run(cli: Cli) -> u8 {
-    let mut context = Context::new(cli.json, cli.limits.limits(), cli.syntax.map(|s| s.0));
+    let mut context = Context::new(cli.json, cli.limits.limits(), cli.syntax.map(|s| s.0), cli.units.0);
     if let Err(what) = Level::limit() {
         return context.report(Failure::Usage(what));
     }

@@ -8,7 +8,7 @@ use serde_json::json;
 fn check_reports_mistakes() {
     let done = neuralc(&["check", "-e", "(/ 1 x)"]);
     assert_eq!((done.code, done.out.as_str()), (0, "no problems found\n"));
-    assert_eq!(neuralc(&["check", "-e", "(/ 1 x)", "--json"]).json(), json!({"diagnostics": [], "inputs": ["x"]}));
+    assert_eq!(neuralc(&["check", "-e", "(/ 1 x)", "--json"]).json(), json!({"diagnostics": [], "inputs": ["x"], "units": {}}));
     let done = neuralc(&["check", "-e", "(+ (sni x)\n   (cosh 1 2))", "--json"]);
     assert_eq!((done.code, done.codes()), (1, vec!["unknown-function".into(), "wrong-arity".into()]));
     let first = &done.json()["diagnostics"][0];

@@ -4,7 +4,8 @@
 use crate::optimise::{all_finite, extent};
 use crate::support::memory;
 use neural_compiler::diagnostic::did_you_mean;
-use neural_compiler::{Diagnostic, Shape};
+use neural_compiler::units::header;
+use neural_compiler::{Diagnostic, Diagnostics, Program, Shape};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -56,6 +57,21 @@ impl Table {
             }
         }
         Ok(Table { names, columns, places, others: Vec::new() })
+    }
+
+    /// The table as a program takes it: headers like `T [degC]` become names, and numbers are in the units the program declares. `named`:
+    /// columns that options ask for; `sigma`: the one of standard deviations.
+    pub fn in_units_of(mut self, program: &Program, named: &[&str], sigma: Option<&str>) -> Result<Table, Diagnostics> {
+        let headers = std::mem::take(&mut self.names);
+        let columns = header::columns(program, headers.iter().map(String::as_str), named, sigma)?;
+        for (column, numbers) in columns.iter().zip(&mut self.columns) {
+            if let Some(conversion) = &column.conversion {
+                numbers.iter_mut().for_each(|x| *x = conversion.apply(*x));
+            }
+        }
+        let others = std::mem::take(&mut self.others);
+        let columns = columns.into_iter().map(|c| c.name).zip(std::mem::take(&mut self.columns));
+        Ok(Table::new(columns)?.beside(others))
     }
 
     /// The table, with columns beside it that hold something else than numbers.

@@ -8,6 +8,7 @@ use crate::options::Options;
 use crate::saved::save;
 use neural_compiler::ode::schemes::{AUTO, chosen};
 use neural_compiler::syntax::ast::ModelKind;
+use neural_compiler::units::header;
 use neural_compiler::{Diagnostic, Program};
 use serde_json::{Map, Value};
 
@@ -102,7 +103,9 @@ impl Remembered {
     /// What is of use for a table with these columns, `group` being the column the user names, empty for one trajectory. Without the
     /// column of times the table is read as one of a model that remembers none; without that of groups it cannot be.
     pub fn within<'a>(self, mut columns: impl Iterator<Item = &'a str> + Clone, group: Option<&str>) -> Result<Remembered, Diagnostic> {
-        let time = self.time.filter(|name| columns.clone().any(|c| c == name));
+        // Its name may have a unit behind it.
+        let is = |column: &str, name: &str| column == name || header::split(column).is_some_and(|h| h.name == name);
+        let time = self.time.filter(|name| columns.clone().any(|c| is(c, name)));
         let group = match (group, self.group) {
             (Some(""), _) => None,
             (Some(given), _) => Some(given.to_string()),

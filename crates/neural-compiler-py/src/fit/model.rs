@@ -49,6 +49,13 @@ fn table_beside(columns: Columns<'_>, others: Others) -> Result<Table, Diagnosti
     Ok(table(columns)?.beside(others.into_iter().map(|(name, nearly)| Other { name, nearly }).collect()))
 }
 
+/// The table as a model takes it, in the model's units.
+fn table_for(core: &PyCore, columns: Columns<'_>, others: Others, how: &Options<'_>) -> Result<Table, Diagnostics> {
+    let named = [&how.target, &how.time, &how.group, &how.sigma_column, &how.weights_column];
+    let named: Vec<&str> = named.into_iter().flatten().map(String::as_str).collect();
+    table_beside(columns, others)?.in_units_of(&core.0.program, &named, how.sigma_column.as_deref())
+}
+
 /// Fits a model. `progress` is called now and then with the starts followed, how many there may be, and the best cost.
 #[pyfunction]
 pub(crate) fn fit_model<'py>(
@@ -60,7 +67,7 @@ pub(crate) fn fit_model<'py>(
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let how = self::options(options)?;
-    let table = table_beside(columns, others).map_err(|e| blame(py, core, &e))?;
+    let table = table_for(core, columns, others, &how).map_err(|e| blame(py, core, &e))?;
     let program = &core.0.program;
     if let Some(found) = py.detach(|| fit_at_once(program, &table, &how)) {
         return report(py, core, found);
@@ -200,7 +207,7 @@ pub(crate) fn predict_model<'py>(
     options: &Bound<'py, PyDict>,
 ) -> PyResult<Vec<(String, Bound<'py, PyArray1<f64>>)>> {
     let how = self::options(options)?;
-    let table = table_beside(columns, others).map_err(|e| blame(py, core, &e))?;
+    let table = table_for(core, columns, others, &how).map_err(|e| blame(py, core, &e))?;
     let found = py.detach(|| predict(&core.0.program, &table, &how)).map_err(|e| blame(py, core, &e))?;
     Ok(found.into_iter().map(|(name, column)| (name, PyArray1::from_vec(py, column))).collect())
 }
@@ -271,7 +278,7 @@ pub(crate) fn fit_lines<'py>(
     axis: PyAxis<'py>,
 ) -> PyResult<Vec<PyLine<'py>>> {
     let how = self::options(options)?;
-    let table = table(columns).map_err(|e| blame(py, core, &e))?;
+    let table = table_for(core, columns, Vec::new(), &how).map_err(|e| blame(py, core, &e))?;
     let (axis, predicted) = (axis_of(axis), predicted.as_array().to_vec());
     let found = py.detach(|| plot::lines(&core.0.program, &table, &how, &axis, &targets, &predicted, &Look::default()));
     let array = |numbers| PyArray1::from_vec(py, numbers);

@@ -5,6 +5,7 @@ use crate::buffers::views::rank;
 use neural_compiler::diagnostic::did_you_mean;
 use neural_compiler::source::Span;
 use neural_compiler::syntax::ast::{Input, InputKind};
+use neural_compiler::units::Mode;
 use neural_compiler::{Diagnostic, Diagnostics, InputShape, Limits, Options, Program, Shape, Syntax, compile};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -26,14 +27,15 @@ impl Core {
         params: Vec<Named>,
         limits: Limits,
         syntax: Syntax,
+        units: Mode,
     ) -> Result<Core, Diagnostics> {
-        let open = match (compile(source, &Options { limits, syntax, ..Options::default() }), &inputs) {
+        let open = match (compile(source, &Options { inputs: None, limits, syntax, units }), &inputs) {
             (Ok(open), _) => open,
             // A text whose shapes only the caller's fit: `(ref a 0)` of what is not known to be a matrix counts as a number.
             (Err(_), Some(listed)) => {
                 let known: FxHashSet<&str> = listed.iter().map(|l| l.0.as_str()).collect();
                 let extra = params.iter().filter(|p| !known.contains(p.0.as_str()));
-                compile(source, &Options { inputs: Some(listed.iter().chain(extra).cloned().collect()), limits, syntax })?
+                compile(source, &Options { inputs: Some(listed.iter().chain(extra).cloned().collect()), limits, syntax, units })?
             }
             (Err(e), None) => return Err(e),
         };
@@ -45,7 +47,7 @@ impl Core {
                 return Err(Diagnostic::error("unknown-input", Span::default(), message).maybe_help(did_you_mean(name, names)).into());
             }
         }
-        let program = if told { Core::closed(source, &open, inputs, params, limits)? } else { open };
+        let program = if told { Core::closed(source, &open, inputs, params, (limits, units))? } else { open };
         let ranks = program.input_shapes().iter().map(|s| match s {
             InputShape::Known(s) => rank(*s),
             InputShape::Vector => 1,
@@ -61,7 +63,7 @@ impl Core {
         open: &Program,
         inputs: Option<Vec<Named>>,
         params: Vec<Named>,
-        limits: Limits,
+        (limits, units): (Limits, Mode),
     ) -> Result<Program, Diagnostics> {
         let named: FxHashSet<&str> = params.iter().map(|p| p.0.as_str()).collect();
         let is_param = |name: &str| named.contains(name);
@@ -82,7 +84,7 @@ impl Core {
             allowed.push((name.clone(), shape.filter(|_| !pinned)));
             repeated.extend(shape.filter(|_| pinned).map(|s| (name, s)));
         }
-        let program = compile(source, &Options { inputs: Some(allowed), limits, syntax: open.syntax() })?;
+        let program = compile(source, &Options { inputs: Some(allowed), limits, syntax: open.syntax(), units })?;
         let places: FxHashMap<&str, usize> = program.inputs().iter().enumerate().map(|(k, i)| (i.name.as_str(), k)).collect();
         for (name, told) in repeated {
             // The text declares it: the caller may repeat that, not contradict it.

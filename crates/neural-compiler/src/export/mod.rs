@@ -39,13 +39,16 @@ pub enum Target {
     Stablehlo,
     /// Python with SymPy.
     Sympy,
+    /// The formula as LaTeX.
+    Latex,
     /// The graph as JSON.
     Json,
 }
 
 impl Target {
     /// Every target.
-    pub const ALL: &[Target] = &[Target::C, Target::Python, Target::Numpy, Target::Jax, Target::Stablehlo, Target::Sympy, Target::Json];
+    pub const ALL: &[Target] =
+        &[Target::C, Target::Python, Target::Numpy, Target::Jax, Target::Stablehlo, Target::Sympy, Target::Latex, Target::Json];
 
     /// What it is called on a command line.
     pub fn name(self) -> &'static str {
@@ -56,6 +59,7 @@ impl Target {
             Target::Jax => "jax",
             Target::Stablehlo => "stablehlo",
             Target::Sympy => "sympy",
+            Target::Latex => "latex",
             Target::Json => "json",
         }
     }
@@ -69,6 +73,7 @@ impl Target {
             Target::Jax => "Python with JAX, to be compiled by it",
             Target::Stablehlo => "StableHLO as text, for XLA and IREE",
             Target::Sympy => "Python that builds a SymPy expression",
+            Target::Latex => "the formula as LaTeX",
             Target::Json => "the graph as JSON",
         }
     }
@@ -96,6 +101,8 @@ pub struct Request<'a> {
     pub units: &'a [(String, String)],
     /// Names of the results; one without a name is the value.
     pub results: &'a [String],
+    /// The program as LaTeX, for that target: a graph has forgotten the names of its text.
+    pub formula: &'a str,
     /// What the names of a C file begin with: `nc` unless several models are linked together.
     pub prefix: &'a str,
 }
@@ -164,6 +171,9 @@ pub fn export(graph: &Graph, request: &Request<'_>) -> Result<Vec<File>, Diagnos
         Target::Jax => python::files(request, &both, python::Flavour::Jax),
         Target::Stablehlo => stablehlo::files(request, &both),
         Target::Sympy => sympy::files(request, &both),
+        Target::Latex => {
+            Ok(vec![File { name: "model.tex", text: format!("{}{}\n", comment(request, "A model", "% "), request.formula.trim_end()) }])
+        }
         Target::Json => Ok(vec![File { name: "model.json", text: format!("{:#}\n", json::to_json(both.gradient.unwrap_or(graph))) }]),
     }
 }
@@ -177,6 +187,6 @@ pub fn says(target: Target, op: Op) -> bool {
         Target::Jax => python::spelled(op, python::Flavour::Jax),
         Target::Stablehlo => stablehlo::spelled(op),
         Target::Sympy => sympy::spelled(op),
-        Target::Json => true,
+        Target::Latex | Target::Json => true,
     }
 }

@@ -1,6 +1,7 @@
 //! Operations: `table` (the rows), `row` (what a row says), `kernels` `lu`, `recent` and the math crate (computation), `rules` and
 //! `special` (derivatives and lowering), `domain`, `bound` and `interval` (where they are defined and what they can give), `real` (the
-//! number types), `recorder` (kernels as lists of what they do), `work` (what they cost).
+//! number types), `recorder` (kernels as lists of what they do), `units` (what they make of units), `work` (what they
+//! cost).
 
 pub mod block;
 pub mod bound;
@@ -15,6 +16,7 @@ pub mod row;
 mod rules;
 mod special;
 mod table;
+pub mod units;
 pub mod work;
 
 pub(crate) use kernels::MINORS;

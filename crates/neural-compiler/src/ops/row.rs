@@ -6,6 +6,7 @@ use crate::ops::bound::Bound;
 use crate::ops::domain::Domain;
 use crate::ops::interval::Interval;
 use crate::ops::real::Real;
+use crate::ops::units::UnitRule;
 use crate::shape::Shape;
 use neural_compiler_math as math;
 
@@ -267,6 +268,8 @@ pub struct Row {
     pub kernel: Kernel,
     /// Derivative.
     pub derivative: Derivative,
+    /// What it makes of units.
+    pub units: UnitRule,
     /// Where it is defined.
     pub domain: Domain,
     /// How it maps intervals.

@@ -150,6 +150,17 @@ pub struct Input {
     pub span: Span,
 }
 
+/// The unit of a name, as `:unit` or `(unit …)` declares it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DeclaredUnit {
+    /// The name.
+    pub name: String,
+    /// The unit, as it is written.
+    pub unit: String,
+    /// Where it is written.
+    pub span: Span,
+}
+
 /// What the results of a model mean.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ModelKind {
@@ -184,6 +195,8 @@ pub struct Ast {
     pub observables: Vec<(String, Span)>,
     /// The physical constants it uses, by name.
     pub constants: Vec<(String, f64)>,
+    /// The units it declares.
+    pub units: Vec<DeclaredUnit>,
 }
 
 impl Ast {

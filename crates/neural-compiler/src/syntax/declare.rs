@@ -7,11 +7,12 @@ use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::ops;
 use crate::shape::Shape;
 use crate::source::Span;
-use crate::syntax::ast::{Expr, ExprId, Input, InputKind, ModelKind, ParamInfo, Part, StateStart, TimeInfo};
+use crate::syntax::ast::{DeclaredUnit, Expr, ExprId, Input, InputKind, ModelKind, ParamInfo, Part, StateStart, TimeInfo};
 use crate::syntax::constants::SETS;
 use crate::syntax::expand::{Bindings, Expander, Meaning, NOWHERE, Undo};
 use crate::syntax::forms::{self, Expansion, Form, Written};
 use crate::syntax::reader::{Datum, DatumId, Symbol};
+use crate::units;
 use rustc_hash::FxHashMap;
 
 /// `derive` and `next` clauses and the `time` seen so far.
@@ -63,6 +64,7 @@ struct Options {
     size: Option<Shape>,
     start: Option<f64>,
     step: Option<f64>,
+    unit: Option<DatumId>,
 }
 
 impl Expander<'_> {
@@ -142,6 +144,11 @@ impl Expander<'_> {
                 self.error(Diagnostic::error("bad-declaration", span, format!("`{name}` needs a value")));
                 return options;
             };
+            if name == ":unit" {
+                options.unit = Some(value);
+                i += 2;
+                continue;
+            }
             let at = self.data.span(value);
             match (name, self.numbers(value)) {
                 (":min", Some((Shape::Scalar, v))) => options.min = Some(v[0]),
@@ -215,6 +222,7 @@ impl Expander<'_> {
         if initial.iter().any(outside) {
             self.error(Diagnostic::error("bad-declaration", self.data.span(*value), "the initial value lies outside the bounds"));
         }
+        self.take_unit(*name, options.unit);
         let info = ParamInfo { initial, min: options.min, max: options.max, fixed: options.fixed };
         self.declare(*name, InputKind::Param(info), Some(shape), span);
     }
@@ -224,8 +232,9 @@ impl Expander<'_> {
         let [name, options @ ..] = rest else {
             return self.bad(span, form);
         };
-        let size = self.options(options, form).size;
-        self.declare(*name, InputKind::Declared, size, span);
+        let options = self.options(options, form);
+        self.take_unit(*name, options.unit);
+        self.declare(*name, InputKind::Declared, options.size, span);
     }
 
     pub(crate) fn state(&mut self, written: Written<'_>, model: &mut Model) {
@@ -246,6 +255,7 @@ impl Expander<'_> {
         if let Some(s) = self.data.symbol(*name) {
             model.states.push((self.name(s).to_string(), span));
         }
+        self.take_unit(*name, options.unit);
         self.declare(*name, InputKind::State(start), shape, span);
     }
 
@@ -258,6 +268,7 @@ impl Expander<'_> {
             return self.bad(span, form);
         };
         let options = self.options(options, form);
+        self.take_unit(*name, options.unit);
         if let Some(first) = model.time() {
             self.error(Diagnostic::error("bad-declaration", span, "a model has one time").label(first, "declared here first"));
             return;
@@ -329,13 +340,43 @@ impl Expander<'_> {
         model.steps.push(Step { kind, state, value, span });
     }
 
+    /// `(unit name unit)`: of what is declared or defined elsewhere.
+    pub(crate) fn unit_declaration(&mut self, written: Written<'_>) {
+        let Written { form, args, span } = written;
+        match *args {
+            [name, unit] if self.data.symbol(name).is_some() => self.take_unit(name, Some(unit)),
+            _ => self.bad(span, form),
+        }
+    }
+
+    /// Takes the unit of a name down, where there is one.
+    fn take_unit(&mut self, name: DatumId, unit: Option<DatumId>) {
+        let (Some(name), Some(unit)) = (self.data.symbol(name), unit) else { return };
+        let (name, span) = (self.name(name).to_string(), self.data.span(unit));
+        let text = match self.data.get(unit) {
+            Datum::Symbol(s) => self.name(s).to_string(),
+            Datum::Number(x) => crate::number_text(x),
+            Datum::List(..) | Datum::Bracket(..) => String::new(),
+        };
+        if let Err(bad) = units::parse(&text) {
+            self.error(Diagnostic::error("unknown-unit", span, bad.message).maybe_help(bad.help));
+        } else if let Some(first) = self.ast.units.iter().find(|u| u.name == name) {
+            let message = format!("`{name}` has two units");
+            self.error(Diagnostic::error("duplicate-name", span, message).label(first.span, "declared here first"));
+        } else {
+            self.ast.units.push(DeclaredUnit { name, unit: text, span });
+        }
+    }
+
     /// `(observe name expression)`: the column of that name observes the expression.
     pub(crate) fn observe(&mut self, written: Written<'_>, model: &mut Model) {
         let Written { form, args, span } = written;
-        let &[name, value] = args else {
+        let [name, value, options @ ..] = args else {
             return self.bad(span, form);
         };
-        let Some(name) = self.data.symbol(name) else {
+        let options = self.options(options, form);
+        self.take_unit(*name, options.unit);
+        let (Some(name), value) = (self.data.symbol(*name), *value) else {
             return self.bad(span, form);
         };
         model.observables.push(Observable { name, value, span });

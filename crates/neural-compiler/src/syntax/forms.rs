@@ -305,7 +305,7 @@ pub const FORMS: &[Form] = &[
     },
     Form {
         name: "param",
-        words: &[":min", ":max", ":fixed"],
+        words: &[":min", ":max", ":fixed", ":unit"],
         usage: "(param name value :min a :max b :fixed)",
         infix: "param name = value (min a, max b, fixed)",
         doc: "a trainable constant with its initial value and bounds",
@@ -314,7 +314,7 @@ pub const FORMS: &[Form] = &[
     },
     Form {
         name: "input",
-        words: &[":size"],
+        words: &[":size", ":unit"],
         usage: "(input name :size n) or (input name :size [rows columns])",
         infix: "input name (size n) or input name (size [rows, columns])",
         doc: "an input whose size the program does not show",
@@ -323,7 +323,7 @@ pub const FORMS: &[Form] = &[
     },
     Form {
         name: "state",
-        words: &[":size"],
+        words: &[":size", ":unit"],
         allowed: Allowed::Model,
         usage: "(state name start)",
         infix: "state name = start",
@@ -353,6 +353,7 @@ pub const FORMS: &[Form] = &[
     },
     Form {
         name: "observe",
+        words: &[":unit"],
         allowed: Allowed::Model,
         layout: Layout::Body,
         usage: "(observe name expression)",
@@ -363,12 +364,21 @@ pub const FORMS: &[Form] = &[
     },
     Form {
         name: "time",
-        words: &[":start", ":step"],
+        words: &[":start", ":step", ":unit"],
         allowed: Allowed::Model,
         usage: "(time name :start t :step h)",
         infix: "time name (start t, step h)",
         doc: "the time, when starts hold, and how far a map's rows are apart",
         expansion: Expansion::Declaration(|x, written, model| x.time(written, model)),
+        ..DECLARATION
+    },
+    Form {
+        name: "unit",
+        arguments: "2",
+        usage: "(unit name unit)",
+        infix: "unit name = unit",
+        doc: "the unit of an input, a parameter, a state, an observable or a definition",
+        expansion: Expansion::Declaration(|x, written, _| x.unit_declaration(written)),
         ..DECLARATION
     },
     Form {

@@ -242,6 +242,8 @@ impl<'a> Lexer<'a> {
         }
         let kind = match number(text) {
             Some(Ok(x)) => TokenKind::Number(x),
+            // `:unit 1/h`: units may start with a number.
+            Some(Err(_)) if self.is_unit(start) => TokenKind::Symbol,
             Some(Err((code, message))) => {
                 let help = infix::translation(text).map(|t| format!("did you mean {t}?"));
                 return Err(self.error(code, start, message).maybe_help(help));
@@ -249,6 +251,15 @@ impl<'a> Lexer<'a> {
             None => TokenKind::Symbol,
         };
         Ok(Token { kind, span: Span::new(start, self.at) })
+    }
+}
+
+impl Lexer<'_> {
+    /// Whether a unit stands here: behind `:unit`, or behind `(unit` and a name.
+    fn is_unit(&self, start: usize) -> bool {
+        let word = |text: &str| text.trim_end().rsplit(|c: char| c.is_whitespace() || c == '(').next().map_or(0, str::len);
+        let before = self.source[..start].trim_end();
+        before.ends_with(":unit") || before[..before.len() - word(before)].trim_end().ends_with("(unit")
     }
 }
 

@@ -65,7 +65,7 @@ struct Scheme<'a> {
     out: String,
 }
 
-impl Scheme<'_> {
+impl<'a> Scheme<'a> {
     fn comments_before(&mut self, start: u32) {
         while let Some(c) = self.comments.get(self.put).filter(|c| c.start < start) {
             self.put += 1;
@@ -87,6 +87,15 @@ impl Scheme<'_> {
         }
     }
 
+    /// A unit that reads back as it stands, behind `:unit` or in `(unit name …)`.
+    fn unit(&self, children: &[DatumId], i: usize) -> Option<&'a str> {
+        let is = |d: DatumId, name: &str| self.data.symbol(d).is_some_and(|s| self.data.names.text(s) == name);
+        let place = i > 0 && is(children[i - 1], ":unit") || i == 2 && is(children[0], "unit");
+        let text = place.then(|| self.data.symbol(children[i]).map(|s| self.data.names.text(s)))??;
+        let plain = text.chars().all(|c| c.is_alphanumeric() || "_*/^%+-.".contains(c));
+        (plain && !matches!(crate::syntax::lexer::number(text), Some(Ok(_)))).then_some(text)
+    }
+
     fn datum(&mut self, d: DatumId) {
         let children = self.data.children(d);
         match self.data.get(d) {
@@ -106,7 +115,13 @@ impl Scheme<'_> {
                     if i > 0 && !self.out.ends_with(['\n', ' ']) {
                         self.out.push(' ');
                     }
-                    crate::deep(|| self.datum(c));
+                    match self.unit(children, i) {
+                        Some(unit) => {
+                            self.comments_before(self.data.span(c).start);
+                            self.out.push_str(unit);
+                        }
+                        None => crate::deep(|| self.datum(c)),
+                    }
                 }
                 self.out.push(close);
             }

@@ -6,6 +6,7 @@ use neural_compiler::export::{Request, Target, export};
 use neural_compiler::ops::real::Dtype;
 use neural_compiler::ops::{Op, Row};
 use neural_compiler::syntax::forms::FORMS;
+use neural_compiler::units::table::{Prefixes, ROWS};
 use neural_compiler::{Diagnostics, Limits, Options, compile, compose};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -68,6 +69,33 @@ fn forms(declarations: bool) -> String {
     out
 }
 
+/// The units, and what operations make of them.
+fn units() -> String {
+    let mut out = String::from("\n| symbols | words | prefixes | is |\n|---|---|---|---|\n");
+    for row in ROWS {
+        let names = |text: &str| text.split_whitespace().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
+        let prefixes = if row.prefixes == Prefixes::No { "" } else { "yes" };
+        writeln!(out, "| {} | {} | {prefixes} | {} |", names(row.symbols), names(row.words), row.meaning()).expect("a string");
+    }
+    out.push_str("\n| operations | units |\n|---|---|\n");
+    let mut rules: Vec<(String, Vec<String>)> = Vec::new();
+    for row in Op::ALL.iter().map(|op| op.row()).filter(|row| row.has_surface()) {
+        let (rule, name) = (row.units.text(), format!("`{}`", row.name));
+        match rules.iter_mut().find(|r| r.0 == rule) {
+            Some(known) if known.1.contains(&name) => {}
+            Some(known) => known.1.push(name),
+            None => rules.push((rule, vec![name])),
+        }
+    }
+    for (rule, names) in rules {
+        for (i, some) in names.chunks(10).enumerate() {
+            writeln!(out, "| {} | {} |", some.join(" "), if i == 0 { rule.as_str() } else { "likewise" }).expect("a string");
+        }
+    }
+    out.push('\n');
+    out
+}
+
 /// Compares the generated table of a document with the library's, or writes it anew.
 fn check_table(file: &str, table: String) {
     let path = root().join("spec").join(file);
@@ -87,6 +115,7 @@ fn the_tables_are_those_of_the_library() {
     check_table("operations.md", table());
     check_table("forms.md", forms(false));
     check_table("models.md", forms(true));
+    check_table("units.md", units());
 }
 
 fn sources(folder: &Path, out: &mut Vec<String>) {
@@ -180,6 +209,7 @@ fn codes_of_the_library_interface() {
         notes: &[],
         units: &[],
         results: &[],
+        formula: "",
         prefix: "nc",
     };
     seen.insert(code(export(&large, &request).map(drop).expect_err("a matrix too large for C")));

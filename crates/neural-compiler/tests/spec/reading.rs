@@ -37,6 +37,7 @@ pub(crate) enum What {
     Trap(String),
     Check(Vec<(String, f64, f64)>, Vec<String>),
     Input(String, String),
+    Unit(String, String),
 }
 
 impl What {
@@ -185,6 +186,10 @@ fn directive(line: &str, syntax: Syntax) -> Result<Option<What>, String> {
             };
             let codes = codes.split(',').map(|c| c.trim().to_string()).filter(|c| c != "clean").collect();
             What::Check(ranges.split_whitespace().map(range).collect::<Result<_, _>>()?, codes)
+        }
+        "unit" => {
+            let (name, unit) = rest.split_once("=>").ok_or("unit needs =>")?;
+            What::Unit(name.trim().into(), unit.trim().into())
         }
         "input" => {
             let (name, shape) = rest.split_once("=>").ok_or("input needs =>")?;

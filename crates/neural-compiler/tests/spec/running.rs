@@ -7,6 +7,7 @@ use neural_compiler::exec::interp::{RunOptions, run};
 use neural_compiler::graph::Graph;
 use neural_compiler::ops::real::{Dtype, Real};
 use neural_compiler::syntax::ast::{InputKind, StateStart};
+use neural_compiler::units::parse;
 use neural_compiler::{Diagnostics, InputShape, Options, Program, Shape, Tensor, compile, compose};
 use std::sync::Arc;
 
@@ -258,6 +259,12 @@ fn expectation<T: Real>(program: &Program, setup: &Setup, with: &[(String, Value
                 InputShape::Matrix => "matrix".into(),
             };
             if found == *shape { Ok(()) } else { Err(format!("the input is a {found}")) }
+        }
+        What::Unit(name, unit) => {
+            let found = program.units().scale(name).ok_or_else(|| format!("nothing says the unit of `{name}`"))?;
+            let wanted = parse(unit).map_err(|e| e.message)?;
+            let shown = program.units().names.iter().find(|n| n.0 == *name).map_or("", |n| n.1.as_str());
+            if found.unit == wanted.unit { Ok(()) } else { Err(format!("`{name}` is in {shown}")) }
         }
         What::Dtype(_) | What::Limits(_) | What::Inputs(_) | What::Chain(_) | What::Feed(..) | What::With(_) => Ok(()),
     }

@@ -122,13 +122,17 @@ fn read_cells<T: Real>(chunk: Chunk<'_>, feeds: &[Feed], buffers: &mut [Vec<T>],
     let mut wrong = Wrong::new();
     let most_wrong = if args.keep_going { usize::MAX } else { 1 };
     for (feed, buffer) in feeds.iter().zip(buffers) {
-        let Feed::Columns { columns, .. } = feed else { continue };
-        for (&column, out) in columns.iter().zip(buffer.chunks_mut(stride)) {
-            for e in numbers(chunk, column, &mut out[..chunk.rows()], most_wrong, &args.dates) {
+        let Feed::Columns { columns, conversions, .. } = feed else { continue };
+        for ((&column, conversion), out) in columns.iter().zip(conversions).zip(buffer.chunks_mut(stride)) {
+            let out = &mut out[..chunk.rows()];
+            for e in numbers(chunk, column, out, most_wrong, &args.dates) {
                 match wrong.get(&e.row) {
                     Some(known) if known.0 <= column => {}
                     _ => drop(wrong.insert(e.row, (column, e))),
                 }
+            }
+            if let Some(conversion) = conversion {
+                out.iter_mut().for_each(|x| *x = T::from_f64(conversion.apply(x.to_f64())));
             }
         }
     }

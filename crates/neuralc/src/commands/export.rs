@@ -29,15 +29,16 @@ pub(crate) fn run(context: &mut Context, args: &ExportArgs) -> Result<u8, Failur
     }
     let values: Vec<Option<Vec<f64>>> = constants.iter().map(|c| c.as_ref().map(|(_, numbers)| numbers.clone())).collect();
     let graph = with_constants(&graph, &values);
-    let (notes, results) = (notes(&program, &constants), result_names(&program));
+    let (notes, results, formula) = (notes(&program, &constants), result_names(&program), program.program.latex());
     let request = Request {
         target: args.to.0,
         dtype: args.dtype.0,
         gradient: args.grad,
         limits: context.limits,
         notes: &notes,
-        units: &[],
+        units: &program.program.units().names,
         results: &results,
+        formula: &formula,
         prefix: &args.prefix,
     };
     let files = export(&graph, &request).map_err(|e| Failure::program(&program.source, e))?;

@@ -39,7 +39,8 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
     let reader = Reader::open(&args.data, &args.table)?;
     let notes = reader.notes();
     let named = [&args.time, &args.target, &args.sigma, &args.weights].into_iter().flatten().map(String::as_str).collect();
-    let wanted = Wanted { model: &model, named, group: args.group.as_deref(), dates: &args.dates, fitting: true };
+    let sigma = args.sigma.as_deref();
+    let wanted = Wanted { model: &model, named, sigma, group: args.group.as_deref(), dates: &args.dates, fitting: true };
     let whole = Whole::read(reader, &wanted);
     table::say(context, &args.data, &notes);
     let whole = whole?;

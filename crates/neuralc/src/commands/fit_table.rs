@@ -19,6 +19,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) model: &'a Compiled,
     /// Columns the options name: time, target, standard deviations, weights.
     pub(crate) named: Vec<&'a str>,
+    /// The column of standard deviations, if that is a column.
+    pub(crate) sigma: Option<&'a str>,
     /// The column whose texts are names.
     pub(crate) group: Option<&'a str>,
     pub(crate) dates: &'a DateArgs,
@@ -173,7 +175,10 @@ impl Whole {
         }
         let mut others: Vec<Other> = unreadable.iter().map(|(name, why)| Other { name: name.clone(), nearly: why.nearly }).collect();
         others.sort_by(|a, b| a.name.cmp(&b.name));
-        let table = Table::new(good).map_err(|d| Failure::plain(d.code, d.message, d.help))?.beside(others);
+        let plain = |d: Diagnostic| Failure::plain(d.code, d.message, d.help);
+        let table = Table::new(good).map_err(plain)?.beside(others);
+        let table = table.in_units_of(&wanted.model.program, &wanted.named, wanted.sigma);
+        let table = table.map_err(|d| Failure::Wrong(Source::new("", ""), d.0))?;
         Ok(Whole { table, groups, calendar, unreadable, lines })
     }
 

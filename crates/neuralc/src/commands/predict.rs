@@ -31,7 +31,7 @@ pub(crate) fn run(context: &mut Context, args: &PredictArgs) -> Result<u8, Failu
     let options = options(args, &model, known)?;
     options.check().map_err(bad_options)?;
     let named = [&options.time].into_iter().flatten().map(String::as_str).collect();
-    let wanted = Wanted { model: &model, named, group: options.group.as_deref(), dates: &args.dates, fitting: false };
+    let wanted = Wanted { model: &model, named, sigma: None, group: options.group.as_deref(), dates: &args.dates, fitting: false };
     let predicted = |whole: Whole| {
         let start_time = args.start_time.map(|t| t.number(whole.calendar)).transpose()?;
         let options = Options { start_time, ..options.clone() };

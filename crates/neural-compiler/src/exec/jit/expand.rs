@@ -1,7 +1,8 @@
 //! Functions written out. In: a function of the math crate and its arguments; out: the operations its kernel consists of, or nothing when
 //! the function is called instead.
 //!
-//! The kernel itself is run, on values that write down what is done to them (`ops/recorder.rs`). A kernel of f32 that computes in f64 works on both halves of the lanes, one after the other.
+//! The kernel itself is run, on values that write down what is done to them (`ops/recorder.rs`). A kernel of f32 that computes in f64 works
+//! on both halves of the lanes, one after the other.
 //! Invariant: lanes for which the kernel's slow path must decide are named, so that the function itself can be called for them.
 
 use super::ir::{Class, Code, Def, Half, Prim, Test, Value};

@@ -94,6 +94,7 @@ pub(crate) fn expand(data: &Data, inputs: Option<&[(String, Option<crate::shape:
         time: None,
         observables: Vec::new(),
         constants: Vec::new(),
+        units: Vec::new(),
     };
     let mut x = Expander {
         data,

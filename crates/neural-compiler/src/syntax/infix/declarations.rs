@@ -99,6 +99,7 @@ impl Parser<'_> {
         let name = self.name("a name")?;
         self.stack.push(name);
         let mut line = Line::Declaration;
+        let mut options = Vec::new();
         match keyword.as_str() {
             "net" => {
                 let open = self.expect(Kind::Open, "the inputs of the net, as in net f(x, y)")?;
@@ -120,11 +121,23 @@ impl Parser<'_> {
                     self.expect(Kind::Close, "`)`")?;
                 }
             }
+            "unit" => {
+                self.expect(Kind::Equals, "`=` and the unit, as in unit F = kg*m/s^2")?;
+                let unit = self.unit(|t| t.newline || t.kind == Kind::Semicolon)?;
+                self.stack.push(unit);
+            }
             "next" | "observe" => {
+                if keyword == "observe" {
+                    // Options stand before the sign: behind the expression they would look like a call.
+                    let at = self.stack.len();
+                    self.options()?;
+                    options = self.stack.split_off(at);
+                }
                 let what = if keyword == "next" { "the next value, as in next x = 2*x" } else { "what is observed, as in observe y = x/V" };
                 self.expect(Kind::Equals, &format!("`=` and {what}"))?;
                 let value = self.value()?;
                 self.stack.push(value);
+                self.stack.append(&mut options);
                 line = Line::Dynamics;
             }
             _ => {
@@ -168,6 +181,31 @@ impl Parser<'_> {
         Ok(item)
     }
 
+    /// A unit, up to what ends it: one name, or the text as it is written.
+    fn unit(&mut self, ends: impl Fn(Token) -> bool) -> Read<Item> {
+        let first = self.peek();
+        let mut depth = 0usize;
+        while !matches!(self.peek().kind, Kind::End) && (depth > 0 || !(ends(self.peek()) || self.peek().kind == Kind::Close)) {
+            match self.next().kind {
+                Kind::Open => depth += 1,
+                Kind::Close => depth -= 1,
+                _ => {}
+            }
+        }
+        let last = self.before();
+        match first.kind {
+            Kind::Name(s) | Kind::Quoted(s) if last.span == first.span => Ok(self.symbol(s, first.span)),
+            Kind::Number(x) if last.span == first.span => Ok(self.number(x, first.span)),
+            _ if last.span < first.span => Err(self.unexpected(first, "a unit, as in m/s^2")),
+            _ => {
+                let span = first.span.join(last.span);
+                let text = span.text(self.source).split_whitespace().collect::<Vec<_>>().join(" ");
+                let symbol = self.intern(&text);
+                Ok(self.symbol(symbol, span))
+            }
+        }
+    }
+
     /// `(min 0, max 10, fixed)`: words, each with its value.
     pub(super) fn options(&mut self) -> Read<()> {
         let open = self.peek();
@@ -183,7 +221,8 @@ impl Parser<'_> {
             let keyword = self.head(&keyword, token.span);
             self.stack.push(Item { id: keyword, depth: 0 });
             if !matches!(self.peek().kind, Kind::Comma | Kind::Close) {
-                let value = self.literal()?;
+                let unit = self.data.names.text(word) == "unit";
+                let value = if unit { self.unit(|t| matches!(t.kind, Kind::Comma))? } else { self.literal()? };
                 self.stack.push(value);
             }
             if self.peek().kind != Kind::Comma {

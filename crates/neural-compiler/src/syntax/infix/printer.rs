@@ -162,11 +162,18 @@ impl<'a> Printer<'a> {
                     self.layout.text(format!(" ({})", names.join(", ")));
                 }
             }
-            ("next" | "observe", [value]) => {
+            ("next", [value]) | ("observe", [value, ..]) if self.options(&rest[1..]).is_some() => {
                 self.layout.text(format!("{keyword} "));
                 self.name(*name);
-                self.layout.text(" = ");
+                let options = self.options(&rest[1..]).unwrap_or_default();
+                self.layout.text(format!("{options} = "));
                 self.expression(*value, ANY);
+            }
+            ("unit", [unit]) if self.is_literal(*unit) => {
+                self.layout.text("unit ");
+                self.name(*name);
+                let unit = self.unit(*unit);
+                self.layout.text(format!(" = {unit}"));
             }
             ("derive", [value]) => {
                 let state = self.text(*name).unwrap_or("").to_string();
@@ -174,7 +181,7 @@ impl<'a> Printer<'a> {
                 self.layout.text(left);
                 self.expression(*value, ANY);
             }
-            ("net" | "constants" | "next" | "observe" | "derive", _) => return false,
+            ("net" | "constants" | "next" | "observe" | "derive" | "unit", _) => return false,
             _ => return self.declared(keyword, *name, rest),
         }
         true

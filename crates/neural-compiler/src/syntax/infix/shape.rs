@@ -1,10 +1,10 @@
 //! How data are spelled in infix: which form a datum takes, how strongly it binds, what goes without parentheses. In: data; out: what the
 //! printer needs to know before it prints.
 
-use super::lexer::{number_spelled, spelled};
+use super::lexer::{Kind, number_spelled, spelled, tokens};
 use super::parser::strength::{ADD, AND, ANY, COMPARE, MULTIPLY, NEGATE, NOT, OR, POWER, PRIMARY};
 use super::printer::Printer;
-use crate::syntax::reader::{Datum, DatumId};
+use crate::syntax::reader::{Datum, DatumId, Names};
 
 /// How a datum is spelled.
 #[derive(Clone, Copy, PartialEq)]
@@ -168,7 +168,8 @@ impl<'a> Printer<'a> {
                 parts.push(spelled(&self.text(d)?[1..]));
                 value_may_follow = true;
             } else if value_may_follow && self.is_literal(d) {
-                let value = self.literal(d);
+                let unit = parts.last().is_some_and(|p| p == "unit");
+                let value = if unit { self.unit(d) } else { self.literal(d) };
                 let part = parts.last_mut()?;
                 part.push(' ');
                 part.push_str(&value);
@@ -178,6 +179,14 @@ impl<'a> Printer<'a> {
             }
         }
         Some(if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) })
+    }
+
+    /// A unit: as it stands where that reads back, else in backquotes.
+    pub(super) fn unit(&self, d: DatumId) -> String {
+        match self.text(d).filter(|t| is_bare_unit(t)) {
+            Some(text) => text.to_string(),
+            None => self.literal(d),
+        }
     }
 
     /// Whether the text of an expression starts with `-`.
@@ -223,9 +232,24 @@ impl<'a> Printer<'a> {
             (Some("define"), [_]) if named => true,
             (Some("define"), [_, ..]) => self.names(target).is_some_and(|l| !l.is_empty()),
             (Some("param" | "input" | "time"), _) => named && self.value_and_options(rest, false).is_some(),
+            (Some("unit"), [unit]) => named && self.is_literal(*unit),
             (Some("net"), [inputs, widths @ ..]) => named && self.names(*inputs).is_some() && widths.iter().all(|&w| self.is_literal(w)),
             (Some("constants"), names) => named && names.iter().all(|&n| self.data.symbol(n).is_some()),
             _ => false,
         }
     }
+}
+
+/// Whether a unit is read back from its text alone.
+fn is_bare_unit(text: &str) -> bool {
+    let mut depth = 0i32;
+    let closed = text.chars().all(|c| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        depth >= 0
+    });
+    let tokens = tokens(text, &mut Names::default());
+    let several = tokens.list.len() > 2 && !matches!(tokens.list[0].kind, Kind::Quoted(_));
+    let plain = !text.contains([',', ';', '#', '`', '[', ']', '{', '}', '\n', '=', ':']);
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    closed && depth == 0 && plain && several && tokens.errors.is_empty() && words == text
 }

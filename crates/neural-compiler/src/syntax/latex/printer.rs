@@ -115,6 +115,9 @@ impl<'a> Printer<'a> {
             word @ ("input" | "time") if children.len() > 1 => {
                 format!("{} & \\quad \\text{{({word}{})}}", set(1), self.options(&children[2..]))
             }
+            "unit" if children.len() == 3 => {
+                format!("{} & \\quad \\text{{(in {})}}", set(1), set_unit(self.text(children[2]).unwrap_or("1")))
+            }
             "net" if children.len() > 2 => {
                 let inputs: Vec<String> = self.data.children(children[2]).iter().map(|&i| self.at_least(i, FORM)).collect();
                 let widths: Vec<String> = children[3..].iter().map(|&w| self.at_least(w, FORM)).collect();
@@ -137,7 +140,8 @@ impl<'a> Printer<'a> {
 
     /// The options of a declaration, in words.
     fn options(&self, options: &[DatumId]) -> String {
-        let words = options.iter().map(|&o| match self.text(o) {
+        let words = options.iter().enumerate().map(|(i, &o)| match self.text(o) {
+            Some(unit) if i > 0 && self.is(options[i - 1], ":unit") => format!(" {}", set_unit(unit)),
             Some(word) => format!(" {}", word.trim_start_matches(':').replace('_', "\\_")),
             None => format!(" ${}$", self.at_least(o, FORM)),
         });
@@ -431,4 +435,31 @@ impl<'a> Printer<'a> {
         let lines: Vec<String> = rows.iter().map(line).collect();
         piece(format!("\\begin{{pmatrix}} {} \\end{{pmatrix}}", lines.join(" \\\\ ")), ATOM)
     }
+}
+
+/// A unit, upright, inside of a text.
+fn set_unit(unit: &str) -> String {
+    let mut set = String::new();
+    let (mut raised, mut inside) = (false, false);
+    for c in unit.chars() {
+        let first = set.ends_with("^{");
+        let exponent = inside || c.is_ascii_digit() || c == '.' || (first && matches!(c, '-' | '('));
+        inside = raised && (inside || first && c == '(') && c != ')';
+        if raised && !exponent {
+            set.push('}');
+            raised = false;
+        }
+        match c {
+            '^' => {
+                set.push_str("^{");
+                raised = true;
+            }
+            '*' | ' ' => set.push_str("\\,"),
+            '%' | '_' | '#' | '$' | '&' => set.extend(['\\', c]),
+            '\\' | '{' | '}' | '~' => {}
+            _ => set.push(c),
+        }
+    }
+    let close = if raised { "}" } else { "" };
+    format!("$\\mathrm{{{set}{close}}}$")
 }

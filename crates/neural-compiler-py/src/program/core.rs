@@ -69,8 +69,7 @@ impl Core {
         let is_param = |name: &str| named.contains(name);
         // What only the caller names has no place in the text.
         let declared = |i: &&Input| i.kind != InputKind::Free && i.span != Span::default();
-        let declared: FxHashMap<&str, Option<Shape>> =
-            open.inputs().iter().filter(declared).map(|i| (i.name.as_str(), i.shape)).collect();
+        let declared: FxHashMap<&str, Option<Shape>> = open.inputs().iter().filter(declared).map(|i| (i.name.as_str(), i.shape)).collect();
         let free =
             || open.inputs().iter().filter(|i| i.kind == InputKind::Free && !is_param(&i.name)).map(|i| (i.name.clone(), None)).collect();
         let mut list: Vec<Named> = inputs.unwrap_or_else(free);

@@ -99,7 +99,6 @@ impl Parser<'_> {
         let name = self.name("a name")?;
         self.stack.push(name);
         let mut line = Line::Declaration;
-        let mut options = Vec::new();
         match keyword.as_str() {
             "net" => {
                 let open = self.expect(Kind::Open, "the inputs of the net, as in net f(x, y)")?;
@@ -127,17 +126,13 @@ impl Parser<'_> {
                 self.stack.push(unit);
             }
             "next" | "observe" => {
-                if keyword == "observe" {
-                    // Options stand before the sign: behind the expression they would look like a call.
-                    let at = self.stack.len();
-                    self.options()?;
-                    options = self.stack.split_off(at);
-                }
                 let what = if keyword == "next" { "the next value, as in next x = 2*x" } else { "what is observed, as in observe y = x/V" };
                 self.expect(Kind::Equals, &format!("`=` and {what}"))?;
                 let value = self.value()?;
                 self.stack.push(value);
-                self.stack.append(&mut options);
+                if keyword == "observe" {
+                    self.options()?;
+                }
                 line = Line::Dynamics;
             }
             _ => {

@@ -162,12 +162,19 @@ impl<'a> Printer<'a> {
                     self.layout.text(format!(" ({})", names.join(", ")));
                 }
             }
-            ("next", [value]) | ("observe", [value, ..]) if self.options(&rest[1..]).is_some() => {
+            ("next" | "observe", [value]) => {
                 self.layout.text(format!("{keyword} "));
                 self.name(*name);
-                let options = self.options(&rest[1..]).unwrap_or_default();
-                self.layout.text(format!("{options} = "));
+                self.layout.text(" = ");
                 self.expression(*value, ANY);
+            }
+            ("observe", [value, options @ ..]) if !options.is_empty() && !self.is_keyword(*value) => {
+                let Some(options) = self.options(options) else { return false };
+                self.layout.text("observe ");
+                self.name(*name);
+                self.layout.text(" = ");
+                self.expression(*value, ADD);
+                self.layout.text(options);
             }
             ("unit", [unit]) if self.is_literal(*unit) => {
                 self.layout.text("unit ");

@@ -34,11 +34,12 @@ def arguments() -> argparse.Namespace:
     listed = lambda text: text.split(",")
     parser.add_argument(
         "--suite",
-        choices=["batches", "scaling", "module", "linear", "hybrid", "fit"],
+        choices=["batches", "scaling", "module", "linear", "hybrid", "fit", "ensemble"],
         default="batches",
         help="batches: every contender on every program; scaling: our cost per lane from 10^4 to 10^7 lanes; module: our nn.Module "
         "against eager PyTorch; linear: the linear algebra of it alone; hybrid: a training step of the paper's hybrid models against "
-        "physics by hand; fit: constants from data beside SciPy, PyTorch and diffrax",
+        "physics by hand; fit: constants from data beside SciPy, PyTorch and diffrax; ensemble: 10^4 trajectories at once beside "
+        "heyoka, diffrax and others",
     )
     parser.add_argument("--programs", type=listed, default=list(PROGRAMS), metavar="A,B", help=f"of {', '.join(PROGRAMS)} (default: all)")
     parser.add_argument(
@@ -152,9 +153,10 @@ def main() -> None:
     section = measured(given)
     verdicts = [v.record() for v in floors.judge(section["records"], given.suite)]
     report = {"machine": about, "quick": given.quick, given.suite: section, "floors": verdicts}
-    shown = {"scaling": tables.scaling, "module": tables.module, "linear": tables.linear, "hybrid": tables.hybrid, "fit": tables.fits}.get(
-        given.suite, tables.batches
-    )
+    shown = {
+        "scaling": tables.scaling, "module": tables.module, "linear": tables.linear, "hybrid": tables.hybrid, "fit": tables.fits,
+        "ensemble": tables.ensembles,
+    }.get(given.suite, tables.batches)  # fmt: skip
     parts = [tables.text(t) for t in shown(section)]
     if verdicts:
         parts.append(tables.text(tables.floors(verdicts)))

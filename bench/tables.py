@@ -78,6 +78,22 @@ def fits(section: dict[str, Any]) -> list[Table]:
     return tables
 
 
+def ensembles(section: dict[str, Any]) -> list[Table]:
+    """Seconds of all trajectories, how many times as long as ours that is, and the tolerance and error behind it."""
+    tables = []
+    for record in section["records"]:
+        times, rows = times_of(record), []
+        for name, said in record["contenders"].items():
+            if name not in times:
+                rows.append([section["labels"].get(name, name), said.get("failed", "-"), "-", "-", "-"])
+                continue
+            ratio = factor(times[name] / times["ours"]) if "ours" in times else "-"
+            rows.append([section["labels"][name], f"{times[name]:.4g}", ratio, f"{said['tolerance']:.1e}", f"{said['error']:.1e}"])
+        title = f"{record['lanes']} trajectories, {record['program']}, {record['threads']} thread{'s' if record['threads'] > 1 else ''}"
+        tables.append((title, ["contender", "seconds", "over ours", "tolerance", "largest error"], rows))
+    return tables
+
+
 def module(section: dict[str, Any]) -> list[Table]:
     """Our module beside eager PyTorch: its share of the time, the share allowed, and both less a Function that computes nothing."""
     tables = []

@@ -5,7 +5,8 @@
 >>> float(energy(m=2.0, v=3.0))
 9.0
 
-`compile`, `fit` and `predict` need NumPy only. With PyTorch installed, `compile_scheme` gives the same program as an `nn.Module`.
+`compile`, `fit`, `predict` and `simulate` need NumPy only. With PyTorch installed, `compile_scheme` gives the same program as an
+`nn.Module`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._native import __version__
 from .errors import CompileError, Diagnostic, EvaluationError, FitError
-from .fitting import Estimate, FitResult, fit, predict
+from .fitting import Estimate, FitResult, fit, predict, simulate
 from .operations import Operation, operations
 from .program import Program, compile
 from .threads import get_num_threads, set_num_threads
@@ -43,6 +44,7 @@ __all__ = [
     "operations",
     "predict",
     "set_num_threads",
+    "simulate",
 ]
 
 _NEEDS_TORCH = {"CompiledModule", "compile_scheme", "compose", "odeint"}

@@ -71,7 +71,9 @@ class EquationRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """The model at the fitted constants."""
         check_is_fitted(self)
         rows = validate_data(self, X, dtype=np.float64, reset=False)
-        found: NDArray[np.float64] = self.result_.predict(self._columns(rows))
+        told = self.result_.predict(self._columns(rows))
+        # A model that says what the target observes, `(observe y …)`, has its prediction by name.
+        found: NDArray[np.float64] = told[self.result_.targets[0]] if isinstance(told, dict) else told
         return found
 
     def _bound(self, text: str, count: int) -> list[str] | str:

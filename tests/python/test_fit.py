@@ -363,12 +363,14 @@ def test_whole_numbers_no_float64_holds_are_refused() -> None:
 def test_a_column_that_is_nearly_numbers_is_never_passed_over() -> None:
     model = "(time t :start 0) (param k 1 :min 0) (state A 10) (state B 0) (derive A (- (* k A))) (derive B (* k A))"
     data = {"t": [0.0, 1.0, 2.0, 3.0], "A": [10.0, 6.7, 4.5, 3.0], "B": np.array([0.1, 3.3, "<0.5", 7.0], object)}
-    with pytest.raises(nc.FitError, match=r"the column `B` holds text \(row 3: '<0.5'\), numbers are expected"):
+    with pytest.raises(nc.FitError, match="row 3, column `B`: `<0.5` is a value known from one side only"):
         nc.fit(model, data)
+    with pytest.raises(nc.FitError, match=r"the column `B` holds text \(row 3: '~0.5'\), numbers are expected"):
+        nc.fit(model, data | {"B": np.array([0.1, 3.3, "~0.5", 7.0], object)})
     with pytest.raises(nc.FitError, match="the column `B` holds text"):
         nc.fit(model, data | {"B": np.array(["966", "2,638", "3,897", "5,023"])})
     # Of two columns a formula could explain the good one is not taken in the place of the other.
-    with pytest.raises(nc.FitError, match="the column `y` holds text"):
+    with pytest.raises(nc.FitError, match="column `y`: `<0.5` is a value known from one side only"):
         nc.fit("(param a 1) (* a x)", {"x": data["t"], "y": data["B"], "z": data["A"]})
     assert nc.fit("(param a 1) (* a x)", {"x": data["t"], "y": data["B"], "z": data["A"]}, target="z").targets == ["z"]
     # Nor are new data of a fit explained away.

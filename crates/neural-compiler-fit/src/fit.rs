@@ -9,7 +9,7 @@ use crate::options::Options;
 use crate::report::Fit;
 use crate::support::random::Stream;
 use crate::support::threads;
-use crate::{algebraic, dynamics};
+use crate::{algebraic, dynamics, likelihood};
 use neural_compiler::syntax::ast::ModelKind;
 use neural_compiler::{Diagnostic, Diagnostics, Program};
 use std::sync::Arc;
@@ -26,7 +26,12 @@ pub fn fit(program: &Program, table: &Table, options: &Options<'_>) -> Result<Fi
     let effort = Arc::new(Effort::default());
     let outcome = effort.watched(options.cancel, options.budget, |stop| {
         let options = &Options { cancel: stop, ..options.clone() };
+        let likely = likelihood::is_wanted(program);
         match program.kind() {
+            ModelKind::Expression if likely => likelihood::algebraic::fit(program, table, options, &effort),
+            ModelKind::Derivatives | ModelKind::Map if likely => {
+                threads::on(options.threads, || likelihood::dynamic::fit(program, table, options, &effort))
+            }
             ModelKind::Expression => algebraic::fit::fit(program, table, options, &effort),
             ModelKind::Derivatives | ModelKind::Map => {
                 threads::on(options.threads, || dynamics::fit::fit(program, table, options, &effort))
@@ -59,6 +64,7 @@ fn in_time(outcome: Result<Fit, Diagnostics>, budget: f64) -> Result<Fit, Diagno
 pub fn fit_at_once(program: &Program, table: &Table, options: &Options<'_>) -> Option<Fit> {
     options.check().and_then(|()| some_rows(table)).and_then(|()| no_constants(program, table, options)).ok()?;
     match program.kind() {
+        _ if likelihood::is_wanted(program) => None,
         ModelKind::Expression => algebraic::fit::fit_at_once(program, table, options),
         ModelKind::Derivatives | ModelKind::Map => None,
     }

@@ -2,6 +2,7 @@
 //!
 //! The one place that knows their names, defaults and limits: the command line and Python pass on what they are given.
 
+use crate::dynamics::schedule::Dose;
 use crate::dynamics::solver::{TOLERANCE, Tolerance};
 use crate::model::layout::Values;
 use crate::optimise::loss::Loss;
@@ -162,6 +163,8 @@ pub struct Options<'a> {
     /// Absolute tolerance of adaptive steps, in the unit of the states; `None`: a ten-thousandth of the relative one times the size of
     /// the data.
     pub absolute_tolerance: Option<f64>,
+    /// Doses and infusions given to trajectories.
+    pub doses: Vec<Dose>,
     /// Share of the rows held out: to judge the fit by and, with nets, to stop training by.
     pub holdout: Option<f64>,
     /// Intervals by profile likelihood.

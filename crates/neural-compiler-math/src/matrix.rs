@@ -52,7 +52,7 @@ impl<'a, T> View<'a, T> {
     }
 
     /// Where it begins.
-    pub(crate) fn as_ptr(self) -> *const T {
+    pub(crate) fn start(self) -> *const T {
         self.data.as_ptr()
     }
 

@@ -224,7 +224,7 @@ unsafe fn planned<V: Panel>(
     let Plan { rows, inner, columns, way } = plan;
     let each = rows * columns;
     assert_eq!(out.len(), lanes * each, "a result of another size");
-    let operand = |m: View<'_, V::T>| Operand { at: m.as_ptr(), row: m.strides().0, column: m.strides().1 };
+    let operand = |m: View<'_, V::T>| Operand { at: m.start(), row: m.strides().0, column: m.strides().1 };
     let (a, b, out) = (operand(a), operand(b), out.as_mut_ptr());
     // SAFETY: as the caller holds; views have the numbers their sides and strides say.
     unsafe {

@@ -78,6 +78,13 @@ impl PyCore {
         self.0.program.source()
     }
 
+    /// Columns by whose values constants differ.
+    #[getter]
+    fn groups(&self) -> Vec<String> {
+        let per = |kind: &InputKind| if let InputKind::Param(info) = kind { info.per.clone() } else { None };
+        self.0.program.inputs().iter().filter_map(|i| per(&i.kind)).collect()
+    }
+
     /// What the text is written in.
     #[getter]
     fn syntax(&self) -> &'static str {
@@ -124,6 +131,18 @@ impl PyCore {
         }
     }
 
+    /// What the time of a model is called, where it declares that.
+    #[getter]
+    fn time(&self) -> Option<&str> {
+        self.0.program.time().map(|t| t.name.as_str())
+    }
+
+    /// How many events a model declares.
+    #[getter]
+    fn events(&self) -> usize {
+        self.0.program.events().map_or(0, |e| e.all.len())
+    }
+
     /// A dict per input: name, kind, rank, sizes where known, and what a declaration says.
     #[getter]
     fn inputs<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
@@ -153,7 +172,7 @@ impl PyCore {
                         match start {
                             StateStart::Value(v) => dict.set_item("initial", v)?,
                             StateStart::Name(n) => dict.set_item("initial", n)?,
-                            StateStart::Expression => dict.set_item("initial", py.None())?,
+                            StateStart::Expression | StateStart::Steady(_) => dict.set_item("initial", py.None())?,
                         }
                         "state"
                     }

@@ -38,6 +38,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(fit::model::fit_lines, m)?)?;
     m.add_function(wrap_pyfunction!(fit::model::fit_svg, m)?)?;
     m.add_function(wrap_pyfunction!(fit::model::predict_model, m)?)?;
+    m.add_function(wrap_pyfunction!(fit::model::simulate_model, m)?)?;
     m.add_function(wrap_pyfunction!(fit::model::fit_saved, m)?)?;
     m.add_function(wrap_pyfunction!(fit::model::remembered, m)?)?;
     m.add_function(wrap_pyfunction!(fit::dates::read_dates, m)?)?;

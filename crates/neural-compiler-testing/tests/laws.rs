@@ -20,7 +20,7 @@ fn compiled(text: &str, syntax: Syntax) -> Program {
 }
 
 fn graph(text: &str, syntax: Syntax) -> String {
-    print::to_text(&*compiled(text, syntax).graph().unwrap_or_else(|e| panic!("{text}: {e}")))
+    print::to_text(&compiled(text, syntax).graph().unwrap_or_else(|e| panic!("{text}: {e}")))
 }
 
 #[test]
@@ -43,11 +43,19 @@ fn laws_give_the_values_of_an_independent_evaluation() {
     }
 }
 
+/// The laws of the lectures, and those of `data/physics-laws.tsv`.
+fn formulas() -> Vec<String> {
+    let others = include_str!("../data/physics-laws.tsv").lines().filter(|l| !l.starts_with('#'));
+    let others = others.map(|l| l.split('\t').nth(2).expect("a formula").to_string());
+    laws().iter().map(|l| l["raw"].as_str().expect("a formula").to_string()).chain(others).collect()
+}
+
 #[test]
 fn laws_are_the_same_in_every_syntax() {
     let limits = Limits::default();
-    for law in laws() {
-        let raw = law["raw"].as_str().expect("a formula");
+    let formulas = formulas();
+    assert!(formulas.len() >= 120, "{}", formulas.len());
+    for raw in &formulas {
         let scheme = translate(raw, Syntax::Infix, Syntax::Scheme, &limits).unwrap_or_else(|e| panic!("{raw}: {e}"));
         assert_eq!(graph(raw, Syntax::Infix), graph(&scheme, Syntax::Scheme), "{raw}\n{scheme}");
         let infix = translate(&scheme, Syntax::Scheme, Syntax::Infix, &limits).unwrap_or_else(|e| panic!("{scheme}: {e}"));

@@ -90,7 +90,7 @@ fn laws_pass_with_their_units_and_keep_their_graph() {
         let text = format!("{}{}", law.before, law.raw);
         let program = compiled(&text, Mode::Refuse).unwrap_or_else(|e| panic!("{}: {e}\n{text}", law.name));
         let without = compiled(&text, Mode::Ignore).expect("a law without units");
-        let graph = |p: &Program| print::to_text(&*p.graph().expect("a graph"));
+        let graph = |p: &Program| print::to_text(&p.graph().expect("a graph"));
         assert_eq!(graph(&program), graph(&without), "{text}");
         assert!(program.units().names.iter().any(|n| n.0 == "law_value"), "{text}");
     }

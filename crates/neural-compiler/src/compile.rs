@@ -10,7 +10,8 @@ use crate::ops::Op;
 use crate::ops::row::ShapeRule;
 use crate::shape::Shape;
 use crate::source::Span;
-use crate::syntax::ast::{Ast, Expr, FunId, Input, InputKind, ModelKind, Part, StateStart, TimeInfo};
+use crate::syntax::ast::{Ast, Expr, FunId, Input, InputKind, ModelKind, Moment, Part, StateStart, TimeInfo};
+use crate::syntax::distributions::Distribution;
 use crate::syntax::expand::expand;
 use crate::syntax::reader::Data;
 use crate::syntax::respell::respell;
@@ -51,11 +52,98 @@ pub struct Program {
     /// What is observed: names with shapes, and what computes them.
     observables: Option<Observables>,
     units: Units,
+    /// What happens to states, and when.
+    events: Option<Box<Events>>,
     cache: Mutex<FxHashMap<Vec<Shape>, Arc<Graph>>>,
 }
 
-/// Names and shapes, and what computes all of them.
-type Observables = (Vec<(String, Shape)>, Box<Program>);
+/// What is observed, and what computes everything that predicts it.
+#[derive(Debug)]
+struct Observables {
+    names: Vec<(String, Shape)>,
+    noise: Vec<Option<Noise>>,
+    /// Where what rows add to the log-likelihood, and a formula's own expression, stand among the numbers of the program.
+    loglik: Option<usize>,
+    own: Option<usize>,
+    program: Box<Program>,
+}
+
+/// How the errors of an observable are distributed.
+#[derive(Clone, Debug)]
+pub struct Noise {
+    /// The distribution.
+    pub distribution: &'static Distribution,
+    /// Where each of its arguments begins among the numbers of the program of observables, and its shape: that of the observable or a
+    /// scalar.
+    pub arguments: Vec<(usize, Shape)>,
+}
+
+impl Observables {
+    /// `shape`: of the predictors, one by one.
+    fn new(ast: &Ast, shape: impl Fn(usize) -> Result<Shape, Diagnostics>, program: Box<Program>) -> Result<Observables, Diagnostics> {
+        let (mut at, mut next) = (0, ast.observables.len());
+        let mut names = Vec::new();
+        for (k, o) in ast.observables.iter().enumerate() {
+            let shape = shape(k)?;
+            at += shape.len();
+            names.push((o.name.clone(), shape));
+        }
+        let mut noise = Vec::new();
+        for (o, (name, of)) in ast.observables.iter().zip(&names) {
+            let Some(distribution) = o.noise else {
+                noise.push(None);
+                continue;
+            };
+            let mut arguments = Vec::new();
+            for argument in distribution.arguments {
+                let found = shape(next)?;
+                if found != Shape::Scalar && found != *of {
+                    let message = format!("`{name}` is a {of}, the {argument} of its errors a {found}");
+                    return Err(Diagnostic::error("shape-mismatch", o.span, message).into());
+                }
+                arguments.push((at, found));
+                (at, next) = (at + found.len(), next + 1);
+            }
+            noise.push(Some(Noise { distribution, arguments }));
+        }
+        let loglik = ast.loglik.then_some(at);
+        if ast.loglik && shape(next)? != Shape::Scalar {
+            let message = "what a row adds to the log-likelihood is a number";
+            return Err(Diagnostic::error("shape-mismatch", Span::default(), message).into());
+        }
+        let own = (ast.kind == ModelKind::Expression && ast.own_value).then_some(at + usize::from(ast.loglik));
+        Ok(Observables { names, noise, loglik, own, program })
+    }
+}
+
+/// The events of a model.
+#[derive(Debug)]
+pub struct Events {
+    /// In the order of declaration.
+    pub all: Vec<Event>,
+    /// What computes the numbers that say when events happen, where some happen at times.
+    pub times: Option<Program>,
+    /// What computes a number for each condition, negative where it holds.
+    pub levels: Option<Program>,
+}
+
+/// An event of a model.
+#[derive(Debug)]
+pub struct Event {
+    /// When it happens.
+    pub trigger: Trigger,
+    /// What computes all states behind it.
+    pub jump: Program,
+}
+
+/// When an event happens.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Trigger {
+    /// At times, which these of the numbers of [`Events::times`] say.
+    At(Vec<(Moment, std::ops::Range<usize>)>),
+    /// When this condition becomes true.
+    When(usize),
+}
 
 /// Graphs a program keeps.
 const MOST_KEPT: usize = 64;
@@ -80,15 +168,54 @@ fn compiled(source: &str, options: &Options) -> Result<Program, Diagnostics> {
         }
         program.starts = Some(Box::new(part(Part::Starts)?));
     }
-    if !program.ast.observables.is_empty() {
+    if !program.ast.observables.is_empty() || program.ast.loglik {
         let part = |part| compile_part(source, &data, options, part);
-        let names = program.ast.observables.iter().map(|o| o.0.clone()).enumerate();
-        let shapes = names.map(|(k, name)| Ok((name, part(Part::Observable(k))?.graph()?.outputs()[0])));
-        let shapes = shapes.collect::<Result<Vec<(String, Shape)>, Diagnostics>>()?;
-        program.observables = Some((shapes, Box::new(part(Part::Observables)?)));
+        let shape = |k: usize| Ok::<Shape, Diagnostics>(part(Part::Predictor(k))?.graph()?.outputs()[0]);
+        program.observables = Some(Observables::new(&program.ast, shape, Box::new(part(Part::Observables)?))?);
+    }
+    if !program.ast.events.is_empty() {
+        program.events = Some(Box::new(events(&program.ast, &|part| compile_part(source, &data, options, part))?));
     }
     program.units = checked_units(&program, options.units)?;
     Ok(program)
+}
+
+/// Compiles what the events of a model do, and when.
+fn events(ast: &Ast, part: &dyn Fn(Part) -> Result<Program, Diagnostics>) -> Result<Events, Diagnostics> {
+    let mut numbers = 0;
+    let mut all = Vec::new();
+    for (k, event) in ast.events.iter().enumerate() {
+        for (a, (state, span)) in event.actions.iter().enumerate() {
+            let shape = ast.inputs.iter().find(|i| i.name == *state).and_then(|i| i.shape).unwrap_or(Shape::Scalar);
+            let found = part(Part::Action(k, a))?.graph()?.outputs()[0];
+            if found != shape {
+                let message = format!("the state `{state}` is a {shape}, what the event makes of it a {found}");
+                return Err(Diagnostic::error("shape-mismatch", *span, message).into());
+            }
+        }
+        let mut times = Vec::new();
+        for (m, moment) in event.times.iter().enumerate() {
+            let one = part(Part::EventTime(k, m))?;
+            one.check_event_time(event.span)?;
+            let count = one.graph()?.outputs()[0].len();
+            if *moment == Moment::Every && count != 3 {
+                return Err(Diagnostic::error("shape-mismatch", event.span, "period, first and last time of a schedule are numbers").into());
+            }
+            times.push((*moment, numbers..numbers + count));
+            numbers += count;
+        }
+        let trigger = event.level.map_or(Trigger::At(times), Trigger::When);
+        all.push(Event { trigger, jump: part(Part::Jump(k))? });
+    }
+    let times = (numbers > 0).then(|| part(Part::EventTimes)).transpose()?;
+    let levels = ast.events.iter().any(|e| e.level.is_some()).then(|| part(Part::Levels)).transpose()?;
+    if let Some(levels) = &levels {
+        let (found, wanted) = (levels.graph()?.outputs()[0].len(), ast.events.iter().filter(|e| e.level.is_some()).count());
+        if found != wanted {
+            return Err(Diagnostic::error("shape-mismatch", ast.events[0].span, "the condition of an event compares numbers").into());
+        }
+    }
+    Ok(Events { all, times, levels })
 }
 
 /// The units of a program, over all its parts; what does not fit is an error, unless the caller wants to be warned only.
@@ -97,9 +224,13 @@ fn checked_units(program: &Program, mode: Mode) -> Result<Units, Diagnostics> {
     let parts = [
         (Part::Whole, Some(program)),
         (Part::Starts, program.starts.as_deref()),
-        (Part::Observables, program.observables.as_ref().map(|o| &*o.1)),
+        (Part::Observables, program.observables.as_ref().map(|o| &*o.program)),
     ];
-    for (part, of) in parts {
+    let events = program.events.iter().flat_map(|e| {
+        let jumps = e.all.iter().enumerate().map(|(k, event)| (Part::Jump(k), Some(&event.jump)));
+        [(Part::EventTimes, e.times.as_ref()), (Part::Levels, e.levels.as_ref())].into_iter().chain(jumps)
+    });
+    for (part, of) in parts.into_iter().chain(events) {
         if let Some(of) = of {
             checker.part(&of.ast, &of.source, part);
         }
@@ -131,6 +262,7 @@ fn compile_part(source: &str, data: &Data, options: &Options, part: Part) -> Res
         starts: None,
         observables: None,
         units: Units::default(),
+        events: None,
     };
     if let Some(shapes) = program.default_shapes()
         && !guessed
@@ -252,9 +384,44 @@ impl Program {
     }
 
     /// The observables of a model, where it declares some: their names with shapes, and a program whose value is all of them one after
-    /// another, of states and other inputs that are called as this one's.
+    /// another, of states and other inputs that are called as this one's; behind them the arguments of their distributions and what else
+    /// [`Program::noise`], [`Program::loglik`] and [`Program::own_value`] name.
     pub fn observables(&self) -> Option<(&[(String, Shape)], &Program)> {
-        self.observables.as_ref().map(|(names, program)| (&names[..], &**program))
+        self.observables.as_ref().map(|o| (&o.names[..], &*o.program))
+    }
+
+    /// How the errors of each observable are distributed, where that is declared.
+    pub fn noise(&self) -> &[Option<Noise>] {
+        self.observables.as_ref().map_or(&[], |o| &o.noise)
+    }
+
+    /// Where, among the numbers of the program of observables, what a row adds to the log-likelihood stands.
+    pub fn loglik(&self) -> Option<usize> {
+        self.observables.as_ref().and_then(|o| o.loglik)
+    }
+
+    /// Where, among the numbers of the program of observables, the own expression of a formula begins, where it has one.
+    pub fn own_value(&self) -> Option<usize> {
+        self.observables.as_ref().and_then(|o| o.own)
+    }
+
+    /// The events of a model, where it declares some.
+    pub fn events(&self) -> Option<&Events> {
+        self.events.as_deref()
+    }
+
+    /// Complains about the time of an event, which this program computes, if it needs a state or the time.
+    fn check_event_time(&self, span: Span) -> Result<(), Diagnostics> {
+        let time = self.ast.time.as_ref().map_or("t", |t| &t.name);
+        let needs = |i: &usize| matches!(self.ast.inputs[*i].kind, InputKind::State(_)) || self.ast.inputs[*i].name == time;
+        match self.graph()?.used_inputs().into_iter().find(needs) {
+            Some(i) => {
+                let message = format!("the time of an event depends on `{}`", self.ast.inputs[i].name);
+                let help = "times are made of params, inputs, definitions and constants; what waits for a state is (when condition)";
+                Err(Diagnostic::error("bad-declaration", span, message).help(help).into())
+            }
+            None => Ok(()),
+        }
     }
 
     /// Complains about the start of a state, which this program computes, if it is of another shape or needs a state.

@@ -36,7 +36,7 @@ pub mod tail;
 pub mod tape;
 pub mod units;
 
-pub use compile::{Options, Program, compile};
+pub use compile::{Event, Events, Noise, Options, Program, Trigger, compile};
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use exec::{EvalError, Tensor};
 pub use infer::InputShape;

@@ -1,6 +1,6 @@
 //! The command line as types. In: what clap parses; out: one struct per command. Help texts live here, with their examples.
 
-use crate::commands::fit_args::{FitArgs, PredictArgs};
+use crate::commands::fit_args::{CompareArgs, FitArgs, PredictArgs, SimulateArgs};
 use crate::table::dates::DateArgs;
 use crate::table::dialect::TableArgs;
 use crate::value;
@@ -24,6 +24,7 @@ Examples:
   neuralc eval model.scm --data in.csv --out out.csv --grad
   neuralc bench model.scm --grad
   neuralc fit model.scm --data measured.csv --target y
+  neuralc simulate model.scm k=2 --until 10 --plot model.svg --out model.csv
   neuralc check model.scm --range x=0:10
   neuralc show -e '(sin (* 2 x))' --stage grad
   neuralc export model.scm --to c --grad --out model/
@@ -62,8 +63,12 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Find the constants of a model from data, with standard errors
     Fit(Box<FitArgs>),
+    /// Fit several models to the same data and put them side by side
+    Compare(Box<CompareArgs>),
     /// Predictions of a model, fitted and saved, for every row of a table
     Predict(PredictArgs),
+    /// Trajectories of a model with states, for one or many sets of values
+    Simulate(Box<SimulateArgs>),
     /// Find mistakes, and operations that may leave their domain
     Check(CheckArgs),
     /// Print a stage of the compilation

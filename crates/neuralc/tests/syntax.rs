@@ -51,7 +51,7 @@ fn errors_speak_the_syntax() {
     assert!(run.code == 1 && run.err.contains("did you mean k*t?"), "{}", run.err);
     assert!(infix("atan(1, 2, 3)").out.contains("atan(y, x)"));
     assert!(infix("sqr(x)").out.contains("square(x)"));
-    assert!(infix("param k\nk").out.contains("param name = value (min a, max b, fixed)"));
+    assert!(infix("param k\nk").out.contains("param name = value (min a, max b, fixed, prior p, per column, effect e)"));
     assert!(infix("1/2x").out.contains("can be read in two ways"));
     let json = neuralc(&["check", "--syntax", "infix", "-e", "1 +\n 2 3", "--json"]);
     assert_eq!(json.codes(), ["unexpected-token"]);

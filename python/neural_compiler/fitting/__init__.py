@@ -1,7 +1,8 @@
-"""From a model's text and data to constants with error bars: `fit`, `FitResult` and `predict`."""
+"""From a model's text and data to constants with error bars: `fit`, `FitResult`, `predict` and `simulate`."""
 
 from .fit import fit
 from .predict import predict
 from .result import ColumnFit, Combination, Estimate, FitResult, Undetermined
+from .simulate import simulate
 
-__all__ = ["ColumnFit", "Combination", "Estimate", "FitResult", "Undetermined", "fit", "predict"]
+__all__ = ["ColumnFit", "Combination", "Estimate", "FitResult", "Undetermined", "fit", "predict", "simulate"]

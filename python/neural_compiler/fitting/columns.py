@@ -1,6 +1,6 @@
-"""Data as columns of numbers. In: a dict of arrays, a pandas or polars frame, an Arrow table, a NumPy record array; out: float64
-columns by name, and why a column that is there is not among them. Dates become times where the model asks for the column by name; what a
-NumPy array masks is missing; a whole number that no float64 holds is no number here.
+"""Data as columns of numbers. In: a dict of arrays, a pandas or polars frame, an Arrow table, a NumPy record array; out: float64 columns by
+name, and why a column that is there is not among them. Cells such as "<0.5" are values known from one side only. Dates become times where
+the model asks for the column by name; what a NumPy array masks is missing; a whole number that no float64 holds is no number here.
 
 An array with more axes than rows becomes one column per number, named as the model names the numbers of a vector: `r[0]`, `r[1]`.
 """
@@ -8,7 +8,7 @@ An array with more axes than rows becomes one column per number, named as the mo
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import date, datetime, timezone
 from typing import Any
 
@@ -25,17 +25,21 @@ Column = NDArray[np.float64]
 class Columns:
     """Columns that are numbers, and the reasons why others are not."""
 
-    def __init__(self, data: Any, codes: str | None = None) -> None:
+    def __init__(self, data: Any, codes: Collection[str | None] = ()) -> None:
         self.numbers: dict[str, Column] = {}
         self.others: dict[str, tuple[str, bool]] = {}
         """Columns that are no numbers: what they are, and whether they are numbers but for a value."""
         self.calendar: str | None = None
         """What times that came as dates count."""
+        self.censored: list[tuple[str, list[float], list[int]]] = []
+        """Columns in which some values are known from one side only: numbers, and for each -1 (below), 1 (above) or 0 (as it is)."""
+        self.labels: list[tuple[str, list[str]]] = []
+        """What the numbers of columns stand for that came as texts."""
         self._dates: dict[str, tuple[NDArray[Any], bool]] = {}
         for name, values in _items(data):
             if not isinstance(name, str):
                 raise TypeError(f"columns have names that are texts, not {name!r}")
-            self._add(name, values, name == codes)
+            self._add(name, values, name in codes)
 
     def _add(self, name: str, values: Any, code: bool) -> None:
         array, zoned = _plain(_unmasked(values))
@@ -46,7 +50,8 @@ class Columns:
             column: Any = array
         elif code:
             # What tells trajectories apart need not be numbers.
-            column = np.unique(array.astype(str), return_inverse=True)[1]
+            texts, column = np.unique(array.astype(str), return_inverse=True)
+            self.labels.append((name, [str(text) for text in texts]))
         elif beyond is not None:
             self._refuse(name, array, f"the whole number {beyond[1]} (row {beyond[0][0] + 1}): {ADVICE}", True)
             return
@@ -71,7 +76,31 @@ class Columns:
         for index in np.ndindex(column.shape[1:]):
             self.numbers[_element(name, index)] = np.ascontiguousarray(column[(slice(None), *index)])
 
+    def _one_sided(self, name: str, array: NDArray[Any]) -> bool:
+        """Takes a column of numbers in with cells such as "<0.5", for models that say how it is distributed."""
+        if array.ndim != 1:
+            return False
+        values: list[float] = []
+        sides: list[int] = []
+        for cell in array:
+            text = "nan" if _missing(cell) else str(cell).strip()
+            sides.append(-1 if text.startswith("<") else 1 if text.startswith(">") else 0)
+            try:
+                values.append(float(text[1:] if sides[-1] else text))
+            except ValueError:
+                return False
+        if not any(sides):
+            return False
+        self.censored.append((name, values, sides))
+        return True
+
+    def further(self) -> dict[str, Any]:
+        """What the extension is told of the columns besides."""
+        return {"censored": self.censored, "labels": self.labels}
+
     def _refuse(self, name: str, array: NDArray[Any], what: str, nearly: bool = False) -> None:
+        if array.dtype.kind in "OU" and self._one_sided(name, array):
+            nearly = True
         names = [name] if array.ndim == 1 else [_element(name, index) for index in np.ndindex(array.shape[1:])]
         self.others.update(dict.fromkeys(names, (what, nearly)))
 

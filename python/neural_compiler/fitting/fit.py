@@ -8,6 +8,7 @@ from typing import Any
 from .. import _native
 from ..errors import FitError
 from .columns import Columns
+from .doses import doses
 from .result import FitResult
 
 
@@ -34,6 +35,7 @@ def fit(
     tolerance: float | None = None,
     holdout: float | None = None,
     profile: bool = False,
+    events: Any = None,
     training: str = "auto",
     weight_decay: float | None = None,
     epochs: int | None = None,
@@ -60,6 +62,12 @@ def fit(
     another name of `rtol`). `holdout`: share of rows to judge by. `profile`: intervals by profile likelihood. `progress(done, of, cost)` is
     called now and then.
 
+    `events`: doses and infusions given to models with states: a table with the columns `time`, `amount`, `rate` (0: at once), `target` (a
+    state) and that of `group`.
+    A model that says how its observations are distributed, `(observe y EXPR :noise (poisson))`, is fitted by maximum likelihood; columns of
+    texts with values such as "<0.5" and ">100" are known from one side only. `:prior` in a parameter makes the fit the posterior mode,
+    `:per COLUMN` gives it a value for each group, `CL[3]`, and `:effect` draws these at random (spec/models.md).
+
     Nets in the model: `training` is `auto`, `gauss-newton` or `first-order` (Adam on minibatches of `batch` rows for `epochs` passes, then
     L-BFGS); `weight_decay` is the penalty on a squared weight (left out: estimated from the data).
 
@@ -78,19 +86,20 @@ def fit(
         "time_origin": time_origin, "weights": weights, "loss": loss, "loss_scale": loss_scale, "starts": starts, "budget": budget,
         "method": method, "step": step, "rtol": tolerance if rtol is None else rtol, "atol": atol, "holdout": holdout, "profile": profile,
         "seed": seed, "threads": threads,
+        "doses": doses(events, time, group, data),
         "training": training, "weight_decay": weight_decay, "epochs": epochs, "batch": batch,
     }  # fmt: skip
     if isinstance(sigma, str):
         options["sigma_column"] = sigma
     elif sigma is not None:
         options["sigma"] = float(sigma)
-    columns = Columns(data, group)
     if syntax != "scheme":
         model = _native.Core(model, None, [], syntax).scheme
+    columns = Columns(data, [group, *_native.Core(model, None, []).groups])
     model = columns.read_dates(_native.Core(model, None, []), [time, target, weights], time_unit, time_origin, True)
     core = _native.Core(model, None, [])
     try:
-        found = _native.fit_model(core, columns.listed(), columns.beside(), options, progress)
+        found = _native.fit_model(core, columns.listed(), columns.beside(), {**options, **columns.further()}, progress)
     except FitError as error:
         raise columns.blame(error) from None
-    return FitResult(model, found, columns, options)
+    return FitResult(model, found, columns, options, events)

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import _native
 from .columns import Columns, names
+from .doses import doses
 from .result import FitResult, predicted
 
 
@@ -24,6 +25,7 @@ def predict(
     step: float | None = None,
     rtol: float | None = None,
     atol: float | None = None,
+    events: Any = None,
     syntax: str | None = None,
 ) -> Any:
     """Predictions of a model at its declared values, which a fit that was saved has replaced by the fitted ones: an array with a number
@@ -32,8 +34,8 @@ def predict(
     `model`: the path of a model (one saved by `neuralc fit --save` or `FitResult.save`; weights of nets are read from the .safetensors
     file beside it), its text, or a `FitResult`. `data`, `time`, `group`, `start_time`, `time_unit`, `time_origin` and how models with
     states are solved as in `fit`. A saved model remembers what its dates counted, and what is left out of `time` (where `data` has the
-    column), `group`, `method`, `step`, `rtol` and `atol`; `group=""` says that `data` are one trajectory. `syntax`: what the model is
-    written in, `scheme`, `infix` or `latex`; left out, infix for a path that ends in .eq, LaTeX for .tex, else Scheme.
+    column), `group`, `method`, `step`, `rtol` and `atol`; `group=""` says that `data` are one trajectory. `events` as in `fit`. `syntax`:
+    what the model is written in, `scheme`, `infix` or `latex`; left out, infix for a path that ends in .eq, LaTeX for .tex, else Scheme.
 
     >>> predict("(param a 2) (* a x)", {"x": [1.0, 2.0]})
     array([2., 4.])
@@ -48,7 +50,8 @@ def predict(
     options.update({name: value for name, value in given.items() if value is not None})
     if any(i["kind"] == "weight" for i in core.inputs):
         options["values"] = _weights(core, path)
-    columns = Columns(data, options["group"])
+    options["doses"] = doses(events, options["time"], options["group"], data)
+    columns = Columns(data, [options["group"], *core.groups])
     columns.read_dates(core, [options["time"]], time_unit, time_origin, False)
     return predicted(core, columns, options)
 

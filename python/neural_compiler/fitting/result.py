@@ -16,6 +16,7 @@ from .. import _native
 from ..errors import FitError
 from ..signature import read_inputs
 from .columns import Columns
+from .doses import doses
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -82,7 +83,8 @@ class Undetermined(NamedTuple):
 class FitResult:
     """Fitted constants, how sure they are, and the model with them in place. Made by `fit`."""
 
-    def __init__(self, model: str, found: dict[str, Any], data: Columns, given: dict[str, Any]) -> None:
+    def __init__(self, model: str, found: dict[str, Any], data: Columns, given: dict[str, Any], events: Any = None) -> None:
+        self._events = events
         self.model = model
         """The text that was fitted."""
         self.source: str = found["source"]
@@ -105,7 +107,13 @@ class FitResult:
         self.columns: dict[str, ColumnFit] = {name: ColumnFit(n, rmse, r2) for name, n, rmse, r2 in found["columns"]}
         """Of each column explained: numbers compared, rmse, R2."""
         self.loglik: float = found["loglik"]
-        """Logarithm of the likelihood of normal errors, all constants included; NaN with a robust loss."""
+        """Logarithm of the likelihood, of normal errors unless the model says otherwise, all constants included; NaN with a robust loss."""
+        self.noise: dict[str, str] = {column: words for column, words, _ in found["noise"]}
+        """What was assumed of the errors of each column, as the model writes it; empty for least squares."""
+        self.effects: dict[str, float] = dict(found["effects"])
+        """The most probable values of random effects, by name; they are integrated out of the likelihood."""
+        self.log_prior: float | None = found["log_prior"]
+        """Logarithm of the prior density at the fitted values, where there are priors: these are then the posterior mode."""
         self.k: float = found["k"]
         """Numbers estimated: parameters, standard deviations of the errors (`sigmas`), as many weights as the data determine."""
         self.sigmas: int = found["sigmas"]
@@ -144,6 +152,7 @@ class FitResult:
         """How many weights of nets were trained."""
         self._axis: tuple[str, Array, NDArray[np.uintp]] | None = found["axis"]
         self._data = data.numbers
+        self._further = data.further()
         self.dates: str | None = data.calendar
         """What times that came as dates count: "days since 2024-03-01T00:00:00"."""
         self._table: list[list[str]] = found["table"]
@@ -154,7 +163,7 @@ class FitResult:
             self._remarks.insert(1, f"dates are read as {self.dates}")
         self._given = given
         # Predictions start when the fit did, whatever table they are for.
-        self._solving = {name: given[name] for name in ("time", "group", "method", "step", "rtol", "atol")}
+        self._solving = {name: given[name] for name in ("time", "group", "method", "step", "rtol", "atol", "doses")}
         self._solving["start_time"] = found["start_time"]
         self._json: str = found["json"]
 
@@ -175,10 +184,12 @@ class FitResult:
         """Predictions for the rows of `data` (those fitted, if left out): an array; for a model with states a dict of them by state."""
         core = _native.Core(self.model, None, [])
         if data is None:
-            return arranged(_native.predict_model(core, list(self._data.items()), [], self._fitted()))
-        columns = Columns(data, self._solving["group"])
+            return arranged(_native.predict_model(core, list(self._data.items()), [], {**self._fitted(), **self._further}))
+        columns = Columns(data, [self._solving["group"], *core.groups])
         columns.read_dates(core, [self._solving["time"]], None, None, False)
-        return predicted(core, columns, self._fitted())
+        # The numbers of groups are those of this table.
+        given = doses(self._events, self._solving["time"], self._solving["group"], data, every=False)
+        return predicted(core, columns, {**self._fitted(), "doses": given})
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model with the fitted values in place, and behind it, as a comment, a record of the fit: covariance, options, the
@@ -188,7 +199,9 @@ class FitResult:
         weights = _native.weights_to_bytes(_native.Core(self.model, None, []), self._fitted())
         if weights is not None and target.suffix == ".safetensors":
             raise ValueError("save takes the file of the model; its weights go into the .safetensors file beside it")
-        given = json.dumps({name: value for name, value in self._given.items() if value is not None})
+        known = {name: value for name, value in self._given.items() if value is not None and name != "doses"}
+        # That there were doses is asked for again by predictions; the doses themselves are data.
+        given = json.dumps({**known, "events": "given"} if self._given.get("doses") else known)
         text = _native.fit_saved(self.source, self._json, list(self._data.items()), given, weights)
         if target.suffix == ".eq":
             text = _native.translate(text, "scheme", "infix")
@@ -245,7 +258,7 @@ class FitResult:
 def predicted(core: _native.Core, columns: Columns, options: dict[str, Any]) -> Any:
     """Predictions for the rows of new data."""
     try:
-        return arranged(_native.predict_model(core, columns.listed(), columns.beside(), options))
+        return arranged(_native.predict_model(core, columns.listed(), columns.beside(), {**options, **columns.further()}))
     except FitError as error:
         raise columns.blame(error) from None
 

@@ -190,6 +190,8 @@ class _Compiled:
         self.module, self.time = module, time
         self.batched: set[str] = set()
         declared = {i.name: i for i in module.inputs}
+        if count := module._compiled.core.events:
+            raise ValueError(f"the model declares events ({count}), which `odeint` does not know: `simulate` and `fit` let them happen")
         states = [i.name for i in module.inputs if i.kind == "state"]
         free = [n for n in module._open if n not in inputs and n != time]
         self.stacked = isinstance(y0, Tensor)

@@ -75,6 +75,7 @@ pub struct Engines {
     value: OnceLock<Engine>,
     derivative: OnceLock<Result<Engine, Diagnostics>>,
     back: OnceLock<Result<Engine, Diagnostics>>,
+    second: OnceLock<Result<Engine, Diagnostics>>,
     /// What a run may cost.
     pub(super) effort: Arc<Effort>,
     pool: Mutex<Vec<Scratch>>,
@@ -86,8 +87,8 @@ impl Engines {
         let mut uniform = vec![false; graph.inputs.len()];
         layout.shared.iter().for_each(|s| uniform[s.input] = true);
         let free = layout.free_inputs();
-        let (value, derivative, back) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Engines { graph: graph.clone(), uniform, free, value, derivative, back, effort: Arc::default(), pool: Mutex::default() }
+        let (value, derivative, back, second) = (OnceLock::new(), OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Engines { graph: graph.clone(), uniform, free, value, derivative, back, second, effort: Arc::default(), pool: Mutex::default() }
     }
 
     /// The same engines within the limits of a fit.
@@ -139,6 +140,19 @@ impl Engines {
             Ok(Engine::reduced(&back, &uniform, &reduced))
         };
         usable(&self.back, make)
+    }
+
+    /// The derivative, along a direction of the free inputs, of what pulls numbers back to them. Results: the prediction, what is pulled
+    /// back, and the derivatives of both; all but those of the prediction summed over rows.
+    pub(super) fn second(&self) -> Result<&Engine, Unusable> {
+        let make = || {
+            let second = diff::jvp(&diff::vjp(&self.graph, &self.free)?, &self.free);
+            let uniform: Vec<bool> = self.uniform.iter().copied().chain([false]).chain(self.free.iter().map(|_| true)).collect();
+            let half = 1 + self.free.len();
+            let reduced: Vec<bool> = (0..2 * half).map(|k| k % half > 0).collect();
+            Ok(Engine::reduced(&second, &uniform, &reduced))
+        };
+        usable(&self.second, make)
     }
 
     /// Memory for a run of one of them.

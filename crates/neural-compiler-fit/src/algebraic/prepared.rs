@@ -104,7 +104,7 @@ impl Prepared {
         let axis =
             self.only.as_ref().map(|(name, place)| Axis { name: name.clone(), values: self.all.columns()[*place].clone(), trajectory });
         let (targets, weights, scales) = (self.targets.clone(), self.all.weights().to_vec(), vec![0; self.targets.len()]);
-        Ok(Compared { targets, observed, predicted, known: self.known, weights, scales, axis, held_out, spent })
+        Ok(Compared { targets, observed, predicted, known: self.known, weights, scales, axis, held_out, spent, likely: None })
     }
 
     /// Predictions for all rows; NaN for rows that have nothing to explain and lack an input besides.

@@ -336,6 +336,10 @@ impl Residuals for Algebraic {
         self.data.target.len()
     }
 
+    fn second(&self, theta: &[f64], times: &[f64]) -> Option<Result<Vec<f64>, Unusable>> {
+        Some(self.second_derivatives(theta, times))
+    }
+
     fn evaluate(&self, theta: &[f64], residuals: &mut [f64], jacobian: Option<&mut [f64]>) -> Result<(), Unusable> {
         let mut known = self.take(None);
         let with = jacobian.is_some();

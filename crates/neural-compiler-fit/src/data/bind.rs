@@ -21,6 +21,14 @@ pub(crate) struct Bound {
     used: HashSet<String>,
 }
 
+impl Bound {
+    /// Columns that are taken by something else than the target.
+    pub(crate) fn reserve(&mut self, names: &[String]) {
+        self.targets.retain(|t| !names.contains(t));
+        self.used.extend(names.iter().cloned());
+    }
+}
+
 /// The inputs of an algebraic model, and its target if the user named one. What stands in the columns is not looked at.
 pub(crate) fn algebraic(program: &Program, table: &Table, options: &Options<'_>) -> Result<Bound, Diagnostics> {
     let mut errors = Vec::new();

@@ -17,6 +17,43 @@ pub struct Table {
     /// Where the column of a name is: tables have many.
     places: HashMap<String, usize>,
     others: Vec<Other>,
+    /// Columns of numbers some of which are known from one side only.
+    censored: HashMap<String, Cells>,
+    /// What the numbers of a column stand for, where they stand for texts.
+    labels: HashMap<String, Vec<String>>,
+}
+
+/// Numbers of a column, and what each cell says of them.
+type Cells = (Vec<f64>, Vec<Side>);
+
+/// What a cell says of the value it stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Side {
+    /// The value.
+    #[default]
+    Seen,
+    /// That it lies below a number: `<0.5`.
+    Below,
+    /// That it lies above a number: `>100`.
+    Above,
+}
+
+impl Side {
+    /// The other side.
+    fn opposite(self) -> Side {
+        match self {
+            Side::Seen => Side::Seen,
+            Side::Below => Side::Above,
+            Side::Above => Side::Below,
+        }
+    }
+}
+
+/// A cell that says from which side a value is known, such as `<0.5`: the side and the text of the number.
+pub fn censored(cell: &str) -> Option<(Side, &str)> {
+    let cell = cell.trim();
+    let side = |mark: char, side: Side| cell.strip_prefix(mark).map(|number| (side, number.trim()));
+    side('<', Side::Below).or_else(|| side('>', Side::Above))
 }
 
 /// A column that is in the data and holds something else than numbers. Where a model asks for it, it is missed, never passed over.
@@ -56,28 +93,79 @@ impl Table {
                 return Err(error("uneven-columns", message));
             }
         }
-        Ok(Table { names, columns, places, others: Vec::new() })
+        Ok(Table { names, columns, places, others: Vec::new(), censored: HashMap::new(), labels: HashMap::new() })
     }
 
     /// The table as a program takes it: headers like `T [degC]` become names, and numbers are in the units the program declares. `named`:
     /// columns that options ask for; `sigma`: the one of standard deviations.
     pub fn in_units_of(mut self, program: &Program, named: &[&str], sigma: Option<&str>) -> Result<Table, Diagnostics> {
         let headers = std::mem::take(&mut self.names);
-        let columns = header::columns(program, headers.iter().map(String::as_str), named, sigma)?;
-        for (column, numbers) in columns.iter().zip(&mut self.columns) {
+        let mut censored: Vec<(String, Cells)> = std::mem::take(&mut self.censored).into_iter().collect();
+        censored.sort_by(|a, b| a.0.cmp(&b.0));
+        let all: Vec<&str> = headers.iter().chain(censored.iter().map(|c| &c.0)).map(String::as_str).collect();
+        let said = header::columns(program, all.iter().copied(), named, sigma)?;
+        let names: HashMap<String, String> = all.iter().map(|h| h.to_string()).zip(said.iter().map(|c| c.name.clone())).collect();
+        let renamed = |name: String| names.get(&name).cloned().unwrap_or(name);
+        for (column, numbers) in said.iter().zip(&mut self.columns) {
             if let Some(conversion) = &column.conversion {
                 numbers.iter_mut().for_each(|x| *x = conversion.apply(*x));
             }
         }
-        let others = std::mem::take(&mut self.others);
-        let columns = columns.into_iter().map(|c| c.name).zip(std::mem::take(&mut self.columns));
-        Ok(Table::new(columns)?.beside(others))
+        for (column, (_, (numbers, sides))) in said[headers.len()..].iter().zip(&mut censored) {
+            let Some(conversion) = &column.conversion else { continue };
+            numbers.iter_mut().for_each(|x| *x = conversion.apply(*x));
+            // A larger pH is less acid: what lay below lies above.
+            if conversion.apply(1.0) > conversion.apply(2.0) {
+                sides.iter_mut().for_each(|side| *side = side.opposite());
+            }
+        }
+        let others = std::mem::take(&mut self.others).into_iter().map(|o| Other { name: renamed(o.name), ..o }).collect();
+        let labels = std::mem::take(&mut self.labels).into_iter().map(|(name, texts)| (renamed(name), texts)).collect();
+        let columns = said.iter().map(|c| c.name.clone()).zip(std::mem::take(&mut self.columns));
+        let mut table = Table::new(columns)?.beside(others);
+        table.censored = censored.into_iter().map(|(name, cells)| (renamed(name), cells)).collect();
+        table.labels = labels;
+        Ok(table)
     }
 
     /// The table, with columns beside it that hold something else than numbers.
     pub fn beside(mut self, others: Vec<Other>) -> Table {
         self.others = others;
         self
+    }
+
+    /// The table, with columns beside it in which some values are known from one side only: name, numbers, and what each cell says.
+    pub fn with_censored(mut self, columns: impl IntoIterator<Item = (String, Vec<f64>, Vec<Side>)>) -> Table {
+        for (name, values, sides) in columns {
+            if self.others.iter().all(|o| o.name != name) {
+                self.others.push(Other { name: name.clone(), nearly: true });
+            }
+            self.censored.insert(name, (values, sides));
+        }
+        self
+    }
+
+    /// A column in which some values are known from one side only.
+    pub fn censored(&self, name: &str) -> Option<(&[f64], &[Side])> {
+        self.censored.get(name).map(|(values, sides)| (&values[..], &sides[..]))
+    }
+
+    /// The table, with the texts that the numbers 0, 1, … of a column stand for.
+    pub fn with_labels(mut self, column: &str, labels: Vec<String>) -> Table {
+        self.labels.insert(column.to_string(), labels);
+        self
+    }
+
+    /// The table, its numbers standing for the same texts as those of another.
+    pub(crate) fn labelled_as(mut self, other: &Table) -> Table {
+        self.labels.clone_from(&other.labels);
+        self
+    }
+
+    /// What a number of a column stands for.
+    pub(crate) fn label(&self, column: &str, x: f64) -> String {
+        let text = self.labels.get(column).and_then(|l| l.get(x as usize)).cloned();
+        text.unwrap_or_else(|| neural_compiler::number_text(x))
     }
 
     /// Whether there is a column of this name, of numbers or not.
@@ -97,7 +185,7 @@ impl Table {
 
     /// How many rows there are.
     pub fn rows(&self) -> usize {
-        self.columns.first().map_or(0, Vec::len)
+        self.columns.first().or_else(|| self.censored.values().next().map(|c| &c.0)).map_or(0, Vec::len)
     }
 
     /// The names of the columns.
@@ -128,6 +216,15 @@ impl Table {
 
     /// An error about a column that is not there.
     pub fn missing(&self, name: &str) -> Diagnostic {
+        if let Some((values, sides)) = self.censored.get(name) {
+            let row = sides.iter().position(|s| *s != Side::Seen).unwrap_or(0);
+            let sign = if sides[row] == Side::Below { '<' } else { '>' };
+            let message = format!("row {}, column `{name}`: `{sign}{}` is a value known from one side only", row + 1, values[row]);
+            let help = format!(
+                "such values count by their probability where the model says how they are distributed: (observe {name} … :noise (normal s))"
+            );
+            return error("censored-value", message).help(help);
+        }
         if self.lists(name) {
             return error("missing-column", format!("the column `{name}` holds something else than numbers"));
         }
@@ -220,6 +317,10 @@ impl Table {
     /// Some of the rows.
     pub fn select(&self, rows: &[usize]) -> Table {
         let columns = self.columns.iter().map(|c| rows.iter().map(|&i| c[i]).collect()).collect();
-        Table { names: self.names.clone(), columns, places: self.places.clone(), others: self.others.clone() }
+        let censored = self.censored.iter().map(|(name, (values, sides))| {
+            (name.clone(), (rows.iter().map(|&i| values[i]).collect(), rows.iter().map(|&i| sides[i]).collect()))
+        });
+        let (names, places, others) = (self.names.clone(), self.places.clone(), self.others.clone());
+        Table { names, columns, places, others, censored: censored.collect(), labels: self.labels.clone() }
     }
 }

@@ -4,7 +4,7 @@
 use super::trajectories::error;
 use crate::data::table::Table;
 use crate::options::Options;
-use neural_compiler::syntax::ast::ModelKind;
+use neural_compiler::syntax::ast::{Input, InputKind, ModelKind};
 use neural_compiler::{Diagnostic, Diagnostics, Program, number_text};
 
 /// How time is read.
@@ -55,6 +55,12 @@ impl Pace {
         // The time in the clauses: as declared, else `t` where no column is called so.
         let own = program.inputs().iter().any(|i| i.name == "t") && !table.lists("t");
         let name = named.map_or_else(|| if own { "t".into() } else { column.clone().unwrap_or_else(|| "t".into()) }, String::from);
+        let taken = |i: &Input| i.name == name && !matches!(i.kind, InputKind::Free | InputKind::Declared);
+        if let Some(input) = program.inputs().iter().find(|i| named.is_none() && taken(i)) {
+            let message = format!("`{name}` is what the time is called, and something else in this model");
+            let help = "give it another name, or the time: (time s), and its column with --time";
+            return Err(Diagnostic::error("duplicate-name", input.span, message).help(help).into());
+        }
         let declared = declared.and_then(|t| t.step).unwrap_or(1.0);
         let step = map.then(|| options.step.unwrap_or(declared));
         Ok(Pace { column, name, start, step, changed: step.is_some_and(|step| step != declared) })

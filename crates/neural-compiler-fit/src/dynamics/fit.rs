@@ -8,7 +8,7 @@
 
 use crate::algebraic::fit::doubtful;
 use crate::data::table::Table;
-use crate::dynamics::check::{Checking, TIGHTER};
+use crate::dynamics::check::Checking;
 use crate::dynamics::differences::{disagree, has_conditions};
 use crate::dynamics::prepared::Prepared;
 use crate::dynamics::problem::Dynamics;
@@ -16,7 +16,7 @@ use crate::dynamics::solver::{self, Solver};
 use crate::dynamics::trajectories::Trajectories;
 use crate::dynamics::{shooting, white};
 use crate::fit::{enough, solve, typical};
-use crate::model::layout::{Layout, element_names};
+use crate::model::layout::Layout;
 use crate::optimise::effort::Effort;
 use crate::optimise::lm::{self, End, Local};
 use crate::optimise::search::{Found, Task};
@@ -28,7 +28,7 @@ use crate::statistics::profile;
 use crate::statistics::uncertainty::EXACT;
 use crate::{Loss, hybrid};
 use neural_compiler::ode::Scheme;
-use neural_compiler::{Diagnostic, Diagnostics, Program};
+use neural_compiler::{Diagnostics, Program};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -97,6 +97,11 @@ pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>, effor
         fit.parameters.iter_mut().zip(ends).for_each(|(p, e)| p.profile = e);
     }
     Ok(fit)
+}
+
+/// The parameters that least squares finds, where it finds any.
+pub(crate) fn squares(prepared: &Prepared, options: &Options<'_>) -> Option<Vec<f64>> {
+    weighted(prepared, options).ok().map(|found| found.best.best.theta)
 }
 
 /// Said of fits whose derivatives are differences.
@@ -367,47 +372,4 @@ fn by_state(data: &Trajectories, square: impl Fn(usize) -> f64) -> Vec<f64> {
         (own.iter().sum::<f64>() / own.len() as f64).sqrt()
     };
     data.observed.iter().map(|o| of(o.state)).collect()
-}
-
-/// The states at every row, at the declared values of the parameters.
-pub(crate) fn predict(program: &Program, table: &Table, options: &Options<'_>) -> Result<Vec<(String, Vec<f64>)>, Diagnostics> {
-    let prepared = Prepared::new(program, table, &Options { holdout: None, ..options.clone() }, &Arc::default(), false)?;
-    let problem = Dynamics::new(prepared.solver.clone(), prepared.layout.clone(), prepared.data.clone(), |_, _| 1.0);
-    let observables = program.observables().map_or(&[][..], |o| o.0).iter().map(|(name, shape)| (name, *shape));
-    let quantities = prepared.field.states.iter().map(|s| (&s.name, s.shape)).chain(observables);
-    let names = quantities.flat_map(|(name, shape)| element_names(name, shape)).map(|n| format!("{n}.predicted"));
-    let all: Vec<usize> = (0..prepared.solver.size + prepared.solver.observables()).collect();
-    let mut columns = prepared.predicted(&problem, &prepared.layout.start, &all)?;
-    // An accuracy the user asks for is the user's; else what is told must not depend on it.
-    if options.tolerance.is_none() && prepared.solver.adaptive() {
-        let mut problem = problem;
-        while let Some((solver, _)) = problem.solver.finer(TIGHTER, 1) {
-            problem = problem.with(Arc::new(solver));
-            // As many steps as may be taken do not suffice for more.
-            let Ok(finer) = prepared.predicted(&problem, &prepared.layout.start, &all) else { return Ok(names.zip(columns).collect()) };
-            if columns.iter().zip(&finer).all(|(a, b)| told_alike(a, b)) {
-                return Ok(names.zip(columns).collect());
-            }
-            columns = finer;
-        }
-        return Err(Diagnostic::error(
-            "no-prediction",
-            Default::default(),
-            "the solution depends on how accurately it is computed, however accurately that is",
-        )
-        .help(
-            "a solution that is chaotic, or grows without end, cannot be told so far ahead; \
-               a relative tolerance of your own (rtol) takes it as it comes",
-        )
-        .into());
-    }
-    Ok(names.zip(columns).collect())
-}
-
-/// The share of the largest value by which two solutions of a state may differ and be told alike.
-const ALIKE: f64 = 1e-5;
-
-fn told_alike(a: &[f64], b: &[f64]) -> bool {
-    let largest = b.iter().filter(|x| x.is_finite()).fold(0.0f64, |m, x| m.max(x.abs()));
-    a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits() || (a - b).abs() <= ALIKE * largest)
 }

@@ -4,10 +4,14 @@
 pub(crate) mod check;
 pub mod clock;
 pub(crate) mod differences;
+pub mod ensemble;
 pub(crate) mod fit;
+mod inputs;
 pub(crate) mod prepared;
 pub mod problem;
+pub mod schedule;
 pub mod shooting;
+pub(crate) mod simulate;
 pub mod solver;
 pub mod starts;
 pub mod trajectories;

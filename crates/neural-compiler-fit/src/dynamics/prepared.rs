@@ -3,12 +3,14 @@
 
 use crate::data::table::Table;
 use crate::dynamics::clock::Pace;
+use crate::dynamics::ensemble::unsolved;
 use crate::dynamics::problem::Dynamics;
+use crate::dynamics::schedule;
 use crate::dynamics::solver::field::Field;
 use crate::dynamics::solver::{FIRST_LANES, Solver};
 use crate::dynamics::starts::Start;
 use crate::dynamics::trajectories::{self, Observed, Trajectories, Trajectory};
-use crate::fit::{split, weights, wrong};
+use crate::fit::{split, weights};
 use crate::model::layout::Layout;
 use crate::optimise::effort::Effort;
 use crate::options::Options;
@@ -33,7 +35,7 @@ pub(crate) struct Prepared {
     weights: Vec<f64>,
     /// Rows that are not fitted, in order.
     held_out: Vec<usize>,
-    axis: Axis,
+    pub(crate) axis: Axis,
     /// Whether derivatives are taken by differences.
     pub(crate) by_differences: bool,
 }
@@ -49,8 +51,9 @@ impl Prepared {
     ) -> Result<Prepared, Diagnostics> {
         let layout = Arc::new(Layout::new(program, &options.values)?);
         let pace = Pace::new(program, table, options)?;
-        let field = Field::new(program, &layout, &pace.name)?;
-        let data = Arc::new(trajectories::read(program, &field, &layout, table, &pace, options.group.as_deref(), fitting)?);
+        let field = Field::new(program, &layout, &pace.name, &schedule::infused(&options.doses, program)?)?;
+        let data =
+            Arc::new(trajectories::read(program, &field, &layout, table, &pace, (options.group.as_deref(), &options.doses), fitting)?);
         let step = pace.step.or(options.step);
         let solver = solver(&field, &layout, &data, step, (program.kind() == ModelKind::Map, fitting), options, effort)?;
         let unobserved: Vec<usize> = (0..table.rows()).filter(|&row| data.observed.iter().all(|o| o.values[row].is_nan())).collect();
@@ -70,6 +73,11 @@ impl Prepared {
     pub(crate) fn implicit(&self, options: &Options<'_>) -> Result<Arc<Solver>, Diagnostics> {
         let solver = Solver::new(&self.field, &self.layout, Scheme::implicit(), self.step, options.accuracy())?;
         Ok(Arc::new(solver.with_sizes(self.solver.sizes.clone()).with_effort(&self.solver.effort)))
+    }
+
+    /// What the rows lie along: the time.
+    pub(crate) fn axis_name(&self) -> &str {
+        &self.axis.name
     }
 
     /// Whether rows are held out.
@@ -92,7 +100,7 @@ impl Prepared {
 
     /// Some numbers of the states and observables, row by row of the table.
     pub(crate) fn predicted(&self, problem: &Dynamics, theta: &[f64], components: &[usize]) -> Result<Vec<Vec<f64>>, Diagnostics> {
-        let paths = problem.paths(theta).map_err(|e| wrong("no-prediction", e.0))?;
+        let paths = problem.paths(theta).map_err(|e| unsolved(e.0))?;
         let mut columns = vec![vec![f64::NAN; self.axis.values.len()]; components.len()];
         for (t, path) in self.data.all.iter().zip(&paths) {
             for (&row, &at) in t.rows.iter().zip(&t.at) {
@@ -118,7 +126,7 @@ impl Prepared {
         let held_out = if self.holds_out() { self.data.observed.iter().flat_map(left).collect() } else { vec![] };
         let scales = self.data.observed.iter().map(|o| o.state).collect();
         let (weights, axis) = (self.weights.clone(), Some(self.axis.clone()));
-        Ok(Compared { targets, observed, predicted, known: self.known, weights, scales, axis, held_out, spent })
+        Ok(Compared { targets, observed, predicted, known: self.known, weights, scales, axis, held_out, spent, likely: None })
     }
 
     /// What a fit should say of its data besides: when starts hold, how rows were read.
@@ -204,7 +212,7 @@ fn sizes(data: &Trajectories, layout: &Layout, n: usize) -> Vec<f64> {
     let begins = |t: &Trajectory, k: usize| match t.start[k] {
         Start::Value(x) => x.abs(),
         Start::Free(j) => layout.start[j].abs(),
-        Start::Computed(c) => computed.as_ref().map_or(0.0, |found| found.value(t.start_row, c).abs()),
+        Start::Computed(c) => computed.as_ref().and_then(|found| found.get(t.start_row, c)).map_or(0.0, f64::abs),
     };
     for (k, size) in sizes.iter_mut().enumerate().filter(|(_, s)| **s == 0.0) {
         *size = data.all.iter().map(|t| begins(t, k)).filter(|x| x.is_finite()).fold(0.0, f64::max);

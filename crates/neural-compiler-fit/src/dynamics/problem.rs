@@ -2,6 +2,8 @@
 //! observations, with exact derivatives of the discretised solution.
 
 use super::differences;
+use super::schedule::{self, Schedule};
+use super::solver::events::Timed;
 use super::solver::{Lane, Path, Solver};
 use super::starts::{Computed, Formula, Start};
 use super::trajectories::{Trajectories, Trajectory};
@@ -51,6 +53,8 @@ pub struct Dynamics {
     pub sizes: Arc<Vec<f64>>,
     /// Starts that are computed, for these parameters.
     pub(super) formula: Option<Arc<Formula>>,
+    /// Events at times, for these parameters.
+    pub(super) schedule: Option<Arc<Schedule>>,
     /// Whether derivatives are taken by differences.
     pub by_differences: bool,
 }
@@ -70,13 +74,14 @@ impl Dynamics {
             }
         }
         let formula = data.formula.as_ref().map(|f| Arc::new(f.with(&layout)));
+        let schedule = data.schedule.as_ref().map(|s| Arc::new(s.with(&layout)));
         let mut sizes = solver.sizes.clone();
         sizes.resize(solver.size + solver.observables(), 1.0);
         for o in data.observed.iter().filter(|o| o.component >= solver.size) {
             let largest = o.values.iter().filter(|x| x.is_finite()).fold(0.0f64, |m, x| m.max(x.abs()));
             sizes[o.component] = if largest > 0.0 { largest } else { 1.0 };
         }
-        Dynamics { solver, layout, data, points, sizes: Arc::new(sizes), formula, by_differences: false }
+        Dynamics { solver, layout, data, points, sizes: Arc::new(sizes), formula, schedule, by_differences: false }
     }
 
     /// The values of the shared inputs.
@@ -86,29 +91,89 @@ impl Dynamics {
 
     /// The starts that are computed, and where wanted their derivatives.
     pub(super) fn computed(&self, theta: &[f64], with_derivatives: bool) -> Result<Computed, Unusable> {
-        self.formula.as_ref().map_or_else(|| Ok(Computed::default()), |f| f.at(theta, with_derivatives))
+        let found = self.formula.as_ref().map_or_else(|| Ok(Computed::default()), |f| f.at(theta, with_derivatives))?;
+        let steady = &self.data.steady;
+        if steady.is_empty() {
+            return Ok(found);
+        }
+        let (p, shared) = (theta.len(), self.shared(theta));
+        let which: Vec<usize> = steady.iter().map(|s| s.0).collect();
+        let rows = self.data.all.iter().map(|t| t.start_row + 1).max().unwrap_or(0);
+        let (mut values, mut derivatives) = (vec![vec![0.0; which.len()]; rows], vec![]);
+        if with_derivatives {
+            derivatives = vec![vec![vec![0.0; p]; which.len()]; rows];
+        }
+        let mut done = vec![false; rows];
+        for t in &self.data.all {
+            if std::mem::replace(&mut done[t.start_row], true) {
+                continue;
+            }
+            let start = t.start.iter().map(|s| match s {
+                Start::Value(v) => *v,
+                Start::Free(j) => theta[*j],
+                Start::Computed(k) => found.get(t.start_row, *k).unwrap_or(0.0),
+            });
+            let mut lane = Lane { start: start.collect(), ..self.bare(t) };
+            steady.iter().for_each(|(k, guess)| lane.start[*k] = *guess);
+            values[t.start_row] = self.solver.steady(&lane, &which, &shared)?;
+            if with_derivatives {
+                which.iter().zip(&values[t.start_row]).for_each(|(k, x)| lane.start[*k] = *x);
+                let mut starts = self.slopes_of_starts(t, &found, p);
+                self.solver.steady_derivatives(&lane, &which, &shared, (p, &mut starts))?;
+                let of = |k: &usize| starts[k * p..(k + 1) * p].to_vec();
+                derivatives[t.start_row] = which.iter().map(of).collect();
+            }
+        }
+        Ok(found.with(rows, &values, &derivatives, p))
+    }
+
+    /// A trajectory as a lane that starts nowhere and has no events.
+    fn bare<'t>(&self, t: &'t Trajectory) -> Lane<'t> {
+        let Trajectory { origin, direction, times, forcing, .. } = t;
+        Lane { start: vec![], origin: *origin, direction: *direction, times, forcing, constants: None, events: Arc::default() }
+    }
+
+    /// Derivatives of where a trajectory starts by the free numbers, state by state.
+    fn slopes_of_starts(&self, t: &Trajectory, computed: &Computed, p: usize) -> Vec<f64> {
+        let mut slopes = vec![0.0; t.start.len() * p];
+        t.start.iter().enumerate().for_each(|(k, s)| match s {
+            Start::Free(j) => slopes[k * p + j] = 1.0,
+            Start::Computed(c) if computed.get(t.start_row, *c).is_some() => {
+                (0..p).for_each(|j| slopes[k * p + j] = computed.derivative(t.start_row, *c, j));
+            }
+            Start::Computed(_) | Start::Value(_) => {}
+        });
+        slopes
     }
 
     /// The whole of each trajectory as a lane.
     pub fn lanes(&self, theta: &[f64]) -> Result<Vec<Lane<'_>>, Unusable> {
-        Ok(self.lanes_from(theta, &self.computed(theta, false)?))
+        self.lanes_from(theta, &self.computed(theta, false)?, false)
     }
 
-    fn lanes_from(&self, theta: &[f64], computed: &Computed) -> Vec<Lane<'_>> {
+    /// What happens to a trajectory at times, and where wanted how these times move with the parameters.
+    fn happens(&self, t: &Trajectory, times: Option<(&Schedule, &Computed)>, free: usize) -> Result<Arc<Vec<Timed>>, Unusable> {
+        let Some((schedule, numbers)) = times else { return Ok(schedule::of_doses(t)) };
+        let row = t.start_row;
+        schedule.of(t, &|k| numbers.value(row, k), &|k, j| numbers.derivative(row, k, j), free)
+    }
+
+    /// The same with the starts that are computed, and with derivatives of what happens at times.
+    pub(super) fn lanes_from(&self, theta: &[f64], computed: &Computed, derivatives: bool) -> Result<Vec<Lane<'_>>, Unusable> {
+        let numbers = self.schedule.as_ref().map(|s| s.formula().at(theta, derivatives)).transpose()?;
+        let times = self.schedule.as_deref().zip(numbers.as_ref());
+        let free = if derivatives { theta.len() } else { 0 };
         let value = |t: &Trajectory, s: &Start| match s {
             Start::Value(v) => *v,
             Start::Free(j) => theta[*j],
             Start::Computed(k) => computed.value(t.start_row, *k),
         };
-        let all = self.data.all.iter();
-        all.map(|t| Lane {
-            start: t.start.iter().map(|s| value(t, s)).collect(),
-            origin: t.origin,
-            direction: t.direction,
-            times: &t.times,
-            forcing: &t.forcing,
-        })
-        .collect()
+        let mut lanes = Vec::with_capacity(self.data.all.len());
+        for t in &self.data.all {
+            let start = t.start.iter().map(|s| value(t, s)).collect();
+            lanes.push(Lane { start, events: self.happens(t, times, free)?, ..self.bare(t) });
+        }
+        Ok(lanes)
     }
 
     /// The same of some of the trajectories.
@@ -125,6 +190,7 @@ impl Dynamics {
             points,
             sizes: self.sizes.clone(),
             formula: self.formula.clone(),
+            schedule: self.schedule.clone(),
             by_differences: self.by_differences,
         }
     }
@@ -138,6 +204,7 @@ impl Dynamics {
             points: self.points.clone(),
             sizes: self.sizes.clone(),
             formula: self.formula.clone(),
+            schedule: self.schedule.clone(),
             by_differences: self.by_differences,
         }
     }
@@ -206,6 +273,7 @@ impl Dynamics {
             points,
             sizes: self.sizes.clone(),
             formula: self.formula.clone(),
+            schedule: self.schedule.clone(),
             by_differences: self.by_differences,
         })
     }
@@ -234,30 +302,16 @@ impl Residuals for Dynamics {
     }
 
     fn evaluate(&self, theta: &[f64], residuals: &mut [f64], mut jacobian: Option<&mut [f64]>) -> Result<(), Unusable> {
-        let (n, p) = (self.solver.size, theta.len());
+        let p = theta.len();
         if let (true, Some(jacobian)) = (self.by_differences, jacobian.as_deref_mut()) {
             differences::jacobian(self, theta, 1.0, jacobian)?;
             return self.evaluate(theta, residuals, None);
         }
         let computed = self.computed(theta, jacobian.is_some())?;
-        let lanes = self.lanes_from(theta, &computed);
+        let lanes = self.lanes_from(theta, &computed, jacobian.is_some())?;
         let shared = self.shared(theta);
-        let starts: Vec<Vec<f64>> = self
-            .data
-            .all
-            .iter()
-            .map(|t| {
-                let mut tangent = vec![0.0; n * p];
-                t.start.iter().enumerate().for_each(|(k, s)| match s {
-                    Start::Free(j) => tangent[k * p + j] = 1.0,
-                    Start::Computed(c) if jacobian.is_some() => {
-                        (0..p).for_each(|j| tangent[k * p + j] = computed.derivative(t.start_row, *c, j));
-                    }
-                    Start::Computed(_) | Start::Value(_) => {}
-                });
-                tangent
-            })
-            .collect();
+        let slopes = |t: &Trajectory| if jacobian.is_some() { self.slopes_of_starts(t, &computed, p) } else { vec![] };
+        let starts: Vec<Vec<f64>> = self.data.all.iter().map(slopes).collect();
         let paths = self.solver.solve(&lanes, &shared, jacobian.is_some().then_some((p, &starts)))?;
         for (r, point) in residuals.iter_mut().zip(&self.points) {
             *r = point.weight * (paths[point.trajectory].states[point.at][point.component] - point.value);
@@ -299,7 +353,7 @@ impl Gradient for Dynamics {
         let mut at: Vec<Vec<Vec<&Point>>> = self.data.all.iter().map(|t| vec![vec![]; t.times.len()]).collect();
         self.points.iter().for_each(|p| at[p.trajectory][p.at].push(p));
         let computed = self.computed(theta, true)?;
-        let (lanes, shared, n) = (self.lanes_from(theta, &computed), self.shared(theta), self.solver.size);
+        let (lanes, shared, n) = (self.lanes_from(theta, &computed, true)?, self.shared(theta), self.solver.size);
         // Observables need the solution first: how they change with its states is not known to the way back.
         let observed = match self.solver.observables() {
             0 => None,

@@ -90,8 +90,8 @@ impl Residuals for Shooting<'_> {
     fn evaluate(&self, all: &[f64], residuals: &mut [f64], mut jacobian: Option<&mut [f64]>) -> Result<(), Unusable> {
         let (n, p) = (self.inner.solver.size, self.inner.layout.len());
         let (theta, nodes) = all.split_at(p);
-        let whole = self.inner.lanes(theta)?;
         let computed = self.inner.computed(theta, jacobian.is_some())?;
+        let whole = self.inner.lanes_from(theta, &computed, jacobian.is_some())?;
         let q = n + p;
         let mut lanes = Vec::new();
         let mut starts = Vec::new();
@@ -99,7 +99,7 @@ impl Residuals for Shooting<'_> {
             let lane = &whole[s.trajectory];
             let start = s.node.map_or(lane.start.clone(), |k| nodes[k..k + n].to_vec());
             let (times, forcing) = (&lane.times[s.from..=s.to], &lane.forcing[s.from..=s.to]);
-            lanes.push(Lane { start, times, forcing, ..*lane });
+            lanes.push(Lane { start, times, forcing, ..lane.clone() });
             let mut tangent = vec![0.0; n * q];
             (0..n).for_each(|k| tangent[k * q + k] = 1.0);
             starts.push(tangent);

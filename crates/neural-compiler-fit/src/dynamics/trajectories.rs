@@ -4,9 +4,12 @@
 //! trajectory of their own that runs backward; rows at equal times share one; missing observations are NaN, everything else is finite.
 
 use super::clock::{Clock, Pace};
+use super::inputs;
+use super::schedule::{self, Dose, Schedule};
+use super::solver::events::Timed;
 use super::solver::field::Field;
 use super::starts::{Formula, Start};
-use crate::data::table::Table;
+use crate::data::table::{Side, Table};
 use crate::model::layout::{Layout, element_names};
 use neural_compiler::syntax::ast::{InputKind, StateStart};
 use neural_compiler::{Diagnostic, Diagnostics, Program, Shape};
@@ -34,6 +37,8 @@ pub struct Trajectory {
     pub start: Vec<Start>,
     /// Its row among the starts that are computed.
     pub start_row: usize,
+    /// Doses and infusions.
+    pub events: Vec<Timed>,
 }
 
 /// A column of observations.
@@ -58,6 +63,10 @@ pub struct Trajectories {
     pub all: Vec<Trajectory>,
     /// Starts that are computed, if there are such: a row for each group.
     pub formula: Option<Arc<Formula>>,
+    /// Numbers of the states that start where they are steady, and from where that is looked for.
+    pub steady: Vec<(usize, f64)>,
+    /// Events of the model that happen at times, if there are such: a row for each group.
+    pub schedule: Option<Arc<Schedule>>,
     /// One per observed number of the states.
     pub observed: Vec<Observed>,
     /// The time of each row of the table.
@@ -79,7 +88,8 @@ pub(super) fn error(code: &'static str, message: String) -> Diagnostic {
     Diagnostic::error(code, Default::default(), message)
 }
 
-/// Reads the trajectories of a model. `pace`: the column of times, when starts hold, what a step of a map is. `fitting`: a table without
+/// Reads the trajectories of a model. `pace`: the column of times, when starts hold, what a step of a map is; `group`: the column that
+/// tells them apart; `doses`: what is given to them. `fitting`: a table without
 /// any observation is a mistake.
 pub fn read(
     program: &Program,
@@ -87,7 +97,7 @@ pub fn read(
     layout: &Layout,
     table: &Table,
     pace: &Pace,
-    group: Option<&str>,
+    (group, doses): (Option<&str>, &[Dose]),
     fitting: bool,
 ) -> Result<Trajectories, Diagnostics> {
     let mut errors: Vec<Diagnostic> = Vec::new();
@@ -99,10 +109,12 @@ pub fn read(
     };
     let times = pace.column.as_deref().map(|name| need(name, &mut errors));
     let groups = group.map(|g| need(g, &mut errors));
-    let names = field.forcing.iter().flat_map(|f| element_names(&f.name, f.shape));
+    let names = field.columns.iter().flat_map(|f| element_names(&f.name, f.shape));
     let forcing: Vec<(String, Vec<f64>)> = names.map(|n| (n.clone(), need(&n, &mut errors))).collect();
     let (starts, mut observed) = states(program, field, layout, table, fitting, &mut errors);
     let computed = program.starts().map(|starts| StartInputs::new(starts, table, pace, &mut errors));
+    let times_of_events = program.events().and_then(|e| e.times.as_ref());
+    let scheduled = times_of_events.map(|times| StartInputs::new(times, table, pace, &mut errors));
     let mut notes = Vec::new();
     if fitting {
         must_observe(program, field, &mut observed, &mut errors, &mut notes);
@@ -110,11 +122,16 @@ pub fn read(
     if !errors.is_empty() {
         return Err(Diagnostics(errors));
     }
-    let groups = by_group(table.rows(), groups.as_deref());
+    let keys = groups;
+    let groups = by_group(table.rows(), keys.as_deref());
+    // Steady starts are numbered behind those that formulas compute.
+    let formulas = starts.iter().filter(|s| matches!(s, Source::Computed(_))).count();
+    let guess = |(k, s): (usize, &Source)| if let Source::Steady(guess) = s { Some((k, *guess)) } else { None };
+    let steady: Vec<(usize, f64)> = starts.iter().enumerate().filter_map(guess).collect();
     let row_times = times.unwrap_or_else(|| pace.counted(table.rows(), &groups));
     let mut all = Vec::new();
     let mut firsts = Vec::new();
-    let mut given = Vec::new();
+    let (mut given, mut when) = (Vec::new(), Vec::new());
     for (number, mut rows) in groups.into_iter().enumerate() {
         if group.is_none() {
             notes.extend(pace.order_note(&rows, &row_times));
@@ -124,29 +141,51 @@ pub fn read(
         pace.check(&rows, &row_times, origin)?;
         firsts.push(origin);
         let part = Part { table, forcing: &forcing, times: &row_times, pace, origin };
-        let start = starts.iter().map(|s| part.start(s, &rows)).collect::<Result<Vec<_>, _>>()?;
+        let mut start = starts.iter().map(|s| part.start(s, &rows)).collect::<Result<Vec<_>, _>>()?;
+        steady.iter().enumerate().for_each(|(k, (component, _))| start[*component] = Start::Computed(formulas + k));
         if let Some(computed) = &computed {
             given.push(computed.row(&part, &rows)?);
         }
+        if let Some(scheduled) = &scheduled {
+            when.push(scheduled.row(&part, &rows)?);
+        }
+        let key = keys.as_ref().map(|k| k[rows[0]]);
+        let happens = schedule::doses(doses, (program, field), pace, key, origin)?;
         let later = rows.partition_point(|&r| row_times[r] < origin);
         let (earlier, later) = rows.split_at(later);
         let backward: Vec<usize> = earlier.iter().rev().copied().collect();
         for (direction, side) in [(1.0, later), (-1.0, &backward[..])] {
             if !side.is_empty() {
-                all.push(part.trajectory(number, side, direction, &rows, start.clone())?);
+                if direction < 0.0 && (program.events().is_some() || !happens.is_empty()) {
+                    let message =
+                        format!("row {}: {} is before {}, when starts hold", side[0] + 1, pace.at(row_times[side[0]]), pace.at(origin));
+                    return Err(error("bad-start-time", message).help("what events do cannot be undone: let starts hold earlier").into());
+                }
+                let mut one = part.trajectory(number, side, direction, &rows, start.clone())?;
+                (one.events, one.forcing) = (happens.clone(), inputs::between_rows(field, &one));
+                all.push(one);
             }
         }
     }
     let numbers: Vec<String> = field.states.iter().filter(|s| starts[s.at].is_number()).map(|s| s.name.clone()).collect();
-    let own = starts.iter().all(|s| matches!(s, Source::Column { own: true, .. }));
+    let own = starts[..field.law.size - field.infused.len()].iter().all(|s| matches!(s, Source::Column { own: true, .. }));
     let clock = Clock::new(pace, &firsts, own);
     notes.extend(clock.later_than_zero(&numbers));
-    let formula = computed.map(|inputs| Formula::new(inputs.starts, layout, inputs.columns(&given), given.len())).transpose()?;
-    Ok(Trajectories { all, formula: formula.map(Arc::new), observed, row_times, clock, notes })
+    let formula = computed
+        .map(|inputs| Formula::new("the starts of the states", inputs.starts, layout, inputs.columns(&given), given.len()))
+        .transpose()?;
+    let formula_of_times = scheduled
+        .map(|inputs| Formula::new("the times of events", inputs.starts, layout, inputs.columns(&when), when.len()))
+        .transpose()?;
+    let schedule = formula_of_times.map(|f| Arc::new(Schedule::new(program, f)));
+    Ok(Trajectories { all, formula: formula.map(Arc::new), steady, schedule, observed, row_times, clock, notes })
 }
 
 /// Complains about a table that observes nothing; columns without any value are left out, and said to be.
 fn must_observe(program: &Program, field: &Field, observed: &mut Vec<Observed>, errors: &mut Vec<Diagnostic>, notes: &mut Vec<String>) {
+    if observed.is_empty() && program.loglik().is_some() {
+        return;
+    }
     if observed.is_empty() && errors.is_empty() {
         let observables = program.observables().map_or(&[][..], |o| o.0).iter().map(|o| &o.0);
         let list = field.states.iter().map(|s| &s.name).chain(observables).map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
@@ -176,11 +215,14 @@ fn states(
 ) -> (Vec<Source>, Vec<Observed>) {
     let mut starts: Vec<Source> = Vec::new();
     let mut observed: Vec<Observed> = Vec::new();
+    // States that are observed under their own names and start there.
+    let mut observed_starts: Vec<String> = Vec::new();
     for (number, state) in field.states.iter().enumerate() {
         let InputKind::State(start) = &program.inputs()[state.input].kind else { continue };
         let names = element_names(&state.name, state.shape);
         let mut at_column = false;
         match start {
+            StateStart::Steady(guess) => starts.extend(guess.iter().map(|g| Source::Steady(*g))),
             StateStart::Expression => {
                 let before = starts.iter().filter(|s| matches!(s, Source::Computed(_))).count();
                 starts.extend((0..state.shape.len()).map(|k| Source::Computed(before + k)));
@@ -209,6 +251,11 @@ fn states(
                 }
             },
         }
+        let own = program.observables().is_some_and(|o| o.0.iter().any(|(n, _)| *n == state.name));
+        if own {
+            observed_starts.extend(at_column.then(|| state.name.clone()));
+            continue;
+        }
         let there = names.iter().filter(|n| if fitting { table.lists(n) } else { table.column(n).is_some() }).count();
         for (k, name) in names.into_iter().enumerate() {
             let Some(column) = table.column(&name) else {
@@ -223,6 +270,7 @@ fn states(
             observed.push(Observed { name, component: state.at + k, state: number, values: column.to_vec(), starts_here: at_column });
         }
     }
+    starts.extend(field.infused.iter().map(|_| Source::Value(0.0)));
     let mut component = field.law.size;
     for (k, (name, shape)) in program.observables().map_or(&[][..], |o| o.0).iter().enumerate() {
         for name in element_names(name, *shape) {
@@ -232,7 +280,15 @@ fn states(
                         errors.push(error("bad-value", format!("row {}, column `{name}`: the value is infinite", i + 1)));
                     }
                     let state = field.states.len() + k;
-                    observed.push(Observed { name, component, state, values: column.to_vec(), starts_here: false });
+                    let starts_here = observed_starts.contains(&name);
+                    observed.push(Observed { name, component, state, values: column.to_vec(), starts_here });
+                }
+                // Some values are known from one side only: a likelihood takes them, least squares goes without the column.
+                None if table.censored(&name).is_some() && program.noise()[k].is_some() => {
+                    let (values, sides) = table.censored(&name).unwrap_or_default();
+                    let seen = values.iter().zip(sides).map(|(x, s)| if *s == Side::Seen { *x } else { f64::NAN });
+                    let (state, values) = (field.states.len() + k, seen.collect());
+                    observed.push(Observed { name, component, state, values, starts_here: false });
                 }
                 None if fitting && table.lists(&name) => errors.push(table.missing(&name)),
                 None => {}
@@ -265,6 +321,8 @@ enum Source {
     Free(usize),
     /// At a number of the starts that are computed.
     Computed(usize),
+    /// Where its derivative is 0, looked for from there.
+    Steady(f64),
     /// At a column; `own`: at the observation of the state itself.
     Column {
         name: String,
@@ -353,6 +411,7 @@ impl Part<'_> {
             Source::Value(v) => return Ok(Start::Value(*v)),
             Source::Free(j) => return Ok(Start::Free(*j)),
             Source::Computed(k) => return Ok(Start::Computed(*k)),
+            Source::Steady(_) => return Ok(Start::Computed(usize::MAX)),
             Source::Column { name, own } => (name, *own),
         };
         let when = if own { self.origin } else { self.times[rows[0]] };
@@ -405,6 +464,7 @@ impl Part<'_> {
             forcing: vec![],
             start,
             start_row: group,
+            events: vec![],
         };
         // The first row at each of the times.
         let mut first: Vec<Option<usize>> = vec![None];

@@ -4,7 +4,7 @@
 //! row by row; a weight starts at 0 unless a value is given (`nets` says where training starts).
 
 use crate::optimise::Bounds;
-use neural_compiler::syntax::ast::{Input, InputKind, ParamInfo};
+use neural_compiler::syntax::ast::{Effect, Input, InputKind, ParamInfo, Prior};
 use neural_compiler::{Diagnostic, Diagnostics, Program, Shape};
 
 /// An input of the program that all rows share.
@@ -22,6 +22,12 @@ pub struct Shared {
     pub at: Option<usize>,
     /// A weight of a net rather than a parameter: it has no error bar.
     pub weight: bool,
+    /// What is known of it before the data.
+    pub prior: Option<Prior>,
+    /// The column each value of which has a value of its own of this input.
+    pub per: Option<String>,
+    /// How these vary, where they are drawn at random.
+    pub effect: Option<Effect>,
 }
 
 /// Names, shapes and numbers of parameters and weights: what a fit found, or what to use instead of the declared values.
@@ -66,7 +72,8 @@ impl Layout {
         }
         layout.parameters = layout.names.len();
         for (input, name, shape) in weights {
-            let info = ParamInfo { initial: vec![0.0; shape.len()], min: None, max: None, fixed: false };
+            let info =
+                ParamInfo { initial: vec![0.0; shape.len()], min: None, max: None, fixed: false, prior: None, per: None, effect: None };
             layout.add(input, name, shape, &info, true, given)?;
         }
         Ok(layout)
@@ -96,7 +103,8 @@ impl Layout {
             self.bounds.min.extend(initial.iter().map(|_| info.min.unwrap_or(f64::NEG_INFINITY)));
             self.bounds.max.extend(initial.iter().map(|_| info.max.unwrap_or(f64::INFINITY)));
         }
-        self.shared.push(Shared { input, name: name.to_string(), shape, initial, at, weight });
+        let (prior, per, effect) = (info.prior.clone(), info.per.clone(), info.effect.clone());
+        self.shared.push(Shared { input, name: name.to_string(), shape, initial, at, weight, prior, per, effect });
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 //! Invariants: the parameters never leave their bounds; the cost of an accepted step is never higher, but for the last Gauss-Newton
 //! steps, whose gain is below what the cost can show; every run ends.
 
+use super::arrow::Groups;
 use super::linear::Linear;
 use super::loss::Loss;
 use super::{Bounds, Residuals, Unusable, norm};
@@ -102,16 +103,26 @@ struct Step {
 
 impl Search<'_> {
     fn point(&mut self, theta: Vec<f64>) -> Result<Point, Unusable> {
-        let (m, n) = (self.problem.count(), self.problem.parameters());
+        let groups = self.problem.groups();
+        let (m, n) = (self.problem.count(), groups.map_or_else(|| self.problem.parameters(), Groups::width));
         let (mut residuals, mut jacobian) = Linear::memory(m, n);
         self.evaluations += 1;
-        self.problem.evaluate(&theta, &mut residuals, Some(&mut jacobian))?;
-        let cost = self.loss.cost(&residuals);
+        let own = self.problem.objective(&theta, &mut residuals, Some(&mut jacobian))?;
+        let cost = own.unwrap_or_else(|| self.loss.cost(&residuals));
         self.loss.rescale(&mut residuals, &mut jacobian);
         if !cost.is_finite() {
-            return Err(Unusable("the sum of squares is not finite".into()));
+            return Err(Unusable(if own.is_some() { "the likelihood is not finite" } else { "the sum of squares is not finite" }.into()));
         }
-        Ok(Point { theta, linear: Linear::new(residuals, jacobian), cost })
+        let linear = match groups {
+            Some(groups) => Linear::grouped(residuals, jacobian, groups),
+            None => Linear::new(residuals, jacobian),
+        };
+        Ok(Point { theta, linear, cost })
+    }
+
+    /// What gains are measured by: the cost itself, or for a likelihood, of which only differences mean something, the number of data.
+    fn unit(&self, point: &Point) -> f64 {
+        if self.problem.is_likelihood() { self.problem.count() as f64 } else { point.cost }
     }
 
     /// The best step of the linear model within a radius (in scaled parameters) and within the bounds.
@@ -130,11 +141,7 @@ impl Search<'_> {
             let free: Vec<usize> = (0..n).filter(|&j| pinned[j].is_none()).collect();
             let moved: Vec<f64> = pinned.iter().map(|by| by.unwrap_or(0.0)).collect();
             let scales: Vec<f64> = free.iter().map(|&j| scale[j]).collect();
-            let parts = point.linear.decompose(&free, &scales, &moved)?;
-            let (z, limited) = match share {
-                Some(share) => (parts.solve(share), false),
-                None => parts.within(radius),
-            };
+            let (z, limited) = point.linear.step(&free, &scales, &moved, radius, share)?;
             // The bound that is met first on the way holds its parameter; where the others go then is another question.
             let mut first: Option<(f64, usize, f64)> = None;
             let mut by = moved;
@@ -173,13 +180,13 @@ impl Search<'_> {
             let length = norm(&step.by.iter().zip(&scale).map(|(b, s)| b * s).collect::<Vec<_>>());
             let nothing = step.by.iter().zip(&point.theta).all(|(b, x)| b.abs() <= f64::EPSILON * x.abs());
             let rows = point.linear.residuals.len();
-            let negligible = (rows > MANY || self.problem.blur() > 0.0) && length <= NEGLIGIBLE * (point.cost / rows as f64).sqrt();
+            let negligible = (rows > MANY || self.problem.blur() > 0.0) && length <= NEGLIGIBLE * (self.unit(&point) / rows as f64).sqrt();
             if nothing || negligible || length >= 0.9 * last {
                 break;
             }
             last = length;
             match self.point(self.moved(&point, &step.by)) {
-                Ok(next) if next.cost <= point.cost * (1.0 + 1e-9) => point = next,
+                Ok(next) if next.cost <= point.cost + 1e-9 * self.unit(&point) => point = next,
                 _ => break,
             }
         }
@@ -203,7 +210,9 @@ pub fn minimise(problem: &dyn Residuals, start: &[f64], bounds: &Bounds, loss: L
     // Where residuals are blurred, steps that promise less than the cost can show are left to the last full ones.
     let blur = problem.blur();
     let gain = if blur > 0.0 { options.gain.max(BLURRED * BLURRED / problem.count().max(1) as f64) } else { options.gain };
+    let likely = problem.is_likelihood();
     while search.evaluations < options.evaluations {
+        let unit = search.unit(&point);
         if options.cancelled() {
             end = End::Cancelled;
             break;
@@ -225,13 +234,13 @@ pub fn minimise(problem: &dyn Residuals, start: &[f64], bounds: &Bounds, loss: L
             };
             let length = norm(&step.by.iter().zip(&safe).map(|(b, s)| b * s).collect::<Vec<_>>());
             let still = step.by.iter().zip(&point.theta).all(|(b, x)| b.abs() <= 1e-15 * x.abs());
-            let little = step.promised <= gain * point.cost;
+            let little = step.promised <= gain * unit;
             // Bounds may spoil a long step so that it promises nothing: a shorter one does not meet them.
             if little && step.cut && !still {
                 radius = 0.25 * length;
                 continue;
             }
-            if little && !step.limited || still || point.cost <= blur {
+            if little && !step.limited || still || (point.cost <= blur && !likely) {
                 finished = true;
                 break;
             }
@@ -256,7 +265,7 @@ pub fn minimise(problem: &dyn Residuals, start: &[f64], bounds: &Bounds, loss: L
                 accepted = true;
                 point = next;
                 options.tell.iter().for_each(|tell| tell(point.cost));
-            } else if step.promised <= gain.max(1e-12) * point.cost {
+            } else if step.promised <= gain.max(1e-12) * unit {
                 finished = true;
                 break;
             }
@@ -264,7 +273,7 @@ pub fn minimise(problem: &dyn Residuals, start: &[f64], bounds: &Bounds, loss: L
         if finished {
             // A radius that shrank to nothing before a wall says nothing about the slope here.
             let promised = wall.as_ref().and_then(|_| search.step(&point, &safe, f64::INFINITY, None)).map_or(0.0, |s| s.promised);
-            end = if promised > WALL * point.cost { End::Wall } else { End::Converged };
+            end = if promised > WALL * unit { End::Wall } else { End::Converged };
             break;
         }
     }

@@ -1,6 +1,7 @@
-//! Nonlinear least squares. In: residuals with exact derivatives as a [`Residuals`]; out: the parameters that make the sum of
-//! their squares (or of a robust loss) smallest.
+//! Nonlinear least squares, and likelihoods by the same search. In: residuals with exact derivatives as a [`Residuals`]; out: the
+//! parameters that make the sum of their squares (or of a robust loss, or minus twice a log-likelihood) smallest.
 
+pub mod arrow;
 pub mod effort;
 pub(crate) mod elsewhere;
 pub mod evidence;
@@ -36,11 +37,39 @@ pub trait Residuals: Sync {
     /// Everything written is finite.
     fn evaluate(&self, theta: &[f64], residuals: &mut [f64], jacobian: Option<&mut [f64]>) -> Result<(), Unusable>;
 
+    /// As [`Residuals::evaluate`], for problems whose cost is something else than a loss of residuals: minus twice a log-likelihood. The
+    /// residuals and derivatives are then those of a linear model whose sum of squares has the slope of that cost, and a curvature like its
+    /// own; where no derivatives are wanted they mean nothing. `None`: the residuals say all.
+    fn objective(&self, theta: &[f64], residuals: &mut [f64], jacobian: Option<&mut [f64]>) -> Result<Option<f64>, Unusable> {
+        self.evaluate(theta, residuals, jacobian).map(|()| None)
+    }
+
+    /// Whether the cost is minus twice a log-likelihood: of either sign, and differences of it mean the same wherever they are.
+    fn is_likelihood(&self) -> bool {
+        false
+    }
+
+    /// How parameters and residuals fall into groups; derivatives are then written in the blocks of these. `None`: they do not.
+    fn groups(&self) -> Option<&arrow::Groups> {
+        None
+    }
+
+    /// The second derivatives of the residuals, each times a number, summed: row by row. `None`: they are not to be had.
+    fn second(&self, _theta: &[f64], _times: &[f64]) -> Option<Result<Vec<f64>, Unusable>> {
+        None
+    }
+
     /// The sum of squares that errors in computing the residuals, beside those of rounding, may amount to: of a solution with adaptive
     /// steps, say. Costs that differ by less than such errors make are not told apart. 0: there are none.
     fn blur(&self) -> f64 {
         0.0
     }
+}
+
+/// The cost of a problem at a point; `residuals`: memory for them.
+pub(crate) fn cost_at(problem: &dyn Residuals, theta: &[f64], loss: loss::Loss, residuals: &mut [f64]) -> Result<f64, Unusable> {
+    let own = problem.objective(theta, residuals, None)?;
+    Ok(own.unwrap_or_else(|| loss.cost(residuals)))
 }
 
 /// The box the parameters must stay in; infinite where there is no bound.

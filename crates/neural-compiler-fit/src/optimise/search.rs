@@ -11,7 +11,7 @@ use super::lm::{self, End, Local};
 use super::loss::Loss;
 use super::separable::Separable;
 use super::symmetry::{distance, nearest};
-use super::{Bounds, Residuals, Unusable};
+use super::{Bounds, Residuals, Unusable, cost_at};
 use crate::options::{Progress, Stage};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -118,6 +118,8 @@ pub struct Found {
 
 /// Costs this near (relative) are the same minimum.
 const SAME: f64 = 1e-6;
+/// The same, absolute, of minus twice a log-likelihood.
+const SAME_LIKELY: f64 = 1e-4;
 /// Parameters this near (relative), of costs that are alike, are at the same minimum.
 const NEAR: f64 = 1e-3;
 /// A minimum elsewhere replaces the one the user's start leads to only if its cost is lower by this factor: of minima that
@@ -215,11 +217,17 @@ pub fn search(task: &Task<'_>, options: &Options<'_>) -> Result<Found, Unusable>
 impl Task<'_> {
     /// Whether two costs are those of the same minimum.
     pub(crate) fn same(&self, a: f64, b: f64) -> bool {
+        if self.whole.is_likelihood() {
+            return (a - b).abs() <= SAME_LIKELY;
+        }
         (a - b).abs() <= SAME * a.abs().max(b.abs()) || a.max(b) <= self.floor
     }
 
     /// Whether the data tell a minimum from a lower one; of a robust loss nobody knows the likelihood.
     fn decided(&self, cost: f64, lowest: f64, loss: Loss) -> bool {
+        if self.whole.is_likelihood() {
+            return !self.same(cost, lowest);
+        }
         let evidence = if self.known { cost - lowest } else { self.whole.count() as f64 * (cost / lowest).ln() };
         loss == Loss::Squares && !self.same(cost, lowest) && evidence > DECIDED
     }
@@ -261,6 +269,8 @@ fn local(
 
 /// How much higher the cost is half way between two minima that are not one.
 const BETWEEN: f64 = 1.1;
+/// The same in minus twice a log-likelihood.
+const BETWEEN_LIKELY: f64 = 0.1;
 
 /// Whether two points of the same cost are minima of their own, which give the parameters other values. Terms in another order, other
 /// signs and other turns of a phase are other names for the same.
@@ -277,12 +287,10 @@ fn is_twin(task: &Task<'_>, loss: Loss, a: &[f64], b: &[f64]) -> bool {
     if sizes(a).iter().zip(&sizes(b)).all(|(x, y)| near(*x, *y)) {
         return false;
     }
-    let cost = |theta: &[f64]| {
-        let mut residuals = vec![0.0; task.sample.count()];
-        task.sample.evaluate(theta, &mut residuals, None).map(|()| loss.cost(&residuals))
-    };
+    let cost = |theta: &[f64]| cost_at(task.sample, theta, loss, &mut vec![0.0; task.sample.count()]);
     let middle: Vec<f64> = a.iter().zip(b).map(|(x, y)| 0.5 * (x + y)).collect();
     match (cost(a), cost(&middle)) {
+        (Ok(here), Ok(between)) if task.whole.is_likelihood() => between > here + BETWEEN_LIKELY,
         (Ok(here), Ok(between)) => between > BETWEEN * here.max(task.floor),
         _ => true,
     }
@@ -305,7 +313,7 @@ fn settle(task: &Task<'_>, free: &[usize], mut runs: Vec<Run>, tried: usize, opt
             Some(_) => {}
             None if chosen.iter().any(|c| task.alike(c.cost, run.cost) && near_by(&c.theta, &run.theta)) => {}
             // A rough solution tells a good minimum from a bad one.
-            None if blurred && chosen.first().is_some_and(|best| run.cost > FAR * best.cost) => {}
+            None if blurred && !task.whole.is_likelihood() && chosen.first().is_some_and(|best| run.cost > FAR * best.cost) => {}
             None if chosen.len() < 3 => chosen.push(run),
             None => {}
         }
@@ -350,7 +358,8 @@ fn settle(task: &Task<'_>, free: &[usize], mut runs: Vec<Run>, tried: usize, opt
         .find(|f| f.0 == 0 || runs.iter().any(|r| r.number == f.0 && own_cost.is_some_and(|c| task.alike(c, r.cost))))
         .map(|f| f.1.cost);
     let lowest = fits.iter().map(|f| f.1.cost).fold(f64::INFINITY, f64::min);
-    let kept = own.filter(|own| *own * CLEARLY_LOWER <= lowest && !task.decided(*own, lowest, options.loss));
+    let kept =
+        own.filter(|own| (task.whole.is_likelihood() || *own * CLEARLY_LOWER <= lowest) && !task.decided(*own, lowest, options.loss));
     let wanted = kept.unwrap_or(lowest);
     let (from, best) = fits.iter().filter(|f| f.1.cost == wanted).min_by_key(|f| f.0)?.clone();
     let at = runs.iter().find(|r| r.number == from).map_or(f64::NAN, |r| r.cost);
@@ -381,14 +390,13 @@ fn screen(task: &Task<'_>, free: &[usize], options: &Options<'_>) -> Vec<Vec<f64
     }
     let value = |theta: &[f64]| -> Option<f64> {
         let mut residuals = vec![0.0; task.sample.count()];
-        if free.is_empty() {
-            task.sample.evaluate(theta, &mut residuals, None).ok()?;
+        let cost = if free.is_empty() {
+            cost_at(task.sample, theta, options.loss, &mut residuals).ok()?
         } else {
             let reduced = Separable::new(task.sample, free, theta);
             let alpha: Vec<f64> = sampled.iter().map(|&j| theta[j]).collect();
-            reduced.evaluate(&alpha, &mut residuals, None).ok()?;
-        }
-        let cost = options.loss.cost(&residuals);
+            cost_at(&reduced, &alpha, options.loss, &mut residuals).ok()?
+        };
         cost.is_finite().then_some(cost)
     };
     let points: Vec<Vec<f64>> = (0..options.screened as u32)

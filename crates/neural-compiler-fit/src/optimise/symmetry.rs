@@ -2,6 +2,7 @@
 //! shifted so that it lies nearest to the start.
 //! Invariant: the cost stays the same; nothing is assumed about the model, every change is tried.
 
+use super::cost_at;
 use super::loss::Loss;
 use super::search::Task;
 use super::separable::Separable;
@@ -31,11 +32,7 @@ pub(crate) fn nearest(task: &Task<'_>, free: &[usize], loss: Loss, theta: &[f64]
     if others.len() > MOST {
         return theta.to_vec();
     }
-    let cost = |theta: &[f64]| -> Option<f64> {
-        let mut residuals = vec![0.0; task.sample.count()];
-        task.sample.evaluate(theta, &mut residuals, None).ok()?;
-        Some(loss.cost(&residuals))
-    };
+    let cost = |theta: &[f64]| -> Option<f64> { cost_at(task.sample, theta, loss, &mut vec![0.0; task.sample.count()]).ok() };
     let Some(wanted) = cost(theta) else { return theta.to_vec() };
     let mut best = (distance(theta, task.start), theta.to_vec());
     // Each round takes the best of all single changes; a few rounds undo any mixture of them.

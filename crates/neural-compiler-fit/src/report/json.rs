@@ -1,6 +1,6 @@
 //! A fit for programs. In: a fit; out: JSON, the same from every face. JSON knows neither NaN nor infinity: both are null.
 
-use crate::report::{Finer, Fit};
+use crate::report::{Finer, Fit, Noise};
 use crate::statistics::likelihood::Column;
 use serde_json::{Map, Value, json};
 
@@ -55,6 +55,7 @@ pub fn to_json(fit: &Fit) -> Value {
         })
         .collect();
     let likelihood = &fit.likelihood;
+    let pairs = |entry: &dyn Fn(usize, usize) -> f64| if sure.covariance.is_empty() { Value::Null } else { matrix(n, entry) };
     let mut all = json!({
         "params": params, "order": names, "cost": number(fit.cost), "rmse": number(fit.rmse), "r2": number(fit.r2),
         "columns": columns(&fit.columns),
@@ -63,10 +64,20 @@ pub fn to_json(fit: &Fit) -> Value {
         "aic": number(likelihood.aic()), "aicc": number(likelihood.aicc()), "bic": number(likelihood.bic()),
         "observations": fit.observations, "freedom": sure.freedom, "converged": fit.converged, "message": fit.message,
         "warnings": fit.warnings, "undetermined": undetermined, "correlations": strong,
-        "covariance": matrix(n, |i, j| sure.covariance[i * n + j]),
-        "correlation": matrix(n, |i, j| sure.correlation(i, j).unwrap_or(f64::NAN)),
+        "covariance": pairs(&|i, j| sure.covariance[i * n + j]),
+        "correlation": pairs(&|i, j| sure.correlation(i, j).unwrap_or(f64::NAN)),
         "starts": {"tried": fit.tried, "agreed": fit.agreed, "failed": fit.failed},
     });
+    if !fit.noise.is_empty() {
+        let one = |n: &Noise| (n.column.clone(), json!({"distribution": n.words, "censored": n.censored}));
+        all["noise"] = fit.noise.iter().map(one).collect::<Map<_, _>>().into();
+    }
+    if !fit.effects.is_empty() {
+        all["effects"] = fit.effects.iter().map(|(name, x)| (name.clone(), number(*x))).collect::<Map<_, _>>().into();
+    }
+    if let Some(prior) = fit.log_prior {
+        all["log_prior"] = number(prior);
+    }
     if fit.weights > 0 {
         all["weights"] = json!(fit.weights);
     }

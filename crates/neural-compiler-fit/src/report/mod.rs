@@ -1,9 +1,10 @@
 //! The outcome of a fit: as data, as text, as JSON, as pictures.
 
+pub mod compare;
 pub(crate) mod json;
 pub(crate) mod outcome;
 pub mod plot;
 pub(crate) mod summary;
 pub mod text;
 
-pub use outcome::{Axis, Check, Finer, Fit, Parameter, significant};
+pub use outcome::{Axis, Check, Finer, Fit, Noise, Parameter, significant};

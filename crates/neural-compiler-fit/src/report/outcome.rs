@@ -23,6 +23,17 @@ pub struct Parameter {
     pub note: Option<String>,
 }
 
+/// What was assumed of the errors of a column.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Noise {
+    /// The column.
+    pub column: String,
+    /// The distribution, as the model writes it.
+    pub words: String,
+    /// How many of its values are known from one side only.
+    pub censored: usize,
+}
+
 /// What the rows lie along: the time of a model with states, the only input of an algebraic one.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Axis {
@@ -57,6 +68,12 @@ pub struct Fit {
     pub r2: f64,
     /// Both for each column explained.
     pub columns: Vec<Column>,
+    /// What was assumed of the errors of each column, where the model or a prior asks for a likelihood; else empty: least squares.
+    pub noise: Vec<Noise>,
+    /// The logarithm of the prior density at the fitted values, where there are priors: these are then those of the posterior mode.
+    pub log_prior: Option<f64>,
+    /// The most probable values of random effects, by name; they are integrated out of the likelihood and are no parameters.
+    pub effects: Vec<(String, f64)>,
     /// How probable the model makes the data, and the criteria that follow from that.
     pub likelihood: Likelihood,
     /// Numbers compared.
@@ -146,7 +163,7 @@ impl Fit {
     pub fn reduced_chi_square(&self) -> Option<f64> {
         let l = &self.likelihood;
         let freedom = l.n as f64 - l.k;
-        (l.sigmas == 0 && !l.loglik.is_nan() && freedom > 0.0).then(|| self.cost / freedom)
+        (l.sigmas == 0 && !l.declared && !l.loglik.is_nan() && freedom > 0.0).then(|| self.cost / freedom)
     }
 
     /// What became of the starts, in words: `4 of 4 starts agree`, `1 of 9 starts ends here, 6 elsewhere, 2 cannot be computed`.

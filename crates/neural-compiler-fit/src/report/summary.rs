@@ -1,17 +1,19 @@
 //! Numbers and words about a minimum. In: where a fit ended, data and predictions; out: a [`Fit`].
 
+use crate::likelihood::{self as likely_fit, Joint, Maximum};
 use crate::model::layout::Layout;
 use crate::optimise::Residuals;
 use crate::optimise::linear::Linear;
 use crate::optimise::lm::{End, Local};
 use crate::optimise::loss::Loss;
 use crate::optimise::search::Found;
-use crate::report::{Axis, Fit, outcome};
+use crate::options::Options;
+use crate::report::{Axis, Fit, Noise, outcome};
 use crate::statistics::identify::{self, Undetermined};
 use crate::statistics::likelihood::{self, Target};
-use crate::statistics::poor;
 use crate::statistics::smooth::{self, Influence};
 use crate::statistics::uncertainty::{self, Certainty, Open, Uncertainty};
+use crate::statistics::{poor, profile};
 use neural_compiler::Diagnostics;
 
 /// Data and predictions of a finished fit, a number per row of the table for each target.
@@ -31,6 +33,8 @@ pub(crate) struct Compared {
     pub(crate) held_out: Vec<f64>,
     /// Numbers the fit had to spend: parameters, and as many weights as the data determine.
     pub(crate) spent: f64,
+    /// Of a fit by maximum likelihood: what is assumed of the errors of each target.
+    pub(crate) likely: Option<Vec<Noise>>,
 }
 
 impl Compared {
@@ -186,6 +190,7 @@ pub(crate) fn summarise(layout: &Layout, ended: Ended, compared: Compared, sure:
     let Sure { uncertainty, undetermined } = sure;
     let Ended { theta, cost, squares, end, tried, agreed, failed, better_elsewhere, warnings: more, noise, twins } = ended;
     let targets = compared.each(&compared.observed);
+    let by_likelihood = compared.likely.is_some();
     let (columns, joint) = likelihood::columns(&targets, &compared.weights);
     let (rmse, r2) = joint.unwrap_or((f64::NAN, f64::NAN));
     let mut likelihood = likelihood::likelihood(&targets, &compared.weights, compared.known, compared.spent);
@@ -204,9 +209,12 @@ pub(crate) fn summarise(layout: &Layout, ended: Ended, compared: Compared, sure:
         }
     }
     warnings.extend(columns.iter().filter(|c| c.r2.is_nan()).map(|c| format!("the data to explain, `{}`, are constant", c.name)));
-    let mut poor =
-        if noise && tried == 1 { vec![] } else { poor::remarks(&targets, &columns, &compared.weights, compared.axis.as_ref(), !squares) };
-    if compared.known && squares {
+    let mut poor = if noise && tried == 1 || by_likelihood {
+        vec![]
+    } else {
+        poor::remarks(&targets, &columns, &compared.weights, compared.axis.as_ref(), !squares)
+    };
+    if compared.known && squares && !by_likelihood {
         poor.extend(poor::given_errors(cost, likelihood.n, compared.spent));
     }
     let message = match end {
@@ -214,6 +222,7 @@ pub(crate) fn summarise(layout: &Layout, ended: Ended, compared: Compared, sure:
         End::Converged if noise && tried == 1 => "a minimum was reached that leaves nothing but noise, so no other start was followed",
         // However few starts end here, what they could find beside it is no better.
         End::Converged if noise => "a minimum was reached that leaves nothing but noise",
+        End::Converged if by_likelihood => "a maximum of the likelihood was reached",
         End::Converged => "a minimum was reached",
         End::Evaluations => "stopped after as many evaluations as allowed, before a minimum was reached",
         End::Cancelled => "stopped on request; these are the best values so far",
@@ -230,8 +239,11 @@ pub(crate) fn summarise(layout: &Layout, ended: Ended, compared: Compared, sure:
         rmse,
         r2,
         columns,
+        noise: compared.likely.unwrap_or_default(),
         observations: likelihood.n,
         likelihood,
+        log_prior: None,
+        effects: vec![],
         converged: matches!(end, End::Converged | End::HeldOut),
         message: message.into(),
         warnings,
@@ -251,4 +263,102 @@ pub(crate) fn summarise(layout: &Layout, ended: Ended, compared: Compared, sure:
         uncertainty,
         undetermined,
     }
+}
+
+/// A layout with standard deviations that are estimated behind its numbers. `of`: for each target that has one, its number, the name of the
+/// column and where to start.
+pub(crate) fn with_sigmas(layout: &Layout, of: &[Option<(usize, String, f64)>], count: usize) -> Layout {
+    let mut all = layout.clone();
+    for k in 0..count {
+        let own: Vec<&(usize, String, f64)> = of.iter().flatten().filter(|o| o.0 == k).collect();
+        // Of a vector whose numbers share it, by the name of all.
+        let name = match &own[..] {
+            [one] => one.1.clone(),
+            many => many.first().map_or(String::new(), |o| o.1.split('[').next().unwrap_or("").to_string()),
+        };
+        let start = own.iter().map(|o| o.2).fold(0.0, f64::max);
+        all.names.push(format!("sigma[{name}]"));
+        all.start.push(if start > 0.0 { start } else { 1.0 });
+        all.bounds.min.push(0.0);
+        all.bounds.max.push(f64::INFINITY);
+        all.parameters += 1;
+    }
+    all
+}
+
+/// The uncertainty of more parameters than pairs of them can be told of.
+fn of_many(layout: &Layout, maximum: &Maximum, observations: usize) -> Uncertainty {
+    let theta = &maximum.found.best.theta;
+    let errors = likely_fit::errors(theta, &layout.bounds, &maximum.information);
+    let at_bound = |j: usize| theta[j] <= layout.bounds.min[j] || theta[j] >= layout.bounds.max[j];
+    let one = |(j, e): (usize, &Option<f64>)| match e {
+        Some(e) => Certainty::Error(*e),
+        None if at_bound(j) => Certainty::AtBound,
+        None => Certainty::Unidentified,
+    };
+    let certainty = errors.iter().enumerate().map(one).collect();
+    let reach = 1.959_963_984_540_054;
+    Uncertainty {
+        certainty,
+        covariance: vec![],
+        determined: vec![],
+        open: vec![],
+        freedom: observations.saturating_sub(theta.len()),
+        variance: 1.0,
+        reach,
+        rise: reach * reach,
+    }
+}
+
+/// Everything there is to say of a maximum of a likelihood.
+pub(crate) fn likely(
+    layout: &Layout,
+    problem: &Joint<'_>,
+    maximum: &Maximum,
+    compared: Compared,
+    precision: f64,
+    options: &Options<'_>,
+) -> Result<Fit, Diagnostics> {
+    let parts = problem.parts(&maximum.found.best.theta).map_err(|e| crate::fit::wrong("no-prediction", e.0))?;
+    let mut fit = likely_of(layout, problem, maximum, compared, (problem.observations(), precision), options.profile.then_some(options))?;
+    fit.likelihood.loglik = parts.0;
+    fit.log_prior = problem.has_priors().then_some(parts.1);
+    Ok(fit)
+}
+
+/// The same but for the likelihood itself. `profile`: with intervals by it.
+pub(crate) fn likely_of(
+    layout: &Layout,
+    problem: &dyn Residuals,
+    maximum: &Maximum,
+    compared: Compared,
+    (n, precision): (usize, f64),
+    profile: Option<&Options<'_>>,
+) -> Result<Fit, Diagnostics> {
+    let best = &maximum.found.best;
+    let many = best.theta.len() > likely_fit::MANY;
+    let uncertainty = match many {
+        false => certainty(layout, best, Loss::Squares, true, n, precision),
+        true => of_many(layout, maximum, n),
+    };
+    let undetermined = if many { vec![] } else { identify::determined(&layout.names, &best.theta, &best.linear, &uncertainty, None) };
+    let k = compared.spent;
+    let ended = Ended::of(&maximum.found, &layout.names, Loss::Squares, 1.0);
+    let mut fit = summarise(layout, ended, compared, Sure { uncertainty, undetermined });
+    fit.likelihood = likelihood::Likelihood { loglik: f64::NAN, k, sigmas: 0, n, declared: true };
+    fit.observations = n;
+    if !maximum.peaked && fit.converged {
+        fit.converged = false;
+        fit.message = "stopped where the likelihood has no maximum: it still rises in some direction".into();
+    }
+    if let Some(options) = profile.filter(|_| fit.converged) {
+        if problem.groups().is_some() {
+            fit.warnings.push("there are no profiles of constants that differ between groups".into());
+        } else {
+            let tell = options.telling_of_profiles(fit.cost);
+            let ends = profile::intervals(problem, best, &layout.bounds, Loss::Squares, &fit.uncertainty, &tell);
+            fit.parameters.iter_mut().zip(ends).for_each(|(p, e)| p.profile = e);
+        }
+    }
+    Ok(fit)
 }

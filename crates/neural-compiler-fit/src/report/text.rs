@@ -1,6 +1,6 @@
 //! A fit for people, the same in every face. In: a fit; out: a table of its parameters, and lines that say how good it is.
 
-use super::outcome::{Fit, Parameter, significant};
+use super::outcome::{Fit, Noise, Parameter, significant};
 use crate::statistics::likelihood::Column;
 use std::fmt::Write;
 
@@ -30,13 +30,15 @@ fn criteria(fit: &Fit) -> String {
     // Weights of nets count by what the data determine of them, which is no whole number.
     let k = if l.k.fract() == 0.0 { l.k.to_string() } else { significant(l.k, 4) };
     let counted = match l.sigmas {
+        0 if l.declared => format!("k = {k}"),
         0 => format!("k = {k}, errors known: reduced chi-square {}", fit.reduced_chi_square().map_or("-".into(), |x| significant(x, 4))),
         1 => format!("k = {k} with the standard deviation of the errors"),
         n => format!("k = {k} with {n} standard deviations of the errors"),
     };
     // Few data have no AICc.
     let [loglik, aic, aicc, bic] = [l.loglik, l.aic(), l.aicc(), l.bic()].map(|x| if x.is_nan() { "-".into() } else { significant(x, 6) });
-    format!("cost {cost}  log-likelihood {loglik}  AIC {aic}  AICc {aicc}  BIC {bic}  ({counted}; n = {})", l.n)
+    let cost = if l.declared { String::new() } else { format!("cost {cost}  ") };
+    format!("{cost}log-likelihood {loglik}  AIC {aic}  AICc {aicc}  BIC {bic}  ({counted}; n = {})", l.n)
 }
 
 /// How well columns are explained: one as it is, several one by one and, where they have one unit, together.
@@ -48,6 +50,12 @@ fn explained(where_: &str, (rmse, r2): (f64, f64), columns: &[Column]) -> Vec<St
     let each = columns.iter().map(|c| format!("{where_}`{}`: {}  n {}", c.name, figures(c.rmse, c.r2), c.n));
     let together = (!rmse.is_nan()).then(|| format!("{where_}all, in one unit: {}", figures(rmse, r2)));
     each.chain(together).collect()
+}
+
+/// What was assumed of the errors of a column.
+fn noise(of: &Noise) -> String {
+    let censored = if of.censored > 0 { format!(", {} known from one side only", of.censored) } else { String::new() };
+    format!("noise of `{}`: {}{censored}", of.column, of.words)
 }
 
 /// Numbers of a vector in a row from which on only the first and the last are named.
@@ -80,6 +88,14 @@ pub fn remarks(fit: &Fit) -> Vec<String> {
     lines.extend(fit.clock.as_ref().map(|clock| clock.words()));
     lines.extend((fit.weights > 0).then(|| format!("{} weights of nets were trained", fit.weights)));
     lines.push(criteria(fit));
+    lines.extend(
+        fit.log_prior
+            .map(|x| format!("posterior mode: the logarithm of the prior density, {}, is not in the likelihood", significant(x, 6))),
+    );
+    lines.extend(fit.noise.iter().map(noise));
+    let effects = fit.effects.len();
+    lines
+        .extend((effects > 0).then(|| format!("{effects} random effects are integrated out (first order, conditional, with interaction)")));
     lines.extend(explained("", (fit.rmse, fit.r2), &fit.columns));
     if !fit.holdout_columns.is_empty() {
         let joint = fit.holdout.unwrap_or((f64::NAN, f64::NAN));

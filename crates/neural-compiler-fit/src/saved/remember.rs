@@ -4,12 +4,13 @@
 //! What the text itself declares (values, when starts hold, the step of a map) is not looked up in the record: the text can be edited.
 //! Invariant: a record that cannot be read, or says what no fit could have said, is an error.
 
+use crate::model::layout::Values;
 use crate::options::Options;
 use crate::saved::save;
 use neural_compiler::ode::schemes::{AUTO, chosen};
 use neural_compiler::syntax::ast::ModelKind;
 use neural_compiler::units::header;
-use neural_compiler::{Diagnostic, Program};
+use neural_compiler::{Diagnostic, Program, Shape};
 use serde_json::{Map, Value};
 
 /// The fields of a JSON object.
@@ -132,6 +133,24 @@ impl Remembered {
             ..options
         }
     }
+}
+
+/// The values that constants have for each group, by name, as the fit that saved a model found them.
+pub(crate) fn of_groups(program: &Program) -> Result<Values, Diagnostic> {
+    let Some((_, fields)) = record(&program.scheme())? else { return Ok(Values::new()) };
+    let part = |name: &str| fields.get("fit").and_then(|fit| fit.get(name)).and_then(Value::as_object).into_iter().flatten();
+    let value = |(name, of): (&String, &Value)| Some((name.clone(), Shape::Scalar, vec![of.get("value").unwrap_or(of).as_f64()?]));
+    Ok(part("params").chain(part("effects")).filter(|(name, _)| name.ends_with(']')).filter_map(value).collect())
+}
+
+/// Complains about a prediction without doses by a model whose fit was given some.
+pub(crate) fn check_doses(program: &Program, options: &Options<'_>) -> Result<(), Diagnostic> {
+    let Some((_, fields)) = record(&program.scheme())? else { return Ok(()) };
+    if !options.doses.is_empty() || fields.get("options").and_then(|o| o.get("events")).is_none() {
+        return Ok(());
+    }
+    let help = "give them again (`--events`, Python's `events=`), or take `events` out of the record behind `; fit: ` to go without";
+    Err(Diagnostic::error("missing-events", Default::default(), "the fit of this model was given doses, and here are none").help(help))
 }
 
 /// Complains about a file of weights that is not the one a model was saved with.

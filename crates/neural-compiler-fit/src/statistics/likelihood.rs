@@ -44,6 +44,8 @@ pub struct Likelihood {
     pub sigmas: usize,
     /// Numbers compared.
     pub n: usize,
+    /// Whether the model says how errors are distributed, so that everything about them is among the parameters.
+    pub declared: bool,
 }
 
 impl Likelihood {
@@ -168,7 +170,7 @@ pub(crate) fn likelihood(targets: &[Target<'_>], weights: &[f64], known: bool, s
         }
     }
     let sigmas = if known { 0 } else { scales.len() };
-    Likelihood { loglik, k: spent + sigmas as f64, sigmas, n }
+    Likelihood { loglik, k: spent + sigmas as f64, sigmas, n, declared: false }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Invariant: an end that no value reaches is infinite (or the parameter's bound), never a guess.
 
 use crate::optimise::loss::Loss;
-use crate::optimise::{Bounds, Residuals, Unusable, lm};
+use crate::optimise::{Bounds, Residuals, Unusable, cost_at, lm};
 use crate::statistics::uncertainty::{Certainty, Uncertainty};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,18 +28,26 @@ impl Residuals for Held<'_> {
         self.inner.blur()
     }
 
+    fn is_likelihood(&self) -> bool {
+        self.inner.is_likelihood()
+    }
+
     fn evaluate(&self, theta: &[f64], residuals: &mut [f64], jacobian: Option<&mut [f64]>) -> Result<(), Unusable> {
+        self.objective(theta, residuals, jacobian).map(|_| ())
+    }
+
+    fn objective(&self, theta: &[f64], residuals: &mut [f64], jacobian: Option<&mut [f64]>) -> Result<Option<f64>, Unusable> {
         let mut all = theta.to_vec();
         all.insert(self.parameter, self.value);
         let Some(jacobian) = jacobian else {
-            return self.inner.evaluate(&all, residuals, None);
+            return self.inner.objective(&all, residuals, None);
         };
         let m = residuals.len();
         let mut whole = vec![0.0; m * all.len()];
-        self.inner.evaluate(&all, residuals, Some(&mut whole))?;
+        let cost = self.inner.objective(&all, residuals, Some(&mut whole))?;
         whole.drain(self.parameter * m..(self.parameter + 1) * m);
         jacobian.copy_from_slice(&whole);
-        Ok(())
+        Ok(cost)
     }
 }
 
@@ -94,9 +102,7 @@ fn one_end(
         look();
         let held = Held { inner: problem, parameter: j, value };
         let cost = if start.is_empty() {
-            let mut residuals = vec![0.0; problem.count()];
-            held.evaluate(&[], &mut residuals, None).ok()?;
-            loss.cost(&residuals)
+            cost_at(&held, &[], loss, &mut vec![0.0; problem.count()]).ok()?
         } else {
             let fit = lm::minimise(&held, start, &box_, loss, &options).ok()?;
             *start = fit.theta;

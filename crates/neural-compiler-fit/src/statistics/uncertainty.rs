@@ -42,7 +42,8 @@ pub struct Open {
 pub struct Uncertainty {
     /// Per parameter.
     pub certainty: Vec<Certainty>,
-    /// Covariance row by row; rows and columns of parameters without a standard error are NaN.
+    /// Covariance row by row; rows and columns of parameters without a standard error are NaN. Empty where there are too many parameters
+    /// for all pairs of them.
     pub covariance: Vec<f64>,
     /// The same of what the data determine, for parameters that are open too: the variance of a combination that no open way changes.
     pub determined: Vec<f64>,
@@ -132,7 +133,7 @@ pub fn counted(linear: &Linear, loss: Loss, known: bool) -> (Vec<f64>, Variance)
 }
 
 /// The uncertainty at a minimum. `observations`: how many of the residuals are data; the others are penalties, or count for nothing.
-/// `precision`: singular values below this share of the largest are errors of the derivatives ([`EXACT`] for formulas).
+/// `precision`: singular values below this share of the largest are errors of the derivatives (`EXACT` for formulas).
 pub fn at_minimum(theta: &[f64], linear: &Linear, bounds: &Bounds, variance: Variance, observations: usize, precision: f64) -> Uncertainty {
     judged(theta, linear, bounds, variance, observations, (precision, AT_MINIMUM))
 }
@@ -292,6 +293,9 @@ impl Uncertainty {
 
     /// The correlation of two parameters; `None` where either has no standard error.
     pub fn correlation(&self, i: usize, j: usize) -> Option<f64> {
+        if self.covariance.is_empty() {
+            return None;
+        }
         let n = self.certainty.len();
         let (Certainty::Error(a), Certainty::Error(b)) = (self.certainty[i], self.certainty[j]) else { return None };
         let r = self.covariance[i * n + j] / a / b;

@@ -5,10 +5,12 @@
 use crate::classes::PyCore;
 use crate::convert::errors::fit_error;
 use crate::fit::options::options;
-use neural_compiler::Diagnostics;
+use neural_compiler::{Diagnostics, Shape};
 use neural_compiler_fit::plot::{self, Drawing, Line, Look};
 use neural_compiler_fit::remember::{Remembered, check_weights};
-use neural_compiler_fit::{Axis, Check, Fit, Options, Other, Stage, Table, fit, fit_at_once, predict, save, text, to_json, weights};
+use neural_compiler_fit::{
+    Axis, Check, Fit, Options, Other, Side, Stage, Table, fit, fit_at_once, predict, save, simulate, text, to_json, weights,
+};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -49,11 +51,34 @@ fn table_beside(columns: Columns<'_>, others: Others) -> Result<Table, Diagnosti
     Ok(table(columns)?.beside(others.into_iter().map(|(name, nearly)| Other { name, nearly }).collect()))
 }
 
-/// The table as a model takes it, in the model's units.
-fn table_for(core: &PyCore, columns: Columns<'_>, others: Others, how: &Options<'_>) -> Result<Table, Diagnostics> {
+/// The table as a model takes it, with what options say of it besides, in the model's units.
+fn table_for(core: &PyCore, columns: Columns<'_>, others: Others, options: &Bound<'_, PyDict>, how: &Options<'_>) -> PyResult<Table> {
+    let py = options.py();
     let named = [&how.target, &how.time, &how.group, &how.sigma_column, &how.weights_column];
     let named: Vec<&str> = named.into_iter().flatten().map(String::as_str).collect();
-    table_beside(columns, others)?.in_units_of(&core.0.program, &named, how.sigma_column.as_deref())
+    let table = more(table_beside(columns, others).map_err(|e| blame(py, core, &e))?, options)?;
+    table.in_units_of(&core.0.program, &named, how.sigma_column.as_deref()).map_err(|e| blame(py, core, &e))
+}
+
+/// A table with what options say of it besides: columns in which some values are known from one side only (-1 below, 1 above, 0 as they
+/// are), and what the numbers of columns stand for.
+fn more(table: Table, options: &Bound<'_, PyDict>) -> PyResult<Table> {
+    let given = |key: &str| options.get_item(key).map(|v| v.filter(|v| !v.is_none()));
+    let mut table = table;
+    if let Some(list) = given("censored")? {
+        let columns: Vec<(String, Vec<f64>, Vec<i8>)> = list.extract()?;
+        let side = |s: i8| match s {
+            0 => Side::Seen,
+            s if s < 0 => Side::Below,
+            _ => Side::Above,
+        };
+        table = table.with_censored(columns.into_iter().map(|(name, values, sides)| (name, values, sides.into_iter().map(side).collect())));
+    }
+    if let Some(list) = given("labels")? {
+        let columns: Vec<(String, Vec<String>)> = list.extract()?;
+        table = columns.into_iter().fold(table, |table, (name, labels)| table.with_labels(&name, labels));
+    }
+    Ok(table)
 }
 
 /// Fits a model. `progress` is called now and then with the starts followed, how many there may be, and the best cost.
@@ -67,7 +92,7 @@ pub(crate) fn fit_model<'py>(
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let how = self::options(options)?;
-    let table = table_for(core, columns, others, &how).map_err(|e| blame(py, core, &e))?;
+    let table = table_for(core, columns, others, options, &how)?;
     let program = &core.0.program;
     if let Some(found) = py.detach(|| fit_at_once(program, &table, &how)) {
         return report(py, core, found);
@@ -149,6 +174,9 @@ fn report<'py>(py: Python<'py>, core: &PyCore, fit: Fit) -> PyResult<Bound<'py, 
     all.set_item("columns", columns.collect::<Vec<_>>())?;
     let held_out = fit.holdout_columns.iter().map(|c| (&c.name, c.n, c.rmse, c.r2));
     all.set_item("holdout_columns", held_out.collect::<Vec<_>>())?;
+    all.set_item("noise", fit.noise.iter().map(|n| (&n.column, &n.words, n.censored)).collect::<Vec<_>>())?;
+    all.set_item("effects", fit.effects.clone())?;
+    all.set_item("log_prior", fit.log_prior)?;
     let likelihood = &fit.likelihood;
     all.set_item("loglik", likelihood.loglik)?;
     all.set_item("k", likelihood.k)?;
@@ -207,9 +235,34 @@ pub(crate) fn predict_model<'py>(
     options: &Bound<'py, PyDict>,
 ) -> PyResult<Vec<(String, Bound<'py, PyArray1<f64>>)>> {
     let how = self::options(options)?;
-    let table = table_for(core, columns, others, &how).map_err(|e| blame(py, core, &e))?;
+    let table = table_for(core, columns, others, options, &how)?;
     let found = py.detach(|| predict(&core.0.program, &table, &how)).map_err(|e| blame(py, core, &e))?;
     Ok(found.into_iter().map(|(name, column)| (name, PyArray1::from_vec(py, column))).collect())
+}
+
+/// States and observables of a model by name, each with its sizes and its numbers row by row, set by set; and how many sets there are.
+type Simulated<'py> = (usize, Vec<(String, Vec<usize>, Bound<'py, PyArray1<f64>>)>);
+
+/// Trajectories of a model. `given`: values by the names of numbers, one for all sets or one for each.
+#[pyfunction]
+pub(crate) fn simulate_model<'py>(
+    py: Python<'py>,
+    core: &PyCore,
+    columns: Columns<'py>,
+    options: &Bound<'py, PyDict>,
+    given: Vec<(String, Vec<f64>)>,
+) -> PyResult<Simulated<'py>> {
+    let how = self::options(options)?;
+    let table = table(columns).map_err(|e| blame(py, core, &e))?;
+    let found = py.detach(|| simulate(&core.0.program, &table, &how, &given)).map_err(|e| blame(py, core, &e))?;
+    let width = found.quantities.iter().map(|q| q.1.len()).sum::<usize>();
+    let mut at = 0;
+    let mut one = |(name, shape): &(String, Shape)| {
+        let numbers = found.values.chunks(width).flat_map(|row| row[at..at + shape.len()].iter().copied()).collect();
+        at += shape.len();
+        (name.clone(), shape.dims().to_vec(), PyArray1::from_vec(py, numbers))
+    };
+    Ok((found.sets, found.quantities.iter().map(&mut one).collect()))
 }
 
 /// What a saved model remembers of how trajectories are read and solved, as options, for a table with these columns; `group`: the column
@@ -278,7 +331,7 @@ pub(crate) fn fit_lines<'py>(
     axis: PyAxis<'py>,
 ) -> PyResult<Vec<PyLine<'py>>> {
     let how = self::options(options)?;
-    let table = table_for(core, columns, Vec::new(), &how).map_err(|e| blame(py, core, &e))?;
+    let table = table_for(core, columns, Vec::new(), options, &how)?;
     let (axis, predicted) = (axis_of(axis), predicted.as_array().to_vec());
     let found = py.detach(|| plot::lines(&core.0.program, &table, &how, &axis, &targets, &predicted, &Look::default()));
     let array = |numbers| PyArray1::from_vec(py, numbers);

@@ -2,7 +2,7 @@
 
 use crate::buffers::views::shape_of;
 use neural_compiler::ode::{Scheme, schemes};
-use neural_compiler_fit::{BadOption, Loss, Options, Values};
+use neural_compiler_fit::{BadOption, Dose, Loss, Options, Values};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
@@ -46,6 +46,13 @@ fn values(given: &Bound<'_, PyDict>) -> PyResult<Values> {
     list.into_iter().map(one).collect()
 }
 
+/// Doses and infusions: time, amount, rate, target and group of each.
+fn doses(given: &Bound<'_, PyDict>) -> PyResult<Vec<Dose>> {
+    type Row = (f64, f64, f64, Option<String>, Option<f64>);
+    let rows: Vec<Row> = get(given, "doses")?.unwrap_or_default();
+    Ok(rows.into_iter().map(|(time, amount, rate, target, group)| Dose { time, amount, rate, target, group }).collect())
+}
+
 /// The options of the library, from a dict.
 pub(crate) fn options<'a>(given: &Bound<'_, PyDict>) -> PyResult<Options<'a>> {
     let scale: Option<f64> = get(given, "loss_scale")?;
@@ -66,6 +73,7 @@ pub(crate) fn options<'a>(given: &Bound<'_, PyDict>) -> PyResult<Options<'a>> {
         step: get(given, "step")?,
         tolerance: get(given, "rtol")?,
         absolute_tolerance: get(given, "atol")?,
+        doses: doses(given)?,
         holdout: get(given, "holdout")?,
         profile: get(given, "profile")?.unwrap_or(false),
         seed: get(given, "seed")?.unwrap_or(0),

@@ -69,8 +69,7 @@ impl Core {
         let is_param = |name: &str| named.contains(name);
         // What only the caller names has no place in the text.
         let declared = |i: &&Input| i.kind != InputKind::Free && i.span != Span::default();
-        let declared: FxHashMap<&str, Option<Shape>> =
-            open.inputs().iter().filter(declared).map(|i| (i.name.as_str(), i.shape)).collect();
+        let declared: FxHashMap<&str, &Input> = open.inputs().iter().filter(declared).map(|i| (i.name.as_str(), i)).collect();
         let free =
             || open.inputs().iter().filter(|i| i.kind == InputKind::Free && !is_param(&i.name)).map(|i| (i.name.clone(), None)).collect();
         let mut list: Vec<Named> = inputs.unwrap_or_else(free);
@@ -80,8 +79,12 @@ impl Core {
         let mut repeated: Vec<(String, Shape)> = Vec::new();
         for (name, shape) in list {
             // In the place the caller gives it; a size that the text declares stays.
-            let pinned = declared.get(name.as_str()).is_some_and(Option::is_some);
-            allowed.push((name.clone(), shape.filter(|_| !pinned)));
+            let known = declared.get(name.as_str());
+            let pinned = known.is_some_and(|i| i.shape.is_some());
+            // The weights of a net stand behind it, wherever they are listed.
+            if !known.is_some_and(|i| matches!(i.kind, InputKind::Weight { .. })) {
+                allowed.push((name.clone(), shape.filter(|_| !pinned)));
+            }
             repeated.extend(shape.filter(|_| pinned).map(|s| (name, s)));
         }
         let program = compile(source, &Options { inputs: Some(allowed), limits, syntax: open.syntax(), units })?;

@@ -6,6 +6,7 @@
 use crate::ops::Surface;
 use crate::shape::Shape;
 use crate::source::Span;
+use crate::syntax::distributions::Distribution;
 
 /// Index of an expression.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,6 +75,30 @@ pub struct ParamInfo {
     pub max: Option<f64>,
     /// Not to be trained.
     pub fixed: bool,
+    /// What is known of it before the data.
+    pub prior: Option<Prior>,
+    /// The column each value of which has a value of its own.
+    pub per: Option<String>,
+    /// How these values are distributed over the groups, where they are drawn at random.
+    pub effect: Option<Effect>,
+}
+
+/// A normal distribution over groups.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Effect {
+    /// Its mean.
+    pub mean: f64,
+    /// The name of the parameter that is its standard deviation.
+    pub deviation: String,
+}
+
+/// A distribution of a parameter, with its arguments.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Prior {
+    /// Its row.
+    pub distribution: &'static Distribution,
+    /// Its arguments.
+    pub arguments: Vec<f64>,
 }
 
 /// Where a state starts.
@@ -85,6 +110,8 @@ pub enum StateStart {
     Name(String),
     /// At the value of an expression, which `Program::starts` computes.
     Expression,
+    /// Where its derivative is 0, found from these numbers.
+    Steady(Vec<f64>),
 }
 
 /// Which of the values that a text defines a program computes.
@@ -96,10 +123,54 @@ pub enum Part {
     Starts,
     /// One of these, counted from 0.
     Start(usize),
-    /// The observables, one after another.
+    /// The observables, then the arguments of their distributions, what rows add to the log-likelihood and, of a formula that has one, its
+    /// own expression: one after another.
     Observables,
     /// One of these, counted from 0.
-    Observable(usize),
+    Predictor(usize),
+    /// The times of all events that have such, one after another; of a schedule its period, its first time and its last.
+    EventTimes,
+    /// One of those of an event.
+    EventTime(usize, usize),
+    /// For each event with a condition what is negative where the condition holds.
+    Levels,
+    /// All states behind an event.
+    Jump(usize),
+    /// The state behind one of its actions.
+    Action(usize, usize),
+}
+
+/// What `(observe …)` declares.
+#[derive(Clone, Debug)]
+pub struct Observation {
+    /// The column.
+    pub name: String,
+    /// How its errors are distributed, where that is said.
+    pub noise: Option<&'static Distribution>,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// An event of a model, as `(event …)` declares it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct EventInfo {
+    /// When it happens, if that is at times.
+    pub times: Vec<Moment>,
+    /// Else which of the conditions of all events it waits for.
+    pub level: Option<usize>,
+    /// The states it changes, and where it says so.
+    pub actions: Vec<(String, Span)>,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// Times of an event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Moment {
+    /// Each number is a time.
+    Once,
+    /// The numbers are a period, a first time and a last.
+    Every,
 }
 
 /// The time of a model with states, as `(time …)` declares it. It is an input only where the model's clauses use its name.
@@ -113,6 +184,32 @@ pub struct TimeInfo {
     pub step: Option<f64>,
     /// Where it is declared.
     pub span: Span,
+}
+
+/// What an input of a model with states is between the rows of a table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Interpolate {
+    /// A straight line from row to row.
+    #[default]
+    Linear,
+    /// What it is at the row before.
+    Step,
+    /// A natural cubic spline through all rows.
+    Cubic,
+}
+
+impl Interpolate {
+    /// All of them.
+    pub const ALL: [Interpolate; 3] = [Interpolate::Linear, Interpolate::Step, Interpolate::Cubic];
+
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Interpolate::Linear => "linear",
+            Interpolate::Step => "step",
+            Interpolate::Cubic => "cubic",
+        }
+    }
 }
 
 /// What an input of a program stands for.
@@ -191,8 +288,16 @@ pub struct Ast {
     pub kind: ModelKind,
     /// The time, where it is declared.
     pub time: Option<TimeInfo>,
-    /// What `(observe …)` declares, by name, with its place.
-    pub observables: Vec<(String, Span)>,
+    /// What `(observe …)` declares.
+    pub observables: Vec<Observation>,
+    /// Whether rows add something to the log-likelihood by themselves.
+    pub loglik: bool,
+    /// Whether it has a value besides its observables: an expression, or states.
+    pub own_value: bool,
+    /// What inputs are between rows, where that is declared.
+    pub interpolate: Vec<(String, Interpolate)>,
+    /// What `(event …)` declares, in order.
+    pub events: Vec<EventInfo>,
     /// The physical constants it uses, by name.
     pub constants: Vec<(String, f64)>,
     /// The units it declares.

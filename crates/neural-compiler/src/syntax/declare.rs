@@ -1,16 +1,20 @@
-//! Declarations of model files: `param`, `input`, `state`, `net`, `derive`, `next`, `observe`, `time`, `constants`. In: top-level data;
-//! out: inputs of the program, functions for nets, and, when there are states, a body that gives the derivatives (or next values) of all of
-//! them, or what is asked for instead: starts, observables. Invariant: a declaration is recognised only at top level, so its keyword stays
-//! usable as a name everywhere else.
+//! Declarations of model files: `param`, `input`, `state`, `net`, `derive`, `next`, `observe`, `loglik`, `event`, `time`, `constants`,
+//! `unit`. In: top-level data; out: inputs of the program, functions for nets, and, when there are states, a body that gives the
+//! derivatives (or next values) of all of them, or what is asked for instead: starts, observables, events. Invariant: a declaration is
+//! recognised only at top level, so its keyword stays usable as a name everywhere else.
 
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::ops;
 use crate::shape::Shape;
 use crate::source::Span;
-use crate::syntax::ast::{DeclaredUnit, Expr, ExprId, Input, InputKind, ModelKind, ParamInfo, Part, StateStart, TimeInfo};
+use crate::syntax::ast::{
+    DeclaredUnit, Effect, Expr, ExprId, Input, InputKind, Interpolate, ModelKind, ParamInfo, Part, Prior, StateStart, TimeInfo,
+};
 use crate::syntax::constants::SETS;
+use crate::syntax::events::Event;
 use crate::syntax::expand::{Bindings, Expander, Meaning, NOWHERE, Undo};
 use crate::syntax::forms::{self, Expansion, Form, Written};
+use crate::syntax::observations::Observable;
 use crate::syntax::reader::{Datum, DatumId, Symbol};
 use crate::units;
 use rustc_hash::FxHashMap;
@@ -22,8 +26,11 @@ pub(crate) struct Model {
     states: Vec<(String, Span)>,
     /// Starts that are expressions.
     starts: Vec<DatumId>,
-    observables: Vec<Observable>,
-    time: Option<(Symbol, TimeInfo)>,
+    pub(super) observables: Vec<Observable>,
+    /// `(loglik …)` clauses.
+    pub(super) logliks: Vec<(DatumId, Span)>,
+    events: Vec<Event>,
+    pub(super) time: Option<(Symbol, TimeInfo)>,
 }
 
 struct Step {
@@ -33,20 +40,19 @@ struct Step {
     span: Span,
 }
 
-struct Observable {
-    name: Symbol,
-    value: DatumId,
-    span: Span,
-}
-
 impl Model {
     pub(crate) fn has_steps(&self) -> bool {
         !self.steps.is_empty() || !self.states.is_empty()
     }
 
-    /// Where the first observable is declared.
-    pub(crate) fn observable(&self) -> Option<Span> {
-        self.observables.first().map(|o| o.span)
+    /// Whether anything is said about what columns observe.
+    pub(crate) fn observes(&self) -> bool {
+        !self.observables.is_empty() || !self.logliks.is_empty()
+    }
+
+    /// Where the first event is declared.
+    pub(crate) fn event(&self) -> Option<Span> {
+        self.events.first().map(|e| e.span)
     }
 
     /// Where the time is declared.
@@ -57,14 +63,19 @@ impl Model {
 
 /// The options behind the positional part of a declaration.
 #[derive(Default)]
-struct Options {
+pub(super) struct Options {
     min: Option<f64>,
     max: Option<f64>,
     fixed: bool,
+    prior: Option<Prior>,
+    per: Option<String>,
+    effect: Option<Effect>,
     size: Option<Shape>,
     start: Option<f64>,
     step: Option<f64>,
-    unit: Option<DatumId>,
+    pub(super) unit: Option<DatumId>,
+    pub(super) noise: Option<DatumId>,
+    interpolate: Option<Interpolate>,
 }
 
 impl Expander<'_> {
@@ -86,7 +97,7 @@ impl Expander<'_> {
         true
     }
 
-    fn bad(&mut self, span: Span, form: &Form) {
+    pub(super) fn bad(&mut self, span: Span, form: &Form) {
         self.error(Diagnostic::error("bad-declaration", span, format!("this declaration is written {}", form.usage)).help(form.doc));
     }
 
@@ -123,7 +134,7 @@ impl Expander<'_> {
         self.bind(s, Meaning::Var(var));
     }
 
-    fn options(&mut self, rest: &[DatumId], form: &Form) -> Options {
+    pub(super) fn options(&mut self, rest: &[DatumId], form: &Form) -> Options {
         let allowed = form.words;
         let mut options = Options::default();
         let mut i = 0;
@@ -144,13 +155,37 @@ impl Expander<'_> {
                 self.error(Diagnostic::error("bad-declaration", span, format!("`{name}` needs a value")));
                 return options;
             };
-            if name == ":unit" {
-                options.unit = Some(value);
+            if name == ":unit" || name == ":noise" {
+                *(if name == ":unit" { &mut options.unit } else { &mut options.noise }) = Some(value);
                 i += 2;
                 continue;
             }
             let at = self.data.span(value);
+            if name == ":prior" || name == ":effect" {
+                if name == ":prior" {
+                    options.prior = self.prior(value)
+                } else {
+                    options.effect = self.effect(value)
+                }
+                i += 2;
+                continue;
+            }
+            if name == ":interpolate" {
+                let word = self.data.symbol(value).map_or("", |s| self.name(s));
+                options.interpolate = Interpolate::ALL.into_iter().find(|i| i.name() == word);
+                if options.interpolate.is_none() {
+                    self.error(Diagnostic::error("bad-declaration", at, "inputs are `linear`, `step` or `cubic` between rows"));
+                }
+                i += 2;
+                continue;
+            }
             match (name, self.numbers(value)) {
+                (":per", None) if self.data.symbol(value).is_some() => {
+                    options.per = self.data.symbol(value).map(|s| self.name(s).to_string());
+                }
+                (":per", _) => {
+                    self.error(Diagnostic::error("bad-declaration", at, "`:per` names a column of the data"));
+                }
                 (":min", Some((Shape::Scalar, v))) => options.min = Some(v[0]),
                 (":max", Some((Shape::Scalar, v))) => options.max = Some(v[0]),
                 (":start", Some((Shape::Scalar, v))) if v[0].is_finite() => options.start = Some(v[0]),
@@ -182,7 +217,7 @@ impl Expander<'_> {
     }
 
     /// A literal number, vector of numbers or matrix of numbers.
-    fn numbers(&self, d: DatumId) -> Option<(Shape, Vec<f64>)> {
+    pub(super) fn numbers(&self, d: DatumId) -> Option<(Shape, Vec<f64>)> {
         let number = |d: DatumId| match self.data.get(d) {
             Datum::Number(x) => Some(x),
             _ => None,
@@ -223,7 +258,15 @@ impl Expander<'_> {
             self.error(Diagnostic::error("bad-declaration", self.data.span(*value), "the initial value lies outside the bounds"));
         }
         self.take_unit(*name, options.unit);
-        let info = ParamInfo { initial, min: options.min, max: options.max, fixed: options.fixed };
+        if options.fixed && (options.prior.is_some() || options.per.is_some()) {
+            self.error(Diagnostic::error("bad-declaration", span, "what is fixed has neither a prior nor values of its own for groups"));
+        }
+        if options.effect.is_some() && (options.per.is_none() || options.prior.is_some()) {
+            let error = Diagnostic::error("bad-declaration", span, "a random effect has a value for each group, and no other prior");
+            self.error(error.help("as in (param eta 0 :per subject :effect (normal 0 omega))"));
+        }
+        let Options { min, max, fixed, prior, per, effect, .. } = options;
+        let info = ParamInfo { initial, min, max, fixed, prior, per, effect };
         self.declare(*name, InputKind::Param(info), Some(shape), span);
     }
 
@@ -234,6 +277,9 @@ impl Expander<'_> {
         };
         let options = self.options(options, form);
         self.take_unit(*name, options.unit);
+        if let (Some(how), Some(s)) = (options.interpolate, self.data.symbol(*name)) {
+            self.ast.interpolate.push((self.name(s).to_string(), how));
+        }
         self.declare(*name, InputKind::Declared, options.size, span);
     }
 
@@ -246,6 +292,18 @@ impl Expander<'_> {
         let (start, shape) = match (self.numbers(*value), self.data.symbol(*value)) {
             (Some((shape, v)), _) => (StateStart::Value(v), Some(shape)),
             (None, Some(s)) => (StateStart::Name(self.name(s).to_string()), options.size.or(Some(Shape::Scalar))),
+            (None, None) if self.steady(*value).is_some() => {
+                let shape = options.size.unwrap_or(Shape::Scalar);
+                match self.steady(*value).unwrap_or(Ok((Shape::Scalar, vec![0.0]))) {
+                    Ok((_, guess)) if guess.len() == 1 => (StateStart::Steady(vec![guess[0]; shape.len()]), Some(shape)),
+                    Ok((own, guess)) => (StateStart::Steady(guess), Some(own)),
+                    Err(at) => {
+                        let message = "a steady start is written (steady) or (steady guess), with numbers to look from";
+                        self.error(Diagnostic::error("bad-declaration", at, message));
+                        (StateStart::Steady(vec![0.0; shape.len()]), Some(shape))
+                    }
+                }
+            }
             (None, None) if self.data.list(*value).is_some_and(|list| !list.is_empty()) => {
                 model.starts.push(*value);
                 (StateStart::Expression, options.size.or(Some(Shape::Scalar)))
@@ -257,6 +315,17 @@ impl Expander<'_> {
         }
         self.take_unit(*name, options.unit);
         self.declare(*name, InputKind::State(start), shape, span);
+    }
+
+    /// `(steady)` or `(steady guess)`: the guess, or where it is none; `None` for anything else.
+    fn steady(&self, d: DatumId) -> Option<Result<(Shape, Vec<f64>), Span>> {
+        let [head, guess @ ..] = self.data.list(d)? else { return None };
+        self.data.symbol(*head).filter(|&s| self.name(s) == "steady" && !self.is_bound(s))?;
+        Some(match guess {
+            [] => Ok((Shape::Scalar, vec![0.0])),
+            [one] => self.numbers(*one).ok_or_else(|| self.data.span(*one)),
+            _ => Err(self.data.span(d)),
+        })
     }
 
     pub(crate) fn time(&mut self, written: Written<'_>, model: &mut Model) {
@@ -274,6 +343,14 @@ impl Expander<'_> {
             return;
         }
         model.time = Some((s, TimeInfo { name: self.name(s).to_string(), start: options.start, step: options.step, span }));
+    }
+
+    /// The error of a formula that declares a time.
+    pub(crate) fn no_time(&mut self, model: &Model) {
+        if let Some(span) = model.time() {
+            let error = Diagnostic::error("bad-declaration", span, "a time is declared by models with states");
+            self.error(error.help("elsewhere it is an input like any other"));
+        }
     }
 
     /// The time of a model: a name that nothing else has.
@@ -350,7 +427,7 @@ impl Expander<'_> {
     }
 
     /// Takes the unit of a name down, where there is one.
-    fn take_unit(&mut self, name: DatumId, unit: Option<DatumId>) {
+    pub(super) fn take_unit(&mut self, name: DatumId, unit: Option<DatumId>) {
         let (Some(name), Some(unit)) = (self.data.symbol(name), unit) else { return };
         let (name, span) = (self.name(name).to_string(), self.data.span(unit));
         let text = match self.data.get(unit) {
@@ -368,35 +445,10 @@ impl Expander<'_> {
         }
     }
 
-    /// `(observe name expression)`: the column of that name observes the expression.
-    pub(crate) fn observe(&mut self, written: Written<'_>, model: &mut Model) {
-        let Written { form, args, span } = written;
-        let [name, value, options @ ..] = args else {
-            return self.bad(span, form);
-        };
-        let options = self.options(options, form);
-        self.take_unit(*name, options.unit);
-        let (Some(name), value) = (self.data.symbol(*name), *value) else {
-            return self.bad(span, form);
-        };
-        model.observables.push(Observable { name, value, span });
-    }
-
-    /// The names of observables, which nothing else has: a column of such a name would be two things.
-    fn name_observables(&mut self, observables: &[Observable]) {
-        for o in observables {
-            let name = self.name(o.name).to_string();
-            let first = self.ast.observables.iter().find(|(n, _)| *n == name).map(|(_, span)| *span);
-            if let Some(first) = first {
-                let message = format!("`{name}` is observed twice");
-                self.error(Diagnostic::error("duplicate-name", o.span, message).label(first, "declared here first"));
-            } else if self.is_bound(o.name) {
-                let message = format!("`{name}` is an observable and something else");
-                let help = "the column of a state observes that state; give the observable a name of its own";
-                self.error(Diagnostic::error("duplicate-name", o.span, message).help(help));
-            }
-            self.ast.observables.push((name, o.span));
-        }
+    /// `(event (at time …) action …)` or `(event (when condition) action …)`.
+    pub(crate) fn event_form(&mut self, written: Written<'_>, model: &mut Model) {
+        let event = self.event(written);
+        model.events.extend(event);
     }
 
     /// Definitions, then the derivative (or next value) of each state in the order the states are declared.
@@ -404,20 +456,22 @@ impl Expander<'_> {
         let (undo, bindings) = self.model_definitions(rest);
         let kind = model.steps.first().map_or(ModelKind::Derivatives, |s| s.kind);
         self.ast.kind = kind;
-        self.take_time(model.time, kind);
+        self.take_time(model.time.clone(), kind);
         self.name_observables(&model.observables);
-        let chosen: Option<Vec<DatumId>> = match self.part {
-            Part::Whole => None,
-            Part::Starts => Some(model.starts.clone()),
-            Part::Start(k) => Some(vec![model.starts[k]]),
-            Part::Observables => Some(model.observables.iter().map(|o| o.value).collect()),
-            Part::Observable(k) => Some(vec![model.observables[k].value]),
-        };
-        if let Some(chosen) = chosen {
+        self.ast.loglik = !model.logliks.is_empty();
+        self.name_events(&model.events, &model.states, kind);
+        if self.part != Part::Whole {
             self.ast.kind = ModelKind::Expression;
-            let parts: Vec<ExprId> = chosen.into_iter().map(|d| self.expr(d, NOWHERE)).collect();
+            let parts: Vec<ExprId> = match self.part {
+                Part::Starts => model.starts.iter().map(|&d| self.expr(d, NOWHERE)).collect(),
+                Part::Start(k) => vec![self.expr(model.starts[k], NOWHERE)],
+                Part::Observables => self.predictors(&model),
+                Part::Predictor(k) => vec![self.predictors(&model)[k]],
+                part => self.event_part(part, &model.events, end),
+            };
             // One value alone keeps its shape.
-            if let (Part::Start(_) | Part::Observable(_), &[one]) = (self.part, &parts[..]) {
+            let alone = matches!(self.part, Part::Start(_) | Part::Predictor(_) | Part::EventTime(..) | Part::Action(..));
+            if let (true, &[one]) = (alone, &parts[..]) {
                 self.restore(undo);
                 return self.wrap_let(bindings, one, end);
             }
@@ -442,6 +496,12 @@ impl Expander<'_> {
                 }
             }
         }
+        if kind == ModelKind::Map {
+            let steady = |i: &&Input| matches!(i.kind, InputKind::State(StateStart::Steady(_)));
+            if let Some(span) = self.ast.inputs.iter().find(steady).map(|i| i.span) {
+                self.error(Diagnostic::error("bad-declaration", span, "only differential equations start where they are steady"));
+            }
+        }
         for ((name, span), part) in model.states.iter().zip(&parts) {
             if part.is_none() {
                 self.error(Diagnostic::error("missing-derive", *span, format!("the state `{name}` has no `derive` and no `next` clause")));
@@ -451,7 +511,7 @@ impl Expander<'_> {
     }
 
     /// Values one after another, below the definitions they use.
-    fn joined(&mut self, parts: Vec<ExprId>, undo: Undo, bindings: Bindings, end: Span) -> ExprId {
+    pub(super) fn joined(&mut self, parts: Vec<ExprId>, undo: Undo, bindings: Bindings, end: Span) -> ExprId {
         let concat = ops::surface("concat").expect("concat is an operation");
         let from = self.ast.args.len() as u32;
         self.ast.args.extend(&parts);

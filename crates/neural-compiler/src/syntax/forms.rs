@@ -52,7 +52,7 @@ pub enum Allowed {
     Function,
     /// At the top of any program.
     Top,
-    /// At the top of a model with states.
+    /// At the top of a model: one with states, or one that says what is observed.
     Model,
 }
 
@@ -305,16 +305,16 @@ pub const FORMS: &[Form] = &[
     },
     Form {
         name: "param",
-        words: &[":min", ":max", ":fixed", ":unit"],
-        usage: "(param name value :min a :max b :fixed)",
-        infix: "param name = value (min a, max b, fixed)",
-        doc: "a trainable constant with its initial value and bounds",
+        words: &[":min", ":max", ":fixed", ":prior", ":per", ":effect", ":unit"],
+        usage: "(param name value :min a :max b :fixed :prior p :per column :effect e)",
+        infix: "param name = value (min a, max b, fixed, prior p, per column, effect e)",
+        doc: "a trainable constant with its initial value",
         expansion: Expansion::Declaration(|x, written, _| x.param(written)),
         ..DECLARATION
     },
     Form {
         name: "input",
-        words: &[":size", ":unit"],
+        words: &[":size", ":interpolate", ":unit"],
         usage: "(input name :size n) or (input name :size [rows columns])",
         infix: "input name (size n) or input name (size [rows, columns])",
         doc: "an input whose size the program does not show",
@@ -327,7 +327,7 @@ pub const FORMS: &[Form] = &[
         allowed: Allowed::Model,
         usage: "(state name start)",
         infix: "state name = start",
-        doc: "a state and where it starts: a number, a vector, a name or an expression",
+        doc: "a state and where it starts: a number, a vector, a name, an expression or (steady)",
         expansion: Expansion::Declaration(|x, written, model| x.state(written, model)),
         ..DECLARATION
     },
@@ -353,13 +353,35 @@ pub const FORMS: &[Form] = &[
     },
     Form {
         name: "observe",
-        words: &[":unit"],
+        words: &[":noise", ":unit"],
         allowed: Allowed::Model,
         layout: Layout::Body,
-        usage: "(observe name expression)",
-        infix: "observe name = expression",
-        doc: "what the column of this name observes",
+        usage: "(observe name expression :noise (distribution argument …))",
+        infix: "observe name = expression (noise distribution(argument, …))",
+        doc: "what the column of this name observes, and its noise",
         expansion: Expansion::Declaration(|x, written, model| x.observe(written, model)),
+        ..DECLARATION
+    },
+    Form {
+        name: "loglik",
+        allowed: Allowed::Model,
+        layout: Layout::Body,
+        usage: "(loglik expression)",
+        infix: "loglik(expression)",
+        doc: "what a row adds to the log-likelihood",
+        expansion: Expansion::Declaration(|x, written, model| x.loglik(written, model)),
+        ..DECLARATION
+    },
+    Form {
+        name: "event",
+        words: &["at", "when", "set", "add", "every", ":from", ":until"],
+        allowed: Allowed::Model,
+        layout: Layout::Body,
+        arguments: "2 or more",
+        usage: "(event (at time …) action …) or (event (when condition) action …)",
+        infix: "event at time, … { action; … } or event when condition { action; … }",
+        doc: "jumps of states at times, or on conditions",
+        expansion: Expansion::Declaration(|x, written, model| x.event_form(written, model)),
         ..DECLARATION
     },
     Form {

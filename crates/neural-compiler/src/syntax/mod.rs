@@ -1,8 +1,8 @@
-//! Text to AST: `lexer` (tokens), `reader` (the tree of parentheses), `infix` and `latex` (the same tree from infix text and from
-//! formulas of papers), `forms` (the table of forms), `expand` (forms and names), `declare` (model declarations), `derivatives` (what
-//! derivatives inside programs go through), `constants` (physical constants by name), `foreign` (names of other languages), `ast` (the
-//! result and its printer). And back to text: `format` (the formatter), `translate` (from one syntax to another), with `comments`,
-//! `layout` and `respell` (diagnostics in the syntax of the user).
+//! Text to AST: `lexer` (tokens), `reader` (the tree of parentheses), `infix` and `latex` (the same tree from infix text and from formulas
+//! of papers), `forms` (the table of forms), `expand` (forms and names), `declare`, `observations` and `events` (model declarations),
+//! `derivatives` (what derivatives inside programs go through), `constants` (physical constants by name), `distributions` (of errors, by
+//! name), `foreign` (names of other languages), `ast` (the result and its printer). And back to text: `format` (the formatter), `translate`
+//! (from one syntax to another), with `comments`, `layout` and `respell` (diagnostics in the syntax of the user).
 
 pub mod ast;
 mod comments;
@@ -10,6 +10,8 @@ pub mod constants;
 mod cursor;
 pub(crate) mod declare;
 pub(crate) mod derivatives;
+pub mod distributions;
+mod events;
 pub(crate) mod expand;
 pub(crate) mod foreign;
 pub mod format;
@@ -18,6 +20,7 @@ pub(crate) mod infix;
 pub(crate) mod latex;
 mod layout;
 pub mod lexer;
+pub(crate) mod observations;
 pub mod reader;
 pub(crate) mod respell;
 pub mod translate;

@@ -15,6 +15,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::Span;
 use crate::syntax::ast::{Ast, Expr, ExprId, FunId, InputKind, ModelKind, Part, StateStart, VarId};
 use crate::syntax::constants::SETS;
+use crate::syntax::distributions::Support;
 use rustc_hash::FxHashMap;
 
 /// What becomes of units that do not fit.
@@ -306,11 +307,33 @@ impl Walk<'_> {
                 let computed = states().filter(|s| s.kind == InputKind::State(StateStart::Expression));
                 computed.map(|s| (s.name.clone(), self.checker.unit_of(&s.name), "the start of")).collect()
             }
-            (Part::Observables, _) => ast.observables.iter().map(|o| (o.0.clone(), self.checker.unit_of(&o.0), "")).collect(),
-            (Part::Start(_) | Part::Observable(_), _) => return,
+            (Part::Observables, _) => {
+                let own: Vec<_> = ast.observables.iter().map(|o| (o.name.clone(), self.checker.unit_of(&o.name), "")).collect();
+                own.into_iter().chain(self.arguments_of_noise()).collect()
+            }
+            (Part::Jump(_), _) => states().map(|s| (s.name.clone(), self.checker.unit_of(&s.name), "the state")).collect(),
+            (Part::EventTimes, _) => {
+                let time = ast.time.as_ref().map_or("t", |t| t.name.as_str());
+                let unit = self.checker.unit_of(time);
+                let count = if let Expr::Op(_, args) = ast.expr(root) { ast.args(args).len() } else { 0 };
+                vec![(time.to_string(), unit, "the time"); count]
+            }
+            (Part::Levels, _) => {
+                // What a condition compares is of one unit, whatever that is.
+                if let Expr::Op(_, args) = ast.expr(root) {
+                    ast.args(args).iter().for_each(|&arg| drop(self.expr(arg)));
+                }
+                return;
+            }
+            // One value of several: nothing of its own to compare with.
+            (Part::Start(_) | Part::Predictor(_) | Part::EventTime(..) | Part::Action(..), _) => return,
         };
         let Expr::Op(_, args) = ast.expr(root) else { return };
         for (&arg, (name, unit, what)) in ast.args(args).iter().zip(wanted) {
+            // A time that is written as a number is one of the clock's, as the start of a state is one of the state's.
+            if part == Part::EventTimes && matches!(ast.expr(arg), Expr::Number(_)) {
+                continue;
+            }
             let found = self.expr(arg);
             let span = ast.span(arg);
             let found = self.one(found, span);
@@ -323,6 +346,25 @@ impl Walk<'_> {
                 self.checker.finding(finding);
             }
         }
+    }
+
+    /// The units of the arguments of distributions: a scale `s` on the line is a difference of observations, all else is a number.
+    fn arguments_of_noise(&mut self) -> Vec<(String, Unit, &'static str)> {
+        let mut wanted = Vec::new();
+        for o in &self.ast.observables {
+            let Some(noise) = o.noise else { continue };
+            for argument in noise.arguments {
+                let unit = match (noise.support, *argument) {
+                    (Support::Line, "s") => {
+                        let observed = self.checker.unit_of(&o.name);
+                        self.resolved(&observed).difference()
+                    }
+                    _ => Unit::default(),
+                };
+                wanted.push((o.name.clone(), unit, "an argument of the noise of"));
+            }
+        }
+        wanted
     }
 
     /// States that start at the value of a name have its unit.

@@ -187,7 +187,7 @@ impl Walk<'_> {
         let units: Vec<Unit> = found.into_iter().zip(args).map(|(q, &a)| self.one(q, self.ast.span(a))).collect();
         let units: Vec<Unit> = units.iter().map(|u| self.resolved(u)).collect();
         let points: Vec<usize> = (0..units.len()).filter(|&i| units[i].origin().is_some()).collect();
-        if let Some(unit) = self.from_freezing(rule, args, &units) {
+        if let Some(unit) = self.freezing_shift(rule, args, &units) {
             return Quantity::One(unit);
         }
         let why = "another argument is";
@@ -219,7 +219,7 @@ impl Walk<'_> {
     }
 
     /// `T + 273.15` is in kelvins where T is in degC, and `T - 273.15` in degC where T is in kelvins.
-    fn from_freezing(&mut self, rule: UnitRule, args: &[ExprId], units: &[Unit]) -> Option<Unit> {
+    fn freezing_shift(&mut self, rule: UnitRule, args: &[ExprId], units: &[Unit]) -> Option<Unit> {
         let freezing = |e: ExprId| self.ast.expr(e) == Expr::Number(FREEZING);
         let celsius = super::parse("degC").ok()?.unit;
         match (rule, args, units) {

@@ -56,11 +56,14 @@ impl Vocabulary {
         }
     }
 
-    /// As a product of the program's own units, by elimination: each next word helps with what those before it leave.
+    /// As a product of the program's own units and base units, by elimination: each next word helps with what those before it leave.
     fn in_own_words(&self, unit: &Unit) -> Option<Vec<(String, Ratio)>> {
+        // Base units help where the program's own do not reach.
+        let bases = BASES.iter().filter_map(|b| Some((b.to_string(), table::named(b)?)));
+        let words: Vec<(String, Unit)> = self.words.iter().cloned().chain(bases).collect();
         // Rows: the words with the combination of words each stands for.
         let mut rows: Vec<(Part, Unit, Vec<Ratio>)> = Vec::new();
-        let n = self.words.len();
+        let n = words.len();
         let reduce = |unit: &Unit, combination: Vec<Ratio>, rows: &[(Part, Unit, Vec<Ratio>)]| {
             let (mut unit, mut combination) = (unit.clone(), combination);
             for (pivot, row, made) in rows {
@@ -75,7 +78,7 @@ impl Vocabulary {
             }
             Some((unit, combination))
         };
-        for (i, (_, word)) in self.words.iter().enumerate() {
+        for (i, (_, word)) in words.iter().enumerate() {
             let mut own = vec![Ratio::ZERO; n];
             own[i] = Ratio::ONE;
             let (left, made) = reduce(word, own, &rows)?;
@@ -93,7 +96,7 @@ impl Vocabulary {
             rows.push((pivot, left, made));
         }
         let (rest, combination) = reduce(unit, vec![Ratio::ZERO; n], &rows)?;
-        let words = self.words.iter().zip(combination).filter(|(_, k)| !k.is_zero());
+        let words = words.iter().zip(combination).filter(|(_, k)| !k.is_zero());
         rest.is_one().then(|| words.map(|(w, k)| (w.0.clone(), k.negated())).collect())
     }
 }

@@ -107,7 +107,7 @@ pub const ROWS: &[Row] = &[
     row("C", "coulomb", Si, "A*s"),
     row("V", "volt", Si, "W/A"),
     row("F", "farad", Si, "C/V"),
-    row("Ω Ω ohm", "", Si, "V/A"),
+    row("Ω \u{2126} ohm", "", Si, "V/A"),
     row("S", "siemens", Si, "A/V"),
     row("Wb", "weber", Si, "V*s"),
     row("T", "tesla", Si, "Wb/m^2"),
@@ -143,7 +143,7 @@ pub const ROWS: &[Row] = &[
     row("bit", "", Binary, "1"),
     row("B byte", "", Binary, "8"),
     // Lengths.
-    row("Å Å angstrom", "", No, "1e-10 m"),
+    row("Å \u{212b} angstrom", "", No, "1e-10 m"),
     row("micron", "", No, "1e-6 m"),
     row("au", "astronomical_unit", No, "149597870700 m"),
     row("ly", "light_year", Si, "9460730472580800 m"),

@@ -50,7 +50,7 @@ impl Unit {
                 p = n;
             }
             let mut times = 0;
-            while n % p == 0 {
+            while n.is_multiple_of(p) {
                 n /= p;
                 times += 1;
             }

@@ -88,7 +88,7 @@ fn units() -> String {
         }
     }
     for (rule, names) in rules {
-        for (i, some) in names.chunks(10).enumerate() {
+        for (i, some) in names.chunks(6).enumerate() {
             writeln!(out, "| {} | {} |", some.join(" "), if i == 0 { rule.as_str() } else { "likewise" }).expect("a string");
         }
     }

@@ -86,7 +86,7 @@ fn arguments(program: &Program, with: &[(String, Value)]) -> Vec<Value> {
         InputKind::State(StateStart::Value(v)) => Some(Value { shape: shape?, data: v.clone() }),
         InputKind::Free
         | InputKind::Declared
-        | InputKind::State(StateStart::Name(_) | StateStart::Expression)
+        | InputKind::State(StateStart::Name(_) | StateStart::Expression | StateStart::Steady(_))
         | InputKind::Weight { .. } => None,
     };
     let of = |i: &neural_compiler::syntax::ast::Input| {

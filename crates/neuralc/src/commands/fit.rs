@@ -3,6 +3,7 @@
 //! Invariants: Ctrl-C ends the search and keeps the best so far, a second one ends the process; files appear whole or not at all.
 
 use crate::args::Cli;
+use crate::commands::doses;
 use crate::commands::fit_args::{FitArgs, Log};
 use crate::commands::fit_table::{Wanted, Whole};
 use crate::context::{Context, Failure, reason};
@@ -27,9 +28,7 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
     if args.data == "-" && args.source.file.as_deref() == Some("-") {
         return Err(Failure::Usage("the model and the table cannot both come from standard input".into()));
     }
-    if let Some(path) = args.plot.as_ref().filter(|p| ![".svg", ".png", ".pdf"].iter().any(|e| p.ends_with(e))) {
-        return Err(Failure::Usage(format!("plots are drawn as .svg, .png or .pdf, `{path}` is none of these")));
-    }
+    drawn(args.plot.as_deref())?;
     if args.save.as_ref().is_some_and(|p| p == &beside(p)) {
         return Err(Failure::Usage("--save takes the file of the model; its weights go into the .safetensors file beside it".into()));
     }
@@ -47,7 +46,7 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
     let cancel = interrupts();
     let bar = Bar::new();
     let tell = |stage: Stage, done: usize, of: usize, cost: f64| bar.tell(&waiting(stage, done, of, cost), done, of);
-    let options = Options { cancel: Some(&cancel), progress: Some(&tell), ..options(args, &whole)? };
+    let options = Options { cancel: Some(&cancel), progress: Some(&tell), ..options(args, &model, &whole)? };
     options.check().map_err(bad_options)?;
     let outcome = fit(&model.program, &whole.table, &options);
     bar.clear();
@@ -154,13 +153,15 @@ fn given() -> serde_json::Value {
         let (name, id) = (arg.get_long()?, arg.get_id().as_str());
         let told = given.value_source(id) == Some(ValueSource::CommandLine) && !["data", "save", "plot", "expression"].contains(&name);
         let values: Vec<String> = given.try_get_raw(id).ok()??.map(|v| v.to_string_lossy().into_owned()).collect();
-        told.then(|| (name.to_string(), json!(values.join(" "))))
+        // That there were doses is known, and asked for again; which file they stood in is nobody's business.
+        told.then(|| (name.to_string(), if name == "events" { json!("given") } else { json!(values.join(" ")) }))
     };
     known.get_arguments().filter_map(one).collect::<serde_json::Map<_, _>>().into()
 }
 
 /// The options of the library.
-fn options<'a>(args: &FitArgs, whole: &Whole) -> Result<Options<'a>, Failure> {
+fn options<'a>(args: &FitArgs, model: &Compiled, whole: &Whole) -> Result<Options<'a>, Failure> {
+    let groups = args.group.as_deref().map(|g| (g, &whole.groups[..]));
     let number = args
         .sigma
         .as_ref()
@@ -181,6 +182,7 @@ fn options<'a>(args: &FitArgs, whole: &Whole) -> Result<Options<'a>, Failure> {
         step: args.step,
         tolerance: args.rtol,
         absolute_tolerance: args.atol,
+        doses: doses::read(args.events.as_deref(), &args.table, model, args.time.as_deref(), groups)?,
         holdout: args.holdout,
         training: args.training,
         weight_decay: args.weight_decay,
@@ -191,6 +193,14 @@ fn options<'a>(args: &FitArgs, whole: &Whole) -> Result<Options<'a>, Failure> {
         threads: args.threads.map_or(0, Into::into),
         ..Options::default()
     })
+}
+
+/// Refuses a picture in a format there is none of.
+pub(crate) fn drawn(plot: Option<&str>) -> Result<(), Failure> {
+    match plot.filter(|p| ![".svg", ".png", ".pdf"].iter().any(|e| p.ends_with(e))) {
+        Some(path) => Err(Failure::Usage(format!("plots are drawn as .svg, .png or .pdf, `{path}` is none of these"))),
+        None => Ok(()),
+    }
 }
 
 /// What is wrong with options, whatever the model and the data: all of it, with the library's codes.

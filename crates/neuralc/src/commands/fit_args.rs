@@ -1,4 +1,4 @@
-//! The command lines of `neuralc fit` and `neuralc predict` as types.
+//! The command lines of `neuralc fit`, `neuralc predict` and `neuralc simulate` as types.
 
 use crate::args::SourceArgs;
 use crate::table::dates::{DateArgs, Moment};
@@ -27,6 +27,10 @@ that ends at its bound, or that the data do not determine, is named instead of g
 AIC and BIC are those of normal errors with all constants, the same for formulas and states; k counts the \
 standard deviations of the errors unless --sigma gives them. Several observed states are weighed by what the fit leaves of \
 each, until that settles.
+
+A model that says how its observations are distributed, (observe y EXPR :noise (poisson)), is fitted by maximum likelihood; cells such as \
+<0.5 and >100 then count by their probability. (param k 1 :prior (lognormal 0 0.5)) makes it the posterior mode, (param CL 3 :per subject) \
+has a value for each subject, and :effect (normal 0 omega) draws these at random.
 
 Examples:
   neuralc fit decay.scm --data measured.csv --target y
@@ -57,6 +61,9 @@ pub(crate) struct FitArgs {
     /// The column that tells trajectories apart; a formula has none, its groups share every parameter
     #[arg(long, value_name = "COLUMN")]
     pub(crate) group: Option<String>,
+    /// Doses and infusions: a table with the columns time, amount, rate (0 or empty: at once), target (a state) and that of --group
+    #[arg(long, value_name = "TABLE")]
+    pub(crate) events: Option<String>,
     /// Known standard deviation of the data: a column or a number
     #[arg(long, value_name = "COLUMN|NUMBER")]
     pub(crate) sigma: Option<String>,
@@ -123,6 +130,62 @@ pub(crate) struct FitArgs {
     pub(crate) threads: Option<std::num::NonZeroUsize>,
 }
 
+/// `neuralc compare`
+#[derive(Args)]
+#[command(after_help = "\
+Every model is fitted to the same table as `neuralc fit` does it. Likelihoods have all their constants, so that models with different \
+distributions of errors can be compared; they must explain the same observations. A model whose parameters are some of another's, by \
+name, is taken for a part of it, and tested by the likelihood ratio.
+
+Examples:
+  neuralc compare line.scm curve.scm --data measured.csv --target y
+  neuralc compare poisson.scm overdispersed.scm --data counts.csv --json")]
+pub(crate) struct CompareArgs {
+    /// Files with models, two or more
+    #[arg(value_name = "FILE", required = true, num_args = 2..)]
+    pub(crate) files: Vec<String>,
+    /// The table: a .csv (.tsv, .txt, .dat, also with .gz) or .parquet file
+    #[arg(long, value_name = "TABLE")]
+    pub(crate) data: String,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
+    #[command(flatten)]
+    pub(crate) dates: DateArgs,
+    /// The column to explain (default: the only one that feeds nothing, or `y`)
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) target: Option<String>,
+    /// The column of times, for models with states (default: `t`)
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) time: Option<String>,
+    /// The time at which the starts of states hold
+    #[arg(long, visible_alias = "t0", value_name = "T", allow_negative_numbers = true)]
+    pub(crate) start_time: Option<Moment>,
+    /// The column that tells trajectories apart
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) group: Option<String>,
+    /// Known standard deviation of the data: a column or a number
+    #[arg(long, value_name = "COLUMN|NUMBER")]
+    pub(crate) sigma: Option<String>,
+    /// Most starts to follow; 1 is the declared values alone
+    #[arg(long, value_name = "N")]
+    pub(crate) starts: Option<usize>,
+    /// How models with states are solved
+    #[arg(long, value_parser = Methods, default_value = AUTO)]
+    pub(crate) method: Method,
+    /// Relative tolerance of adaptive steps (default: 1e-8)
+    #[arg(long, value_name = "TOL", visible_alias = "tolerance")]
+    pub(crate) rtol: Option<f64>,
+    /// Absolute tolerance of adaptive steps, in the unit of the states
+    #[arg(long, value_name = "TOL")]
+    pub(crate) atol: Option<f64>,
+    /// Of everything random
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u32,
+    /// Most threads to compute with (default: all)
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<std::num::NonZeroUsize>,
+}
+
 /// `neuralc predict`
 #[derive(Args)]
 #[command(after_help = "\
@@ -160,6 +223,9 @@ pub(crate) struct PredictArgs {
     /// The column that tells trajectories apart (default: as in the fit); '' for one trajectory
     #[arg(long, value_name = "COLUMN")]
     pub(crate) group: Option<String>,
+    /// Doses and infusions: a table with the columns time, amount, rate (0 or empty: at once), target (a state) and that of --group
+    #[arg(long, value_name = "TABLE")]
+    pub(crate) events: Option<String>,
     /// How models with states are solved (default: as in the fit, else auto)
     #[arg(long, value_parser = Methods)]
     pub(crate) method: Option<Method>,
@@ -173,6 +239,80 @@ pub(crate) struct PredictArgs {
     /// data)
     #[arg(long, value_name = "TOL")]
     pub(crate) atol: Option<f64>,
+}
+
+/// `neuralc simulate`
+#[derive(Args)]
+#[command(
+    override_usage = "neuralc simulate [OPTIONS] <FILE | -e EXPR> [NAME=VALUE]... <--until T | --times TABLE>",
+    after_help = "\
+NAME=VALUE sets a parameter, an input that is no column, or where a state starts. Each --sweep gives a name several values, several \
+of them every combination; all sets are solved together, each with steps of its own. The output has a column for every name swept
+(NAME.start \
+where it is a state), then the time, every state and every observable.
+
+Examples:
+  neuralc simulate pendulum.scm theta=2 --until 10
+  neuralc simulate lynx-hare.scm --until 1920 --sweep death=0.5:1.5:11 --plot cycles.svg --out cycles.csv
+  neuralc simulate drug.scm dose=100 --times samples.csv --out predicted.csv"
+)]
+pub(crate) struct SimulateArgs {
+    /// A model as text; without it the first argument is a file (`-` for standard input)
+    #[arg(short, long = "expression", value_name = "EXPR", allow_hyphen_values = true)]
+    pub(crate) expression: Option<String>,
+    /// FILE unless -e is given, then values: NAME=VALUE
+    #[arg(value_name = "FILE | NAME=VALUE", required_unless_present = "expression")]
+    pub(crate) words: Vec<String>,
+    /// The last time; the first is when starts hold, 0 unless the model or --start-time says otherwise
+    #[arg(long, value_name = "T", allow_negative_numbers = true, conflicts_with = "times")]
+    pub(crate) until: Option<f64>,
+    /// How many times, evenly spaced up to --until (default: 101; of a map, every step)
+    #[arg(long, value_name = "N", requires = "until")]
+    pub(crate) points: Option<std::num::NonZeroUsize>,
+    /// A table with the times and those inputs that are columns: a .csv (.tsv, .txt, .dat, also with .gz) or .parquet file
+    #[arg(long, value_name = "TABLE")]
+    pub(crate) times: Option<String>,
+    /// Values for a name, FROM:TO:COUNT or a list A,B,C; may be given several times
+    #[arg(long = "sweep", value_name = "NAME=FROM:TO:COUNT", allow_hyphen_values = true)]
+    pub(crate) sweeps: Vec<String>,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
+    #[command(flatten)]
+    pub(crate) dates: DateArgs,
+    /// Where the results go: a .csv or .parquet file, a pipe or device, `-` for CSV on standard output
+    #[arg(long, value_name = "TABLE", default_value = "-")]
+    pub(crate) out: String,
+    /// Draw every state and observable over the time, a line for each set, into a .svg, .png or .pdf file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<String>,
+    /// The column of times (default: as the model declares, else `t`)
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) time: Option<String>,
+    /// The time at which the starts of states hold (default: as the model declares, (time t :start 0), else 0 with --until and the first
+    /// row with --times)
+    #[arg(long, visible_alias = "t0", value_name = "T", allow_negative_numbers = true)]
+    pub(crate) start_time: Option<Moment>,
+    /// The column of --times that tells trajectories apart
+    #[arg(long, value_name = "COLUMN", requires = "times")]
+    pub(crate) group: Option<String>,
+    /// Doses and infusions: a table with the columns time, amount, rate (0 or empty: at once), target (a state) and that of --group
+    #[arg(long, value_name = "TABLE")]
+    pub(crate) events: Option<String>,
+    /// How models with states are solved
+    #[arg(long, value_parser = Methods, default_value = AUTO)]
+    pub(crate) method: Method,
+    /// Largest step of the solver, in units of the time; of a map, the time one step takes
+    #[arg(long, value_name = "H")]
+    pub(crate) step: Option<f64>,
+    /// Relative tolerance of adaptive steps (default: tight enough that a tighter one tells the same to five digits)
+    #[arg(long, value_name = "TOL", visible_alias = "tolerance")]
+    pub(crate) rtol: Option<f64>,
+    /// Absolute tolerance of adaptive steps, in the unit of the states (default: 1e-4 of the relative one times the size of the starts)
+    #[arg(long, value_name = "TOL")]
+    pub(crate) atol: Option<f64>,
+    /// Most threads to compute with (default: all)
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<std::num::NonZeroUsize>,
 }
 
 /// How models with states are solved: a scheme of the library's table, or its choice.

@@ -1,7 +1,7 @@
 //! A whole table in memory, for fitting. In: a table and what of it matters; out: its numbers, and where its rows are in the file.
 //! Invariants: a column nobody needs may hold anything; a missing cell reads as NaN, which the fit refuses or takes for "not observed", as
-//! it says itself; texts of the column of groups become numbers in the order of appearance; dates become times only where the model asks
-//! for the column by name.
+//! it says itself; a column with cells such as `<0.5` stands beside the numbers, for models that say how it is distributed; texts of the
+//! column of groups become numbers in the order of appearance; dates become times only where the model asks for the column by name.
 
 use crate::context::Failure;
 use crate::core::Compiled;
@@ -9,9 +9,10 @@ use crate::render::Source;
 use crate::table::dates::DateArgs;
 use crate::table::dialect::count;
 use crate::table::{Chunk, Missing, Reader, rows_for};
+use neural_compiler::syntax::ast::InputKind;
 use neural_compiler::{Diagnostic, Diagnostics};
 use neural_compiler_fit::dates::{Calendar, Stamp, asked_for};
-use neural_compiler_fit::{Other, Table};
+use neural_compiler_fit::{Other, Side, Table};
 use std::collections::HashMap;
 
 /// What of a table matters.
@@ -29,6 +30,15 @@ pub(crate) struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
+    /// The columns whose texts are names: what tells trajectories apart, and what constants differ by, unless the model reads it as a
+    /// number.
+    fn coded(&self) -> Vec<&str> {
+        let inputs = self.model.program.inputs();
+        let per = inputs.iter().filter_map(|i| if let InputKind::Param(info) = &i.kind { info.per.as_deref() } else { None });
+        let plain = per.filter(|name| inputs.iter().all(|i| i.name != *name));
+        self.group.into_iter().chain(plain).collect()
+    }
+
     fn asks_for(&self, column: &str) -> bool {
         asked_for(&self.model.program, &self.named, column)
     }
@@ -55,6 +65,8 @@ struct Unreadable {
 /// A column being read.
 enum Column {
     Numbers(Vec<f64>, Missing),
+    /// Numbers, some of them known from one side only, and why they are no column of numbers.
+    Censored(Vec<f64>, Vec<Side>, Unreadable),
     Dates(Vec<Option<Stamp>>),
     Bad(Unreadable),
 }
@@ -65,6 +77,7 @@ impl Column {
             |e: crate::table::CellError, nearly| Column::Bad(Unreadable { failure: e.failure(&chunk.place(before, e.row), name), nearly });
         let next = match self {
             Column::Bad(_) => None,
+            Column::Censored(values, sides, _) => chunk.censored(i, values, sides).err().map(|e| bad(e, true)),
             Column::Numbers(numbers, missing) => {
                 let from = numbers.len();
                 numbers.resize(from + chunk.rows(), f64::NAN);
@@ -76,6 +89,12 @@ impl Column {
                     }
                     Err(e) => {
                         let some = numbers[..from + e.row].iter().any(|x| !x.is_nan());
+                        let (mut values, mut sides) = (numbers[..from].to_vec(), vec![Side::Seen; from]);
+                        if chunk.censored(i, &mut values, &mut sides).is_ok() {
+                            let why = Unreadable { failure: e.failure(&chunk.place(before, e.row), name), nearly: true };
+                            *self = Column::Censored(values, sides, why);
+                            return;
+                        }
                         match chunk.dates(i) {
                             Ok(stamps) if !some => {
                                 let mut all = vec![None; from];
@@ -109,7 +128,8 @@ impl Whole {
         let names = reader.columns().to_vec();
         let notes = reader.notes();
         let mut columns: Vec<Column> = names.iter().map(|_| Column::Numbers(Vec::new(), Missing::default())).collect();
-        let (mut groups, mut codes): (Vec<String>, HashMap<String, f64>) = Default::default();
+        let mut coded: HashMap<&str, (Vec<String>, HashMap<String, f64>)> =
+            wanted.coded().into_iter().map(|n| (n, Default::default())).collect();
         let mut lines: Vec<(usize, u64)> = Vec::new();
         let most = rows_for(names.len());
         let mut before = 0;
@@ -122,7 +142,8 @@ impl Whole {
             }
             for (i, name) in names.iter().enumerate() {
                 match &mut columns[i] {
-                    Column::Numbers(numbers, _) if wanted.group == Some(name) => {
+                    Column::Numbers(numbers, _) if coded.contains_key(name.as_str()) => {
+                        let Some((groups, codes)) = coded.get_mut(name.as_str()) else { continue };
                         for text in chunk.texts(i)? {
                             numbers.push(*codes.entry(text.clone()).or_insert_with(|| {
                                 groups.push(text);
@@ -137,10 +158,17 @@ impl Whole {
         }
         let mut unreadable = HashMap::new();
         let mut good: Vec<(String, Vec<f64>)> = Vec::new();
+        let mut censored: Vec<(String, Vec<f64>, Vec<Side>)> = Vec::new();
         let mut dated: Vec<(String, Vec<Option<Stamp>>)> = Vec::new();
         for (name, column) in names.into_iter().zip(columns).filter(|(name, _)| !name.is_empty()) {
             match column {
                 Column::Bad(why) => drop(unreadable.insert(name, why)),
+                Column::Censored(values, sides, why) => {
+                    let cells = count(sides.iter().filter(|s| **s != Side::Seen).count() as u64, "value", "values");
+                    notes.borrow_mut().columns.push(format!("{cells} in `{name}` known from one side only, such as `<0.5`"));
+                    drop(unreadable.insert(name.clone(), why));
+                    censored.push((name, values, sides));
+                }
                 Column::Numbers(numbers, missing) => {
                     if let Some(text) = &missing.text {
                         let cells = count(missing.count, "missing value", "missing values");
@@ -176,9 +204,11 @@ impl Whole {
         let mut others: Vec<Other> = unreadable.iter().map(|(name, why)| Other { name: name.clone(), nearly: why.nearly }).collect();
         others.sort_by(|a, b| a.name.cmp(&b.name));
         let plain = |d: Diagnostic| Failure::plain(d.code, d.message, d.help);
-        let table = Table::new(good).map_err(plain)?.beside(others);
+        let table = Table::new(good).map_err(plain)?.beside(others).with_censored(censored);
         let table = table.in_units_of(&wanted.model.program, &wanted.named, wanted.sigma);
         let table = table.map_err(|d| Failure::Wrong(Source::new("", ""), d.0))?;
+        let groups = wanted.group.and_then(|g| coded.get(g)).map(|c| c.0.clone()).unwrap_or_default();
+        let table = coded.into_iter().fold(table, |table, (name, (labels, _))| table.with_labels(name, labels));
         Ok(Whole { table, groups, calendar, unreadable, lines })
     }
 

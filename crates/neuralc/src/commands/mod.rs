@@ -2,8 +2,10 @@
 
 pub(crate) mod bench;
 pub(crate) mod check;
+pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod compose;
+mod doses;
 pub(crate) mod eval;
 pub(crate) mod export;
 pub(crate) mod fit;
@@ -15,3 +17,4 @@ pub(crate) mod predict;
 pub(crate) mod repl;
 pub(crate) mod run;
 pub(crate) mod show;
+pub(crate) mod simulate;

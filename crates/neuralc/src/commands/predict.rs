@@ -1,6 +1,7 @@
 //! `neuralc predict`: a saved model on new data. In: a model at its declared values, a table; out: the table with predictions.
 //! What the command line leaves out is as it was in the fit that saved the model.
 
+use crate::commands::doses;
 use crate::commands::fit::{bad_options, beside};
 use crate::commands::fit_args::PredictArgs;
 use crate::commands::fit_table::{Wanted, Whole};
@@ -34,7 +35,9 @@ pub(crate) fn run(context: &mut Context, args: &PredictArgs) -> Result<u8, Failu
     let wanted = Wanted { model: &model, named, sigma: None, group: options.group.as_deref(), dates: &args.dates, fitting: false };
     let predicted = |whole: Whole| {
         let start_time = args.start_time.map(|t| t.number(whole.calendar)).transpose()?;
-        let options = Options { start_time, ..options.clone() };
+        let groups = options.group.as_deref().map(|g| (g, &whole.groups[..]));
+        let doses = doses::read(args.events.as_deref(), &args.table, &model, options.time.as_deref(), groups)?;
+        let options = Options { start_time, doses, ..options.clone() };
         predict(&model.program, &whole.table, &options).map_err(|e| whole.blame(&model, e, None))
     };
     let outcome = Whole::read(reader, &wanted).and_then(predicted);
@@ -57,7 +60,7 @@ fn plain(d: Diagnostic) -> Failure {
 /// The options of the library: as the command line says, else as the fit did.
 fn options(args: &PredictArgs, model: &Compiled, known: Remembered) -> Result<Options<'static>, Failure> {
     let given = Options {
-        values: saved_weights(args, model)?,
+        values: saved_weights(args.source.file.as_deref(), model)?,
         time: args.time.clone(),
         scheme: args.method.and_then(|method| method.0),
         step: args.step,
@@ -69,11 +72,11 @@ fn options(args: &PredictArgs, model: &Compiled, known: Remembered) -> Result<Op
 }
 
 /// The weights of the model's nets, from the file beside it.
-fn saved_weights(args: &PredictArgs, model: &Compiled) -> Result<Values, Failure> {
+pub(crate) fn saved_weights(file: Option<&str>, model: &Compiled) -> Result<Values, Failure> {
     if weights::needed(&model.program).is_empty() {
         return Ok(Values::new());
     }
-    let Some(file) = args.source.file.as_ref().filter(|f| *f != "-") else {
+    let Some(file) = file.filter(|f| *f != "-") else {
         return Err(Failure::plain("no-weights", "the model has nets, and only a saved model has their weights beside it", None));
     };
     let path = beside(file);

@@ -13,6 +13,7 @@ use crate::value;
 use csv::{ByteRecord, ErrorKind, ReaderBuilder, WriterBuilder};
 use neural_compiler::ops::real::{Dtype, Real};
 use neural_compiler_fit::dates::{self, Stamp};
+use neural_compiler_fit::{Side, censored};
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::fs::File;
@@ -65,6 +66,25 @@ impl Rows {
             };
         }
         Ok(missing)
+    }
+
+    /// Numbers some of which are known from one side only, behind those that are known.
+    pub(super) fn censored(&self, column: usize, values: &mut Vec<f64>, sides: &mut Vec<Side>) -> Result<(), CellError> {
+        for row in 0..self.len() {
+            let cell = self.cell(row, column);
+            let (side, cell) = match str::from_utf8(cell).ok().and_then(censored) {
+                Some((side, number)) => (side, number.as_bytes()),
+                None => (Side::Seen, cell),
+            };
+            let value = match cell::read(row, cell, &self.numbers)? {
+                Said::Number(x) => x,
+                Said::Missing(text) if side != Side::Seen => return Err(CellError::missing(row, text)),
+                Said::Missing(_) => f64::NAN,
+            };
+            values.push(value);
+            sides.push(side);
+        }
+        Ok(())
     }
 
     pub(super) fn numbers<T: Real>(&self, column: usize, out: &mut [T], most: usize) -> Vec<CellError> {
@@ -335,7 +355,7 @@ impl Writer {
 
     pub(super) fn write<T: Real>(&mut self, chunk: Chunk<'_>, results: &Results<'_, T>) -> Result<(), Failure> {
         let cells = match chunk {
-            Chunk::Text(_) => Vec::new(),
+            Chunk::Text(_) | Chunk::Bare(_) => Vec::new(),
             Chunk::Arrays(arrays) => arrays.texts()?,
         };
         let mut without = results.failed.iter().copied().peekable();

@@ -22,6 +22,7 @@ pub(crate) use target::{Target, same_file, write_together, write_whole};
 use crate::context::{Context, Failure, reason};
 use dialect::{Notes, TableArgs};
 use neural_compiler::ops::real::Real;
+use neural_compiler_fit::Side;
 use neural_compiler_fit::dates::Stamp;
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -275,11 +276,14 @@ impl Missing {
 pub(crate) enum Chunk<'a> {
     Text(&'a csv::Rows),
     Arrays(&'a parquet::Arrays),
+    /// So many rows without any column.
+    Bare(usize),
 }
 
 impl Chunk<'_> {
     pub(crate) fn rows(&self) -> usize {
         match self {
+            Chunk::Bare(rows) => *rows,
             Chunk::Text(rows) => rows.len(),
             Chunk::Arrays(arrays) => arrays.rows(),
         }
@@ -290,7 +294,7 @@ impl Chunk<'_> {
         let number = before + row as u64 + 1;
         match self {
             Chunk::Text(rows) => csv::place(number, rows.line(row)),
-            Chunk::Arrays(_) => format!("row {number}"),
+            Chunk::Arrays(_) | Chunk::Bare(_) => format!("row {number}"),
         }
     }
 
@@ -298,7 +302,7 @@ impl Chunk<'_> {
     pub(crate) fn line(&self, row: usize) -> Option<u64> {
         match self {
             Chunk::Text(rows) => Some(rows.line(row)),
-            Chunk::Arrays(_) => None,
+            Chunk::Arrays(_) | Chunk::Bare(_) => None,
         }
     }
 
@@ -307,6 +311,15 @@ impl Chunk<'_> {
         match self {
             Chunk::Text(rows) => rows.numbers_or_missing(column, out),
             Chunk::Arrays(arrays) => arrays.numbers_or_missing(column, out),
+            Chunk::Bare(_) => Ok(Missing::default()),
+        }
+    }
+
+    /// A column of numbers some of which are known from one side only, `<0.5` or `>100`, behind those that are known.
+    pub(crate) fn censored(&self, column: usize, values: &mut Vec<f64>, sides: &mut Vec<Side>) -> Result<(), CellError> {
+        match self {
+            Chunk::Text(rows) => rows.censored(column, values, sides),
+            Chunk::Arrays(_) | Chunk::Bare(_) => Err(CellError::wrong(0, "values known from one side only are written in tables of text")),
         }
     }
 
@@ -315,6 +328,7 @@ impl Chunk<'_> {
         match self {
             Chunk::Text(rows) => rows.dates(column),
             Chunk::Arrays(arrays) => arrays.dates(column),
+            Chunk::Bare(rows) => Ok(vec![None; *rows]),
         }
     }
 
@@ -323,6 +337,7 @@ impl Chunk<'_> {
         match self {
             Chunk::Text(rows) => Ok((0..rows.len()).map(|i| String::from_utf8_lossy(rows.cell(i, column)).trim().to_string()).collect()),
             Chunk::Arrays(arrays) => arrays.names(column),
+            Chunk::Bare(rows) => Ok(vec![String::new(); *rows]),
         }
     }
 
@@ -332,6 +347,7 @@ impl Chunk<'_> {
         match self {
             Chunk::Text(rows) => rows.numbers(column, out, most),
             Chunk::Arrays(arrays) => arrays.numbers(column, out, most),
+            Chunk::Bare(_) => Vec::new(),
         }
     }
 }
@@ -370,6 +386,18 @@ impl Writer {
                     Kind::Parquet(r) => r.fields(),
                 };
                 Ok(Writer::Parquet(Box::new(parquet::Writer::new::<T>(sink, fields, numeric, names, memory)?)))
+            }
+        }
+    }
+
+    /// Writes what comes before the rows of a table of these columns alone.
+    pub(crate) fn alone(format: Format, target: &Target, names: &[String], memory: usize) -> Result<Writer, Failure> {
+        let sink = target.sink()?;
+        match format {
+            Format::Csv => Ok(Writer::Csv(Box::new(csv::Writer::new(sink, &[], names)?))),
+            Format::Parquet => {
+                let fields = parquet::fields_for_text(&[], &[]);
+                Ok(Writer::Parquet(Box::new(parquet::Writer::new::<f64>(sink, fields, &[], names, memory)?)))
             }
         }
     }

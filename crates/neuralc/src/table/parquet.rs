@@ -407,7 +407,7 @@ impl Writer {
         let mut columns: Vec<ArrayRef> = Vec::with_capacity(self.schema.fields().len());
         match chunk {
             Chunk::Arrays(arrays) => columns.extend(arrays.batch.columns().iter().cloned()),
-            Chunk::Text(_) => {
+            Chunk::Text(_) | Chunk::Bare(_) => {
                 for (column, &number) in self.numeric.iter().enumerate() {
                     columns.push(self.array(chunk, column, number, before, &results.failed)?);
                 }

@@ -6,10 +6,12 @@
 //! (`solver`) cost one solution per few parameters, but give those of every state, which is what a Gauss-Newton step needs.
 //! Invariant: contributions of lanes are summed in one order.
 
+use super::events::Jump;
 use super::sweep::longest_first;
 use super::{Lane, Path, Solver, Step};
 use crate::optimise::Unusable;
 use neural_compiler::exec::lanes::Workspace;
+use std::collections::HashMap;
 
 /// Adds the derivative of a cost by the states at a time of a lane: `slope(lane, time, states, out)`.
 pub type Slope<'a> = dyn Fn(usize, usize, &[f64], &mut [f64]) + 'a;
@@ -45,11 +47,12 @@ impl Solver {
         let courses = self.courses(lanes, shared)?;
         let plan = self.plan(workspace, lanes, shared, &courses)?;
         let order = longest_first(&plan);
-        let rounds = order.first().map_or(0, |&i| plan[i].len());
+        let rounds = order.first().map_or(0, |&i| plan[i].steps.len());
         let batch = |k: usize| -> Vec<(&Lane<'_>, Step)> {
-            order.iter().take_while(|&&i| plan[i].len() > k).map(|&i| (&lanes[i], plan[i][k])).collect()
+            order.iter().take_while(|&&i| plan[i].steps.len() > k).map(|&i| (&lanes[i], plan[i].steps[k])).collect()
         };
-        // Forward, keeping the states before every step.
+        // Forward, keeping the states before every step, and what jumps do to derivatives.
+        let mut jumps: HashMap<(usize, usize), Jump> = HashMap::new();
         let mut before: Vec<Vec<f64>> = Vec::with_capacity(rounds);
         let mut paths: Vec<Path> = lanes.iter().map(|l| Path::starting(l, None)).collect();
         let mut states: Vec<f64> = order.iter().flat_map(|&i| lanes[i].start.iter().copied()).collect();
@@ -57,6 +60,12 @@ impl Solver {
         for k in 0..rounds {
             let batch = batch(k);
             let count = batch.len() * n;
+            for (a, (lane, step)) in batch.iter().enumerate() {
+                let Some(jump) = step.jump.map(|j| plan[order[a]].jumps[j].clone()) else { continue };
+                let own = &mut states[a * n..(a + 1) * n];
+                let jump = self.replay(workspace, lane, *step, (jump, &*courses[order[a]]), own, shared, true)?;
+                jumps.extend(jump.map(|jump| ((k, a), jump)));
+            }
             let mut outputs: Vec<&mut [f64]> = vec![&mut next[..count]];
             if self.adaptive() {
                 outputs.push(&mut error[..count]);
@@ -97,11 +106,9 @@ impl Solver {
             self.run(adjoint, workspace, &before[k], shared, (&batch, 1), &[(&bars[..count], n)], &mut outputs)?;
             bars[..count].copy_from_slice(&pulled[..count]);
             total.iter_mut().zip(&part).for_each(|(t, p)| *t += p);
-            for (a, (lane, step)) in batch.iter().enumerate() {
-                if let Some(stop) = step.stop.map(|s| &courses[order[a]].stops[s]).filter(|s| !s.moves.is_empty()) {
-                    let jump = self.jump(workspace, lane, *step, stop, &before[k][a * n..(a + 1) * n], shared)?;
-                    let along: f64 = jump.iter().zip(&bars[a * n..(a + 1) * n]).map(|(j, b)| j * b).sum();
-                    total.iter_mut().zip(&stop.moves).for_each(|(t, by)| *t += by * along);
+            for a in 0..batch.len() {
+                if let Some(jump) = jumps.get(&(k, a)) {
+                    jump.pull(&mut bars[a * n..(a + 1) * n], &mut total);
                 }
             }
         }
@@ -151,10 +158,10 @@ mod tests {
             ("y".to_string(), column(&|i| (0.2 * i).sin())),
         ])
         .unwrap();
-        let field = Field::new(&program, &layout, "t").unwrap();
+        let field = Field::new(&program, &layout, "t", &[]).unwrap();
         let pace =
             Pace::new(&program, &table, &Options { step: Some(if scheme.is_map() { 0.2 } else { 0.1 }), ..Options::default() }).unwrap();
-        let data = Arc::new(trajectories::read(&program, &field, &layout, &table, &pace, Some("who"), true).unwrap());
+        let data = Arc::new(trajectories::read(&program, &field, &layout, &table, &pace, (Some("who"), &[]), true).unwrap());
         let solver =
             Arc::new(Solver::new(&field, &layout, scheme, pace.step.or(Some(0.1)), Tolerance { relative: 1e-6, absolute: None }).unwrap());
         let theta = (0..layout.len()).map(|j| if j < 3 { layout.start[j] } else { 0.4 * (1.3 * j as f64).sin() }).collect();
@@ -166,9 +173,17 @@ mod tests {
         let text = "(param k 1) (state h 1) (derive h (* (- k) (sqrt h)))";
         let program = neural_compiler::compile(text, &Default::default()).unwrap();
         let layout = Layout::new(&program, &[]).unwrap();
-        let field = Field::new(&program, &layout, "t").unwrap();
+        let field = Field::new(&program, &layout, "t", &[]).unwrap();
         let solver = Solver::new(&field, &layout, "rk4".parse().unwrap(), Some(0.1), Tolerance::default()).unwrap();
-        let lane = Lane { start: vec![1.0], origin: 0.0, direction: 1.0, times: &[0.0, 3.0], forcing: &[vec![], vec![]] };
+        let lane = Lane {
+            start: vec![1.0],
+            origin: 0.0,
+            direction: 1.0,
+            times: &[0.0, 3.0],
+            forcing: &[vec![], vec![]],
+            constants: None,
+            events: Default::default(),
+        };
         let error = solver.pull(&[lane], &[&[1.0]], &|_, _, _, _| ()).unwrap_err().0;
         assert!(error.contains("the solution ends between the times") && error.contains("sqrt"), "{error}");
     }

@@ -1,20 +1,23 @@
-//! Adaptive steps. In: a solver with an error estimate, lanes, directions to differentiate by, if any; out: the steps taken, states and
-//! derivatives at the lanes' times.
+//! Steps that are not known beforehand: adaptive ones, and those of lanes whose conditions are waited for. In: a solver, lanes,
+//! directions to differentiate by, if any; out: the steps taken and the jumps between them, states and derivatives at the lanes' times.
 //!
 //! Derivatives are those of the steps taken, and their error estimate, the derivative of that of the states, has a say in how long
 //! steps are. Without that say they can grow beyond all bounds where the solution does not: an explicit method at the limit of its
 //! stability is saved by its errors, which shorten the next step, but to the derivative steps are given numbers.
 
-use super::segments::{Course, Segment};
+use super::events::{At, CLOSE, Crossing, ENDLESS, MOST_CLOSE, MOST_EVENTS, TOO_CLOSE, Watch};
+use super::hunt::{Hunt, INNER, Trial};
+use super::segments::Course;
 use super::tangents::{Tangents, turned};
-use super::{Directions, Lane, Path, Solver, Step, TOO_MANY};
+use super::{Directions, Lane, Path, Plan, Solver, Step, TOO_MANY};
 use crate::optimise::Unusable;
 use neural_compiler::exec::lanes::Workspace;
 use neural_compiler::ode::control::Control;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Steps and paths of all lanes.
-type Marched = (Vec<Vec<Step>>, Vec<Path>);
+type Marched = (Vec<Plan>, Vec<Path>);
 
 impl Solver {
     /// The error of a step in the states, as a share of what is allowed.
@@ -33,11 +36,12 @@ impl Solver {
         workspace: &mut Workspace<f64>,
         lanes: &[Lane<'_>],
         shared: &[&[f64]],
-        courses: &[Course],
-        control: Control,
+        courses: &[Arc<Course>],
         (planned, directions): (bool, Option<Directions<'_>>),
     ) -> Result<Marched, Unusable> {
+        let control = Control::new(self.scheme);
         let mut march = March::new(self, lanes, shared, courses, directions);
+        march.begin(workspace)?;
         let mut round = Round::default();
         let mut active: Vec<usize> = (0..lanes.len()).filter(|&i| lanes[i].times.len() > 1).collect();
         let mut still = Vec::new();
@@ -47,13 +51,18 @@ impl Solver {
             }
             march.gather(&active, &mut round);
             march.take(workspace, &active, &mut round)?;
+            march.look(workspace, &mut round)?;
             still.clear();
             for (a, &i) in active.iter().enumerate() {
                 let (error, fine) = march.judge(&round, a);
-                let factor = control.factor(error, fine);
+                let factor = control.map_or(if fine { 1.0 } else { 0.0 }, |control| control.factor(error, fine));
                 march.at[i].tries += 1;
-                if fine && error <= 1.0 {
-                    march.accept(workspace, &round, a, i, factor, planned)?;
+                if fine && march.at[i].hunt.is_some() {
+                    march.hunted(workspace, &round, a, i, planned)?;
+                } else if fine && error <= 1.0 {
+                    if !march.hunts(&round, a, i) {
+                        march.accept(workspace, &round, a, i, factor, planned)?;
+                    }
                 } else {
                     march.again(workspace, &round, a, i, factor, fine)?;
                 }
@@ -61,6 +70,9 @@ impl Solver {
                 if march.paths[i].states.len() < lanes[i].times.len() {
                     still.push(i);
                 }
+            }
+            if still.len() < active.len() {
+                round.constants = None;
             }
             std::mem::swap(&mut active, &mut still);
         }
@@ -76,11 +88,19 @@ struct Place {
     states: Vec<f64>,
     /// How long its next step should be.
     wanted: f64,
-    /// The segment it is in, and whether it has just come to it.
+    /// The segment it is in.
     segment: usize,
-    fresh: bool,
+    /// The jump its next step begins with.
+    jump: Option<usize>,
     /// Steps tried.
     tries: usize,
+    /// The conditions that are waited for, and the search for where one becomes true.
+    watch: Watch,
+    hunt: Option<Box<Hunt>>,
+    /// The next step is looked at nowhere but at its end.
+    blind: bool,
+    /// Events of conditions: how many, how many of them close to each other, when the last one was, and of which condition.
+    events: (usize, usize, f64, usize),
 }
 
 /// Solutions under way.
@@ -88,12 +108,12 @@ struct March<'a> {
     solver: &'a Solver,
     lanes: &'a [Lane<'a>],
     shared: &'a [&'a [f64]],
-    courses: &'a [Course],
+    courses: &'a [Arc<Course>],
     tangents: Option<Tangents>,
     /// How many times each lane stands in a round: once for each direction.
     copies: usize,
     at: Vec<Place>,
-    plan: Vec<Vec<Step>>,
+    plan: Vec<Plan>,
     paths: Vec<Path>,
     /// Steps after which there is nothing to be found.
     patience: usize,
@@ -111,11 +131,17 @@ struct Round {
     slopes: Vec<f64>,
     moved: Vec<f64>,
     strays: Vec<f64>,
+    /// Levels of the conditions at the ends of the steps, and at places within them, place by place.
+    levels: Vec<f64>,
+    inner: Vec<Vec<f64>>,
+    /// The shared inputs of these lanes, as long as they are the same ones.
+    constants: Option<Vec<Vec<f64>>>,
 }
 
-/// The length to begin a segment with.
-fn begin(segment: &Segment, longest: f64) -> f64 {
-    (1e-2 * (segment.to - segment.from)).min(longest)
+/// The length to begin a stretch with; one of a few roundings is taken as a whole.
+pub(super) fn begin(from: f64, to: f64, longest: f64) -> f64 {
+    let span = to - from;
+    (if span <= 1e-13 * to.abs() { span } else { 1e-2 * span }).min(longest)
 }
 
 impl<'a> March<'a> {
@@ -123,17 +149,21 @@ impl<'a> March<'a> {
         solver: &'a Solver,
         lanes: &'a [Lane<'a>],
         shared: &'a [&'a [f64]],
-        courses: &'a [Course],
+        courses: &'a [Arc<Course>],
         directions: Option<Directions<'a>>,
     ) -> March<'a> {
         let tangents = directions.map(|d| Tangents::new(solver, shared, d));
-        let place = |(lane, course): (&Lane<'_>, &Course)| Place {
+        let place = |(lane, course): (&Lane<'_>, &Arc<Course>)| Place {
             time: lane.times[0],
             states: lane.start.clone(),
-            wanted: course.segments.first().map_or(0.0, |s| begin(s, solver.longest)),
+            wanted: course.segments.first().map_or(0.0, |s| begin(s.from, s.to, solver.longest)),
             segment: 0,
-            fresh: true,
+            jump: None,
             tries: 0,
+            watch: Watch::default(),
+            hunt: None,
+            blind: false,
+            events: (0, 0, f64::NEG_INFINITY, 0),
         };
         March {
             solver,
@@ -143,7 +173,7 @@ impl<'a> March<'a> {
             copies: tangents.as_ref().map_or(1, |t| t.count),
             tangents,
             at: lanes.iter().zip(courses).map(place).collect(),
-            plan: vec![Vec::new(); lanes.len()],
+            plan: vec![Plan::default(); lanes.len()],
             paths: lanes.iter().enumerate().map(|(i, l)| Path::starting(l, directions.map(|d| &d.1[i][..]))).collect(),
             patience: solver.effort.steps(solver.most),
         }
@@ -159,11 +189,19 @@ impl<'a> March<'a> {
             let place = &self.at[i];
             let segment = &self.courses[i].segments[place.segment];
             let left = segment.to - place.time;
-            let stop = segment.stop.filter(|_| place.fresh);
             // A last step a little longer than wanted beats a tiny one after it.
-            let last = place.wanted >= left * (1.0 - 1e-10) || place.wanted * 1.01 >= left;
-            let step = Step { time: place.time, length: place.wanted, interval: segment.interval, last: false, stop };
-            round.steps.push((i, if last { segment.end_from(&self.lanes[i], place.time, stop) } else { step }));
+            let mut last = place.wanted >= left * (1.0 - 1e-10) || place.wanted * 1.01 >= left;
+            let mut length = place.wanted;
+            if !self.solver.adaptive() {
+                let count = self.solver.equal_steps(segment.to - segment.from, left);
+                (last, length) = (count == 1.0, left / count);
+            }
+            if let Some(hunt) = &place.hunt {
+                length = hunt.length();
+                last = hunt.ends && length == hunt.whole;
+            }
+            let step = Step { time: place.time, length, interval: segment.interval, last: false, jump: place.jump };
+            round.steps.push((i, if last { segment.end_from(&self.lanes[i], place.time, place.jump) } else { step }));
             round.ends.push(last);
             (0..self.copies).for_each(|_| round.states.extend_from_slice(&place.states));
             if let Some(t) = &self.tangents {
@@ -174,7 +212,7 @@ impl<'a> March<'a> {
 
     /// Takes the steps of a round.
     fn take(&self, workspace: &mut Workspace<f64>, active: &[usize], round: &mut Round) -> Result<(), Unusable> {
-        let Round { steps, states, next, errors, slopes, moved, strays, .. } = round;
+        let Round { steps, states, next, errors, slopes, moved, strays, constants, .. } = round;
         next.resize(states.len(), 0.0);
         errors.resize(states.len(), 0.0);
         let batch: Vec<(&Lane<'_>, Step)> = steps.iter().map(|&(i, step)| (&self.lanes[i], step)).collect();
@@ -185,9 +223,14 @@ impl<'a> March<'a> {
             extra.push((&slopes[..], self.solver.size));
             extra.extend(t.seeds(active.len()));
         }
-        let (engine, results) = if self.tangents.is_some() { (self.solver.along(), 4) } else { (self.solver.value(), 2) };
-        let mut outputs: [&mut [f64]; 4] = [&mut next[..], &mut errors[..], &mut moved[..], &mut strays[..]];
-        self.solver.run(engine, workspace, states, self.shared, (&batch, self.copies), &extra, &mut outputs[..results])
+        let engine = if self.tangents.is_some() { self.solver.along() } else { self.solver.value() };
+        let adaptive = self.solver.adaptive();
+        let mut outputs: Vec<&mut [f64]> = vec![&mut next[..]];
+        outputs.extend(adaptive.then_some(&mut errors[..]));
+        outputs.extend(self.tangents.is_some().then_some(&mut moved[..]));
+        outputs.extend((adaptive && self.tangents.is_some()).then_some(&mut strays[..]));
+        let own = constants.get_or_insert_with(|| self.solver.gathered(batch.iter().map(|(lane, _)| (*lane, self.copies))));
+        self.solver.run_with(engine, workspace, states, (self.shared, own), (&batch, self.copies), &extra, &mut outputs)
     }
 
     /// Where the numbers of a lane stand in a round: those of all its copies, and those of the first.
@@ -201,8 +244,8 @@ impl<'a> March<'a> {
     fn judge(&self, round: &Round, a: usize) -> (f64, bool) {
         let (all, one) = self.numbers(a);
         let after = &round.next[one.clone()];
-        let mut error = self.solver.error(&round.states[one.clone()], after, &round.errors[one]);
-        if let Some(t) = &self.tangents {
+        let mut error = if self.solver.adaptive() { self.solver.error(&round.states[one.clone()], after, &round.errors[one]) } else { 0.0 };
+        if let Some(t) = self.tangents.as_ref().filter(|_| self.solver.adaptive()) {
             let stray = t.error(&round.slopes[all.clone()], &round.moved[all.clone()], &round.strays[all], &self.solver.sizes);
             error = if stray.is_nan() { stray } else { error.max(stray) };
         }
@@ -222,7 +265,7 @@ impl<'a> March<'a> {
         let (all, one) = self.numbers(a);
         let (step, after) = (round.steps[a].1, &round.next[one]);
         if planned {
-            self.plan[i].push(step);
+            self.plan[i].steps.push(step);
         }
         let place = &mut self.at[i];
         place.time = step.time + step.length;
@@ -230,7 +273,10 @@ impl<'a> March<'a> {
         // A step cut short by a row says little against longer ones.
         let wanted = if round.ends[a] { place.wanted.max(step.length * factor) } else { step.length * factor };
         place.wanted = wanted.min(self.solver.longest);
-        place.fresh = false;
+        (place.jump, place.blind) = (None, false);
+        let m = place.watch.levels.len();
+        place.watch.levels.copy_from_slice(&round.levels[a * m..(a + 1) * m]);
+        place.watch.armed.iter_mut().zip(&place.watch.levels).for_each(|(armed, level)| *armed = *level >= 0.0);
         if let Some(t) = &mut self.tangents {
             t.lanes[i].copy_from_slice(&round.moved[all]);
         }
@@ -240,25 +286,157 @@ impl<'a> March<'a> {
                 self.paths[i].tangents.push(turned(&t.lanes[i], self.copies, self.solver.size));
             }
         }
-        if round.ends[a] { self.pass(workspace, i, step) } else { Ok(()) }
+        if round.ends[a] { self.pass(workspace, i) } else { Ok(()) }
     }
 
-    /// From the end of a segment into the next, over the jump between them if there is one.
-    fn pass(&mut self, workspace: &mut Workspace<f64>, i: usize, step: Step) -> Result<(), Unusable> {
-        let place = &mut self.at[i];
-        (place.segment, place.fresh) = (place.segment + 1, true);
-        let course = &self.courses[i];
-        let Some(segment) = course.segments.get(place.segment) else { return Ok(()) };
-        place.time = segment.from;
-        let Some(stop) = segment.stop.map(|s| &course.stops[s]) else { return Ok(()) };
-        // Behind a jump nothing is known of how long steps may be.
-        place.wanted = place.wanted.min(begin(segment, self.solver.longest));
-        if let Some(t) = self.tangents.as_mut().filter(|_| !stop.moves.is_empty()) {
-            let at = Step { interval: segment.interval, ..step };
-            let jump = self.solver.jump(workspace, &self.lanes[i], at, stop, &place.states, self.shared)?;
-            t.jump(i, &jump, &stop.moves);
+    /// The conditions where all lanes start, and what happens there.
+    fn begin(&mut self, workspace: &mut Workspace<f64>) -> Result<(), Unusable> {
+        let (lanes, courses) = (self.lanes, self.courses);
+        for (i, lane) in lanes.iter().enumerate().filter(|(i, _)| !courses[*i].segments.is_empty()) {
+            let at = At { interval: 0, time: lane.times[0] };
+            let levels = self.solver.levels(workspace, &[(lane, at)], &lane.start, self.shared)?;
+            self.at[i].watch = Watch { armed: levels.iter().map(|level| *level >= 0.0).collect(), levels };
+            self.enter(workspace, i)?;
         }
         Ok(())
+    }
+
+    /// From the end of a segment into the next.
+    fn pass(&mut self, workspace: &mut Workspace<f64>, i: usize) -> Result<(), Unusable> {
+        let place = &mut self.at[i];
+        place.segment += 1;
+        match self.courses[i].segments.get(place.segment) {
+            Some(segment) => {
+                place.time = segment.from;
+                self.enter(workspace, i)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Over the jump at the beginning of a segment, if there is one.
+    fn enter(&mut self, workspace: &mut Workspace<f64>, i: usize) -> Result<(), Unusable> {
+        let (place, course) = (&mut self.at[i], &self.courses[i]);
+        let segment = &course.segments[place.segment];
+        let Some(stop) = segment.stop else { return Ok(()) };
+        place.time = segment.from;
+        // Behind a jump nothing is known of how long steps may be.
+        place.wanted = place.wanted.min(begin(segment.from, segment.to, self.solver.longest));
+        self.cross(workspace, i, Crossing { stop: Some(stop), ..Crossing::default() })
+    }
+
+    /// Over a jump.
+    fn cross(&mut self, workspace: &mut Workspace<f64>, i: usize, mut crossing: Crossing) -> Result<(), Unusable> {
+        let (place, course) = (&mut self.at[i], &self.courses[i]);
+        let at = At { interval: course.segments[place.segment].interval, time: place.time };
+        let stop = crossing.stop.map(|k| &course.stops[k]);
+        let watch = (!place.watch.levels.is_empty()).then_some(&mut place.watch);
+        let derivatives = self.tangents.is_some();
+        let known = (&mut crossing, stop);
+        let jump = self.solver.cross(workspace, &self.lanes[i], at, known, &mut place.states, self.shared, derivatives, watch)?;
+        if let (Some(t), Some(jump)) = (&mut self.tangents, jump) {
+            t.jump(i, &jump);
+        }
+        let jumps = &mut self.plan[i].jumps;
+        match place.jump {
+            // At the very time of a stop: one more of what happens there.
+            Some(before) => jumps[before].also.extend(crossing.level.into_iter().chain(crossing.also)),
+            None => {
+                place.jump = Some(jumps.len());
+                jumps.push(crossing);
+            }
+        }
+        Ok(())
+    }
+
+    /// The levels of all conditions at the ends of a round's steps and within them.
+    fn look(&self, workspace: &mut Workspace<f64>, round: &mut Round) -> Result<(), Unusable> {
+        if self.solver.conditions() == 0 {
+            return Ok(());
+        }
+        let n = self.solver.size;
+        let lanes = |share: f64| -> Vec<(&Lane<'_>, At)> {
+            let at = |s: &Step| At { interval: s.interval, time: s.time + share * s.length };
+            round.steps.iter().map(|(i, step)| (&self.lanes[*i], at(step))).collect()
+        };
+        let first = |all: &[f64]| -> Vec<f64> { all.chunks(n * self.copies).flat_map(|own| own[..n].iter().copied()).collect() };
+        let (before, behind) = (first(&round.states), first(&round.next));
+        let levels = self.solver.levels(workspace, &lanes(1.0), &behind, self.shared)?;
+        let slopes = [
+            self.solver.slopes(workspace, &lanes(0.0), &before, self.shared)?,
+            self.solver.slopes(workspace, &lanes(1.0), &behind, self.shared)?,
+        ];
+        let mut inner = Vec::with_capacity(INNER.len());
+        for share in INNER {
+            let left = 1.0 - share;
+            let at = |k: usize| {
+                let length = self.lanes[round.steps[k / n].0].direction * round.steps[k / n].1.length;
+                (1.0 + 2.0 * share) * left * left * before[k]
+                    + share * left * left * length * slopes[0][k]
+                    + share * share * (3.0 - 2.0 * share) * behind[k]
+                    - share * share * left * length * slopes[1][k]
+            };
+            let between: Vec<f64> = (0..before.len()).map(at).collect();
+            inner.push(self.solver.levels(workspace, &lanes(share), &between, self.shared)?);
+        }
+        (round.levels, round.inner) = (levels, inner);
+        Ok(())
+    }
+
+    /// Whether a condition becomes true within a step that is good: then it is looked for.
+    fn hunts(&mut self, round: &Round, a: usize, i: usize) -> bool {
+        let place = &mut self.at[i];
+        let m = place.watch.levels.len();
+        if m == 0 {
+            return false;
+        }
+        let own = a * m..(a + 1) * m;
+        let inner: Vec<f64> = round.inner.iter().flat_map(|levels| levels[own.clone()].iter().copied()).collect();
+        let step = round.steps[a].1;
+        let end = step.time + step.length;
+        let close = 2.0 * f64::EPSILON * self.lanes[i].time(end).abs().max(end);
+        place.hunt = Hunt::along(&place.watch, &inner, &round.levels[own], (step.length, round.ends[a], place.blind), close).map(Box::new);
+        place.hunt.is_some()
+    }
+
+    /// A trial of a search, or the step it ends with.
+    fn hunted(&mut self, workspace: &mut Workspace<f64>, round: &Round, a: usize, i: usize, planned: bool) -> Result<(), Unusable> {
+        let place = &mut self.at[i];
+        let m = place.watch.levels.len();
+        let Some(hunt) = &mut place.hunt else { return Ok(()) };
+        if !hunt.found {
+            if let Trial::Nothing = hunt.learn(hunt.length(), &round.levels[a * m..(a + 1) * m]) {
+                (place.hunt, place.blind) = (None, true);
+            }
+            return Ok(());
+        }
+        let (watched, wanted) = (std::mem::take(&mut hunt.watched), place.wanted);
+        place.hunt = None;
+        self.accept(workspace, round, a, i, 1.0, planned)?;
+        let place = &mut self.at[i];
+        place.wanted = wanted;
+        let Some(segment) = self.courses[i].segments.get(place.segment) else { return Ok(()) };
+        let levels = &place.watch.levels;
+        let Some(&level) = watched.iter().find(|&&k| levels[k] < 0.0) else { return Ok(()) };
+        place.watch.armed = (0..m).map(|k| levels[k] >= 0.0 || watched.contains(&k)).collect();
+        place.wanted = place.wanted.min(begin(place.time, segment.to, self.solver.longest));
+        self.count_event(i, level)?;
+        self.cross(workspace, i, Crossing { level: Some(level), ..Crossing::default() })
+    }
+
+    /// Counts the events of conditions; too many in too short a time have no end.
+    fn count_event(&mut self, i: usize, level: usize) -> Result<(), Unusable> {
+        let place = &mut self.at[i];
+        let (all, close, last, same) = place.events;
+        let span = self.lanes[i].times[self.lanes[i].times.len() - 1] - self.lanes[i].times[0];
+        let since = (place.time - last) / span.max(place.time.abs());
+        let close = if since <= CLOSE { close + 1 } else { 0 };
+        place.events = (all + 1, close, place.time, level);
+        if all < MOST_EVENTS && close < MOST_CLOSE && !(same == level && since <= TOO_CLOSE) {
+            return Ok(());
+        }
+        let time = self.lanes[i].time(place.time);
+        Err(Unusable(format!("{ENDLESS} at time {time}: its condition becomes true again and again, and time does not go on")))
     }
 
     /// A step that is to be taken again, shorter.
@@ -274,7 +452,8 @@ impl<'a> March<'a> {
         let step = round.steps[a].1;
         let wanted = step.length * factor;
         self.at[i].wanted = wanted;
-        if !(wanted <= 1e-14 * step.time.abs().max(1e-300) || wanted < 1e-290) {
+        self.at[i].hunt = None;
+        if self.solver.adaptive() && !(wanted <= 1e-14 * step.time.abs().max(1e-300) || wanted < 1e-290) {
             return Ok(());
         }
         let before = &round.states[self.numbers(a).1];

@@ -7,11 +7,15 @@
 //! a state that is not finite is reported with its time.
 
 pub mod adjoint;
+pub mod events;
 pub mod field;
+mod fleet;
+mod hunt;
 mod march;
 pub mod observables;
 pub mod rows;
 mod segments;
+mod steady;
 mod sweep;
 pub(super) mod switches;
 mod tangents;
@@ -20,6 +24,7 @@ use crate::model::layout::Layout;
 use crate::optimise::Unusable;
 use crate::optimise::effort::Effort;
 use crate::report::Finer;
+use events::{Crossing, Events, Function, Timed};
 use field::Field;
 use neural_compiler::exec::interp::RunOptions;
 use neural_compiler::exec::lanes::{BatchOptions, Column, Engine, Workspace};
@@ -46,7 +51,9 @@ struct Engines {
     adjoint: OnceLock<Result<Engine, Diagnostics>>,
     /// The law itself, and the conditions on time in it.
     law: (Graph, OnceLock<Engine>),
-    switches: Option<Switches>,
+    law_function: OnceLock<Function>,
+    switches: Option<Arc<Switches>>,
+    events: Option<Arc<Events>>,
     pool: Mutex<Vec<Workspace<f64>>>,
 }
 
@@ -59,7 +66,11 @@ pub struct Solver {
     engines: Arc<Engines>,
     /// Shapes of the shared inputs, and which are free.
     pub(super) shared: Vec<(Shape, bool)>,
+    /// Lanes have values of these of their own.
+    own_constants: bool,
     forcing_shapes: Vec<Shape>,
+    /// Which numbers of the forcing are held from row to row.
+    held: Arc<Vec<bool>>,
     observables: Option<Arc<Observables>>,
     /// Longest step; for fixed steps the step aimed at, for a map the time a step takes.
     pub(super) longest: f64,
@@ -123,6 +134,10 @@ pub struct Lane<'a> {
     pub times: &'a [f64],
     /// Forcing at these times.
     pub forcing: &'a [Vec<f64>],
+    /// The numbers of all shared inputs, one after another, where they are its own and not those of all lanes.
+    pub constants: Option<&'a [f64]>,
+    /// What happens at times, in order.
+    pub events: Arc<Vec<Timed>>,
 }
 
 impl Lane<'_> {
@@ -140,8 +155,15 @@ pub(super) struct Step {
     pub(super) interval: usize,
     /// It ends at the end of its interval.
     pub(super) last: bool,
-    /// The stop of its lane it begins at.
-    pub(super) stop: Option<usize>,
+    /// The jump of its lane it begins with.
+    pub(super) jump: Option<usize>,
+}
+
+/// The steps of a lane, and the jumps between them.
+#[derive(Clone, Debug, Default)]
+struct Plan {
+    steps: Vec<Step>,
+    jumps: Vec<Crossing>,
 }
 
 /// States along a lane: `states[i]` at the lane's time `i`; and, with directions, the derivative of each state by each direction, state
@@ -187,8 +209,9 @@ impl Solver {
         let uniform: Vec<bool> = (0..value.inputs.len()).map(|i| i >= 1 && i <= field.law.shared).collect();
         let shared: Vec<(Shape, bool)> = layout.shared.iter().map(|s| (s.shape, s.at.is_some())).collect();
         let forcing_shapes: Vec<Shape> = field.forcing.iter().map(|f| f.shape).collect();
+        let held: Arc<Vec<bool>> = Arc::new(field.forcing.iter().flat_map(|f| vec![f.held; f.shape.len()]).collect());
         // A map has no times in between.
-        let switches = if scheme.is_map() { None } else { Switches::new(&field.law.graph, &shared, &forcing_shapes) };
+        let switches = if scheme.is_map() { None } else { Switches::new(&field.law.graph, &shared, &forcing_shapes, &held).map(Arc::new) };
         Ok(Solver {
             scheme,
             size: field.law.size,
@@ -200,11 +223,15 @@ impl Solver {
                 whole: OnceLock::new(),
                 adjoint: OnceLock::new(),
                 law: (field.law.graph.clone(), OnceLock::new()),
+                law_function: OnceLock::new(),
                 switches,
+                events: Events::new(field, layout).map(Arc::new),
                 pool: Mutex::default(),
             }),
             shared,
+            own_constants: false,
             forcing_shapes,
+            held,
             observables: Observables::new(field, layout).map(Arc::new),
             longest: longest.unwrap_or(f64::INFINITY),
             tolerance,
@@ -213,6 +240,65 @@ impl Solver {
             sizes: vec![1.0; field.law.size],
             effort: Arc::default(),
         })
+    }
+
+    /// The same for lanes that have constants of their own.
+    pub fn of_ensembles(&self) -> Solver {
+        let own = &self.engines;
+        let varying = |graph: &Graph| Engine::new(graph, &vec![false; graph.inputs.len()]);
+        let engines = Engines {
+            value: varying(&own.graphs.0),
+            graphs: own.graphs.clone(),
+            wrt: own.wrt.clone(),
+            along: OnceLock::new(),
+            whole: OnceLock::new(),
+            adjoint: OnceLock::new(),
+            law: (own.law.0.clone(), OnceLock::new()),
+            law_function: OnceLock::new(),
+            switches: own.switches.clone(),
+            events: own.events.clone(),
+            pool: Mutex::default(),
+        };
+        let observables = self.observables.as_ref().map(|o| Arc::new(o.of_ensembles()));
+        Solver { engines: Arc::new(engines), own_constants: true, observables, ..self.clone() }
+    }
+
+    /// The values of the shared inputs of a lane: its own, or those of all.
+    pub(super) fn shared_of<'s>(&self, lane: &Lane<'s>, all: &[&'s [f64]]) -> Vec<&'s [f64]> {
+        let Some(mut own) = lane.constants else { return all.to_vec() };
+        let mut next = |(shape, _): &(Shape, bool)| {
+            let (one, rest) = own.split_at(shape.len());
+            own = rest;
+            one
+        };
+        self.shared.iter().map(&mut next).collect()
+    }
+
+    /// The values of the shared inputs for some lanes, each so many times over, where lanes have their own: a row each for every input.
+    fn gathered<'l>(&self, lanes: impl Iterator<Item = (&'l Lane<'l>, usize)> + Clone) -> Vec<Vec<f64>> {
+        let mut at = 0;
+        let mut one = |(shape, _): &(Shape, bool)| {
+            let range = at..at + shape.len();
+            at += shape.len();
+            let mut all = Vec::new();
+            for (own, times) in lanes.clone().filter_map(|(lane, times)| Some((lane.constants?, times))) {
+                if let (1, [x]) = (range.len(), &own[range.clone()]) {
+                    all.resize(all.len() + times, *x);
+                } else {
+                    (0..times).for_each(|_| all.extend_from_slice(&own[range.clone()]));
+                }
+            }
+            all
+        };
+        if self.own_constants { self.shared.iter().map(&mut one).collect() } else { vec![] }
+    }
+
+    /// Columns of the shared inputs: gathered from lanes, or those of all.
+    fn constant_columns<'c>(&self, gathered: &'c [Vec<f64>], all: &[&'c [f64]]) -> Vec<Column<'c, f64>> {
+        if !self.own_constants {
+            return all.iter().map(|v| Column::shared(v)).collect();
+        }
+        gathered.iter().zip(&self.shared).map(|(g, (shape, _))| Column::rows(g, shape.len())).collect()
     }
 
     /// How it moves on.
@@ -287,7 +373,7 @@ impl Solver {
     }
 
     fn uniform(&self, graph: &Graph) -> Vec<bool> {
-        (0..graph.inputs.len()).map(|i| i >= 1 && i <= self.shared.len()).collect()
+        (0..graph.inputs.len()).map(|i| !self.own_constants && i >= 1 && i <= self.shared.len()).collect()
     }
 
     /// The engine of derivatives along one direction: the results of a step, then their derivatives.
@@ -323,9 +409,14 @@ impl Solver {
         engine.get_or_init(|| Engine::new(graph, &self.uniform(graph)))
     }
 
+    /// The events of the law.
+    fn events(&self) -> Option<&Events> {
+        self.engines.events.as_deref()
+    }
+
     /// The conditions on time.
     fn switches(&self) -> Option<&Switches> {
-        self.engines.switches.as_ref()
+        self.engines.switches.as_deref()
     }
 
     pub(super) fn workspace(&self) -> Workspace<f64> {
@@ -342,15 +433,20 @@ impl Solver {
         workspace: &mut Workspace<f64>,
         lanes: &[Lane<'_>],
         shared: &[&[f64]],
-        courses: &[Course],
-    ) -> Result<Vec<Vec<Step>>, Unusable> {
-        match Control::new(self.scheme) {
-            None => lanes.iter().zip(courses).map(|(l, c)| self.fixed_steps(l, c)).collect(),
-            Some(control) => Ok(self.march(workspace, lanes, shared, courses, control, (true, None))?.0),
+        courses: &[Arc<Course>],
+    ) -> Result<Vec<Plan>, Unusable> {
+        if self.is_given() {
+            return lanes.iter().zip(courses).map(|(l, c)| self.fixed_steps(l, c)).collect();
         }
+        Ok(self.march(workspace, lanes, shared, courses, (true, None))?.0)
     }
 
-    fn fixed_steps(&self, lane: &Lane<'_>, course: &Course) -> Result<Vec<Step>, Unusable> {
+    /// Whether all steps are known beforehand.
+    fn is_given(&self) -> bool {
+        !self.adaptive() && self.conditions() == 0
+    }
+
+    fn fixed_steps(&self, lane: &Lane<'_>, course: &Course) -> Result<Plan, Unusable> {
         let mut steps = Vec::new();
         for segment in &course.segments {
             let span = segment.to - segment.from;
@@ -367,13 +463,20 @@ impl Solver {
                 length,
                 interval: segment.interval,
                 last: false,
-                stop: begins(k),
+                jump: begins(k),
             }));
             let end = segment.end_from(lane, segment.from + (count - 1) as f64 * length, begins(count - 1));
             // All steps of a segment are of one length, unless the last would end behind a stop.
             steps.push(Step { length: if segment.hard { end.length } else { length }, ..end });
         }
-        Ok(steps)
+        let jumps = (0..course.stops.len()).map(|k| Crossing { stop: Some(k), ..Crossing::default() }).collect();
+        Ok(Plan { steps, jumps })
+    }
+
+    /// How many equal steps are left of a stretch that is cut into such.
+    fn equal_steps(&self, span: f64, left: f64) -> f64 {
+        let count = (span / self.longest * (1.0 - 1e-9)).ceil().max(1.0) * self.cut as f64;
+        (left / span * count * (1.0 - 1e-9)).ceil().max(1.0)
     }
 
     /// Whether so many directions are followed one by one; more of them are cheaper by way of the whole derivative of a step, taken
@@ -398,28 +501,32 @@ impl Solver {
         tangents: Option<Directions<'_>>,
     ) -> Result<Vec<Path>, Unusable> {
         let courses = self.courses(lanes, shared)?;
-        let Some(control) = Control::new(self.scheme) else {
-            let plan = self.plan(workspace, lanes, shared, &courses)?;
-            return self.sweep(workspace, lanes, shared, &courses, &plan, tangents);
-        };
         match tangents {
-            Some((directions, _)) if !self.one_by_one(directions) => {
-                let (plan, _) = self.march(workspace, lanes, shared, &courses, control, (true, None))?;
+            Some((directions, _)) if !self.is_given() && !self.one_by_one(directions) => {
+                let (plan, _) = self.march(workspace, lanes, shared, &courses, (true, None))?;
                 self.sweep(workspace, lanes, shared, &courses, &plan, tangents)
             }
-            _ => Ok(self.march(workspace, lanes, shared, &courses, control, (false, tangents))?.1),
+            _ if self.is_given() => {
+                let plan = self.plan(workspace, lanes, shared, &courses)?;
+                self.sweep(workspace, lanes, shared, &courses, &plan, tangents)
+            }
+            None => match self.fleet(workspace, lanes, &courses)? {
+                Some(paths) => Ok(paths),
+                None => Ok(self.march(workspace, lanes, shared, &courses, (false, None))?.1),
+            },
+            _ => Ok(self.march(workspace, lanes, shared, &courses, (false, tangents))?.1),
         }
     }
 
     /// The steps of the first lanes; `None` when they cannot be solved.
     pub fn count(&self, lanes: &[Lane<'_>], shared: &[&[f64]]) -> Option<usize> {
-        let control = Control::new(self.scheme)?;
+        Control::new(self.scheme)?;
         let lanes = &lanes[..lanes.len().min(FIRST_LANES)];
         let courses = self.courses(lanes, shared).ok()?;
         let mut workspace = self.workspace();
-        let marched = self.march(&mut workspace, lanes, shared, &courses, control, (true, None));
+        let marched = self.march(&mut workspace, lanes, shared, &courses, (true, None));
         self.put_back(workspace);
-        Some(marched.ok()?.0.iter().map(Vec::len).sum())
+        Some(marched.ok()?.0.iter().map(|p| p.steps.len()).sum())
     }
 
     /// What a step costs, in operations on numbers.
@@ -428,13 +535,26 @@ impl Solver {
     }
 
     /// Forcing at a time within an interval of a lane.
-    fn forcing_at(lane: &Lane<'_>, interval: usize, time: f64, k: usize) -> f64 {
-        let (u0, u1) = (lane.forcing[interval][k], lane.forcing[interval + 1][k]);
+    fn forcing_at(&self, lane: &Lane<'_>, interval: usize, time: f64, k: usize) -> f64 {
+        // A lane of one time has no interval.
+        let (u0, u1) = (lane.forcing[interval][k], lane.forcing.get(interval + 1).map_or(lane.forcing[interval][k], |row| row[k]));
+        if self.held[k] {
+            return if lane.direction < 0.0 { u1 } else { u0 };
+        }
         if u0 == u1 {
             return u1;
         }
         let (t0, t1) = (lane.times[interval], lane.times[interval + 1]);
         if time >= t1 { u1 } else { u0 + (u1 - u0) * ((time - t0) / (t1 - t0)) }
+    }
+
+    /// By how much forcing changes with time within an interval of a lane.
+    pub(super) fn forcing_slope(&self, lane: &Lane<'_>, interval: usize, k: usize) -> f64 {
+        if self.held[k] || interval + 1 >= lane.times.len() {
+            return 0.0;
+        }
+        let change = lane.forcing[interval + 1][k] - lane.forcing[interval][k];
+        lane.direction * change / (lane.times[interval + 1] - lane.times[interval])
     }
 
     /// Forcing at some times within an interval of a lane, a row per time for each input.
@@ -443,7 +563,7 @@ impl Solver {
         let mut one = |shape: &Shape| {
             let range = at..at + shape.len();
             at += shape.len();
-            times.iter().flat_map(|&t| range.clone().map(move |k| Self::forcing_at(lane, interval, t, k))).collect()
+            times.iter().flat_map(|&t| range.clone().map(move |k| self.forcing_at(lane, interval, t, k))).collect()
         };
         self.forcing_shapes.iter().map(&mut one).collect()
     }
@@ -456,6 +576,22 @@ impl Solver {
         workspace: &mut Workspace<f64>,
         states: &[f64],
         shared: &[&[f64]],
+        (lanes, repeat): (&[(&Lane<'_>, Step)], usize),
+        extra: &[(&[f64], usize)],
+        outputs: &mut [&mut [f64]],
+    ) -> Result<(), Unusable> {
+        let own = self.gathered(lanes.iter().map(|(lane, _)| (*lane, repeat)));
+        self.run_with(engine, workspace, states, (shared, &own), (lanes, repeat), extra, outputs)
+    }
+
+    /// The same with the constants that lanes have of their own.
+    #[allow(clippy::too_many_arguments, reason = "as above")]
+    fn run_with(
+        &self,
+        engine: &Engine,
+        workspace: &mut Workspace<f64>,
+        states: &[f64],
+        (shared, own): (&[&[f64]], &[Vec<f64>]),
         (lanes, repeat): (&[(&Lane<'_>, Step)], usize),
         extra: &[(&[f64], usize)],
         outputs: &mut [&mut [f64]],
@@ -475,8 +611,7 @@ impl Solver {
                     let from = all.len();
                     // A map reads the forcing of the row it leaves.
                     let map = self.scheme.is_map();
-                    let value =
-                        |k: usize| if map { lane.forcing[step.interval][k] } else { Self::forcing_at(lane, step.interval, time, k) };
+                    let value = |k: usize| if map { lane.forcing[step.interval][k] } else { self.forcing_at(lane, step.interval, time, k) };
                     if *shape == Shape::Scalar {
                         all.resize(from + repeat, value(at));
                         continue;
@@ -490,7 +625,7 @@ impl Solver {
         }
         let mut inputs: Vec<Column<'_, f64>> = Vec::with_capacity(3 + shared.len() + forces.len() + extra.len());
         inputs.push(Column::rows(states, self.size));
-        inputs.extend(shared.iter().map(|v| Column::shared(v)));
+        inputs.extend(self.constant_columns(own, shared));
         inputs.push(Column::rows(&times, 1));
         inputs.push(Column::rows(&lengths, 1));
         for (k, force) in forces.iter().enumerate() {

@@ -68,6 +68,13 @@ impl Observables {
         Some(Observables { graph, size, uniform, wrt, value, derivatives: OnceLock::new() })
     }
 
+    /// The same for lanes that have constants of their own.
+    pub(super) fn of_ensembles(&self) -> Observables {
+        let uniform = vec![false; self.uniform.len()];
+        let (graph, wrt) = (self.graph.clone(), self.wrt.clone());
+        Observables { value: Engine::new(&graph, &uniform), graph, uniform, wrt, derivatives: OnceLock::new(), ..*self }
+    }
+
     fn derivatives(&self) -> Result<&Engine, Unusable> {
         let make = || diff::jacobian(&self.graph, &self.wrt).map(|graph| Engine::new(&graph, &self.uniform));
         self.derivatives.get_or_init(make).as_ref().map_err(|e| Unusable(e.to_string()))
@@ -94,8 +101,9 @@ impl Solver {
         }
         let rows = times.len();
         let forcing = self.forcing_of(lanes);
+        let constants = self.gathered(lanes.iter().map(|lane| (lane, lane.times.len())));
         let mut inputs = vec![Column::rows(&states, self.size)];
-        inputs.extend(shared.iter().map(|v| Column::shared(v)));
+        inputs.extend(self.constant_columns(&constants, shared));
         inputs.push(Column::rows(&times, 1));
         inputs.extend(forcing.iter().zip(&self.forcing_shapes).map(|(f, shape)| Column::rows(f, shape.len())));
         let blocks: Vec<usize> = if derivatives { std::iter::once(self.size).chain(self.free_sizes()).collect() } else { vec![] };

@@ -2,9 +2,9 @@
 //! any length, and what a jump at their beginning does to derivatives.
 //!
 //! A step never crosses a stop. The one before it ends at the last time of the old form, so that all its stages see that form; the next
-//! begins at the first time of the new one, which is the next number: the states are carried over. Events can stop a lane likewise.
+//! begins at the first time of the new one, which is the next number: the states are carried over. Events at times stop a lane likewise.
 
-use super::switches::Stop;
+pub(super) use super::switches::Stop;
 use super::{Lane, Solver, Step};
 use crate::optimise::Unusable;
 use neural_compiler::exec::interp::RunOptions;
@@ -32,8 +32,8 @@ pub(super) struct Course {
 }
 
 impl Segment {
-    /// The step from a time to the end, `stop` being the one it begins at.
-    pub(super) fn end_from(self, lane: &Lane<'_>, time: f64, stop: Option<usize>) -> Step {
+    /// The step from a time to the end, `jump` being the one it begins with.
+    pub(super) fn end_from(self, lane: &Lane<'_>, time: f64, jump: Option<usize>) -> Step {
         let mut length = self.to - time;
         // The last stage computes its time by a sum of its own, which may be rounded beyond the stop.
         let (now, end) = (lane.time(time), lane.time(self.to));
@@ -41,12 +41,13 @@ impl Segment {
         while self.hard && length > rounding && lane.direction * (now + lane.direction * length) > lane.direction * end {
             length -= rounding;
         }
-        Step { time, length, interval: self.interval, last: self.last, stop }
+        Step { time, length, interval: self.interval, last: self.last, jump }
     }
 }
 
 impl Course {
     pub(super) fn new(lane: &Lane<'_>, stops: Arc<Vec<Stop>>) -> Course {
+        let stops = if lane.events.is_empty() { stops } else { Arc::new(with_events(lane, &stops)) };
         let mut segments = Vec::with_capacity(lane.times.len() + stops.len());
         let mut next = 0;
         // A stop that falls on a row is where the next interval begins.
@@ -57,7 +58,7 @@ impl Course {
             while next < stops.len() && stops[next].before < pair[1] {
                 let s = &stops[next];
                 if s.before > from {
-                    segments.push(Segment { from, to: s.before, interval, last: false, hard: true, stop });
+                    segments.push(Segment { from, to: s.before, interval, last: false, hard: s.before < s.after, stop });
                 }
                 (from, stop) = (from.max(s.after), Some(next));
                 next += 1;
@@ -82,14 +83,42 @@ impl Course {
     }
 }
 
+/// The stops of a lane with what happens at times of its own: at the time of a stop, or at a further one. Its last time is not passed: what
+/// happens there is seen by no row.
+fn with_events(lane: &Lane<'_>, stops: &[Stop]) -> Vec<Stop> {
+    let (from, to) = (lane.times[0], lane.times[lane.times.len() - 1]);
+    let mut all = stops.to_vec();
+    for event in lane.events.iter().filter(|e| e.time >= from && e.time < to) {
+        match all.iter_mut().find(|s| s.before <= event.time && event.time <= s.after) {
+            Some(stop) => stop.events.push(event.clone()),
+            None => all.push(Stop { before: event.time, after: event.time, moves: vec![], events: vec![event.clone()] }),
+        }
+    }
+    all.sort_by(|a, b| a.before.total_cmp(&b.before));
+    all
+}
+
 impl Solver {
     /// The course of every lane.
-    pub(super) fn courses(&self, lanes: &[Lane<'_>], shared: &[&[f64]]) -> Result<Vec<Course>, Unusable> {
-        let stops = |lane: &Lane<'_>| match self.switches() {
-            Some(switches) if lane.times.len() > 1 => switches.stops(lane, shared),
-            _ => Ok(Arc::default()),
-        };
-        lanes.iter().map(|l| Ok(Course::new(l, stops(l)?))).collect()
+    pub(super) fn courses(&self, lanes: &[Lane<'_>], shared: &[&[f64]]) -> Result<Vec<Arc<Course>>, Unusable> {
+        let mut all: Vec<Arc<Course>> = Vec::with_capacity(lanes.len());
+        for (i, lane) in lanes.iter().enumerate() {
+            let stops = match self.switches() {
+                Some(switches) if lane.times.len() > 1 => switches.stops(lane, &self.shared_of(lane, shared))?,
+                _ => Arc::default(),
+            };
+            let bare = |lane: &Lane<'_>| stops.is_empty() && lane.events.is_empty();
+            // Sets of an ensemble share their times.
+            let same = i.checked_sub(1).filter(|&k| {
+                let (a, b) = (lanes[k].times, lane.times);
+                all[k].stops.is_empty() && bare(&lanes[k]) && bare(lane) && a.as_ptr() == b.as_ptr() && a.len() == b.len()
+            });
+            all.push(match same {
+                Some(k) => all[k].clone(),
+                None => Arc::new(Course::new(lane, stops)),
+            });
+        }
+        Ok(all)
     }
 
     /// Why there is no solution behind a step from these states, whose length was given, not chosen.
@@ -114,7 +143,7 @@ impl Solver {
         let mut law = |at: f64, states: &[f64]| -> Result<Vec<f64>, String> {
             let (time, forces) = ([lane.time(at)], self.forcing_at_times(lane, step.interval, &[at]));
             let mut inputs: Vec<Column<'_, f64>> = vec![Column::rows(states, self.size)];
-            inputs.extend(shared.iter().map(|v| Column::shared(v)));
+            inputs.extend(self.shared_of(lane, shared).into_iter().map(Column::shared));
             inputs.push(Column::rows(&time, 1));
             inputs.extend(forces.iter().map(|f| Column::rows(f, f.len())));
             let mut slopes = vec![0.0; self.size];
@@ -142,16 +171,16 @@ impl Solver {
         &self,
         workspace: &mut Workspace<f64>,
         lane: &Lane<'_>,
-        step: Step,
+        interval: usize,
         stop: &Stop,
         states: &[f64],
         shared: &[&[f64]],
     ) -> Result<Vec<f64>, Unusable> {
         let times = [lane.time(stop.before), lane.time(stop.after)];
         let both = states.repeat(2);
-        let forces: Vec<Vec<f64>> = self.forcing_at_times(lane, step.interval, &[stop.before, stop.after]);
+        let forces: Vec<Vec<f64>> = self.forcing_at_times(lane, interval, &[stop.before, stop.after]);
         let mut inputs: Vec<Column<'_, f64>> = vec![Column::rows(&both, self.size)];
-        inputs.extend(shared.iter().map(|v| Column::shared(v)));
+        inputs.extend(self.shared_of(lane, shared).into_iter().map(Column::shared));
         inputs.push(Column::rows(&times, 1));
         inputs.extend(forces.iter().map(|f| Column::rows(f, f.len() / 2)));
         let mut slopes = vec![0.0; both.len()];
@@ -170,12 +199,20 @@ mod tests {
     use super::*;
 
     fn stop(before: f64, after: f64) -> Stop {
-        Stop { before, after, moves: vec![] }
+        Stop { before, after, moves: vec![], events: vec![] }
     }
 
     #[test]
     fn segments_leave_no_gap_but_stops() {
-        let lane = Lane { start: vec![], origin: 0.0, direction: 1.0, times: &[0.0, 1.0, 2.0], forcing: &[vec![], vec![], vec![]] };
+        let lane = Lane {
+            start: vec![],
+            origin: 0.0,
+            direction: 1.0,
+            times: &[0.0, 1.0, 2.0],
+            forcing: &[vec![], vec![], vec![]],
+            constants: None,
+            events: Default::default(),
+        };
         let (half, one) = (0.5f64, 1.0f64);
         // In the middle of an interval, and at a row as seen from either side.
         for stop in
@@ -195,7 +232,15 @@ mod tests {
     fn a_step_to_a_stop_stays_before_it() {
         for (from, to) in [(0.1, 0.7), (1e-3, 24.0f64.next_down()), (23.999_999_999, 24.0f64.next_down()), (0.0, 0.3)] {
             for (origin, direction) in [(0.0, 1.0), (17.3, 1.0), (1e6, 1.0), (-3.1, -1.0), (0.1, -1.0)] {
-                let lane = Lane { start: vec![], origin, direction, times: &[0.0, 30.0], forcing: &[vec![], vec![]] };
+                let lane = Lane {
+                    start: vec![],
+                    origin,
+                    direction,
+                    times: &[0.0, 30.0],
+                    forcing: &[vec![], vec![]],
+                    constants: None,
+                    events: Default::default(),
+                };
                 let step = Segment { from, to, interval: 0, last: false, hard: true, stop: None }.end_from(&lane, from, None);
                 let (reached, end) = (lane.time(step.time) + direction * step.length, lane.time(to));
                 assert!(

@@ -1,16 +1,18 @@
 //! Along given steps. In: lanes and the steps of each; out: states at the lanes' times and, where wanted, their derivatives: those of the
 //! steps as they are, exactly.
 
+use super::events::{At, Crossing, Jump};
 use super::segments::Course;
 use super::tangents::{Tangents, turned};
-use super::{Directions, Lane, Path, Solver, Step};
+use super::{Directions, Lane, Path, Plan, Solver, Step};
 use crate::optimise::Unusable;
 use neural_compiler::exec::lanes::Workspace;
+use std::sync::Arc;
 
 /// The longest lanes first, so that those still under way are the first ones.
-pub(super) fn longest_first(plan: &[Vec<Step>]) -> Vec<usize> {
+pub(super) fn longest_first(plan: &[Plan]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..plan.len()).collect();
-    order.sort_by_key(|&i| (std::cmp::Reverse(plan[i].len()), i));
+    order.sort_by_key(|&i| (std::cmp::Reverse(plan[i].steps.len()), i));
     order
 }
 
@@ -21,8 +23,8 @@ impl Solver {
         workspace: &mut Workspace<f64>,
         lanes: &[Lane<'_>],
         shared: &[&[f64]],
-        courses: &[Course],
-        plan: &[Vec<Step>],
+        courses: &[Arc<Course>],
+        plan: &[Plan],
         tangents: Option<Directions<'_>>,
     ) -> Result<Vec<Path>, Unusable> {
         let mut way: Box<dyn Way> = match tangents {
@@ -36,9 +38,9 @@ impl Solver {
     fn walk(
         &self,
         workspace: &mut Workspace<f64>,
-        (lanes, courses): (&[Lane<'_>], &[Course]),
+        (lanes, courses): (&[Lane<'_>], &[Arc<Course>]),
         shared: &[&[f64]],
-        plan: &[Vec<Step>],
+        plan: &[Plan],
         way: &mut dyn Way,
     ) -> Result<Vec<Path>, Unusable> {
         let n = self.size;
@@ -50,15 +52,17 @@ impl Solver {
             if self.effort.stopped() {
                 return Err(Unusable("stopped".into()));
             }
-            let under_way = order.iter().take_while(|&&i| plan[i].len() > k).count();
+            let under_way = order.iter().take_while(|&&i| plan[i].steps.len() > k).count();
             if under_way == 0 {
                 break;
             }
-            let batch: Vec<(&Lane<'_>, Step)> = order[..under_way].iter().map(|&i| (&lanes[i], plan[i][k])).collect();
+            let batch: Vec<(&Lane<'_>, Step)> = order[..under_way].iter().map(|&i| (&lanes[i], plan[i].steps[k])).collect();
             for (a, (lane, step)) in batch.iter().enumerate() {
-                if let Some(stop) = step.stop.map(|s| &courses[order[a]].stops[s]).filter(|s| way.wants_jumps() && !s.moves.is_empty()) {
-                    let jump = self.jump(workspace, lane, *step, stop, &states[a * n..(a + 1) * n], shared)?;
-                    way.jumps(order[a], &jump, &stop.moves);
+                let Some(jump) = step.jump.map(|j| plan[order[a]].jumps[j].clone()) else { continue };
+                let own = &mut states[a * n..(a + 1) * n];
+                let jump = self.replay(workspace, lane, *step, (jump, &*courses[order[a]]), own, shared, way.wants_jumps())?;
+                if let Some(jump) = jump {
+                    way.jumps(order[a], &jump);
                 }
             }
             way.step(self, workspace, shared, (&order[..under_way], &batch), &states[..under_way * n], &mut next[..under_way * n])?;
@@ -80,6 +84,25 @@ impl Solver {
     }
 }
 
+impl Solver {
+    /// Crosses a jump that a step begins with, as it was crossed before.
+    #[allow(clippy::too_many_arguments, reason = "a lane, its step, and what there is to be known of it")]
+    pub(super) fn replay(
+        &self,
+        workspace: &mut Workspace<f64>,
+        lane: &Lane<'_>,
+        step: Step,
+        (mut jump, course): (Crossing, &Course),
+        states: &mut [f64],
+        shared: &[&[f64]],
+        derivatives: bool,
+    ) -> Result<Option<Jump>, Unusable> {
+        let stop = jump.stop.map(|k| &course.stops[k]);
+        let at = At { interval: step.interval, time: step.time };
+        self.cross(workspace, lane, at, (&mut jump, stop), states, shared, derivatives, None)
+    }
+}
+
 /// What is carried along with the states.
 trait Way {
     /// Moves some lanes, with their numbers, by a step each.
@@ -93,13 +116,13 @@ trait Way {
         next: &mut [f64],
     ) -> Result<(), Unusable>;
 
-    /// Whether it is to be told of stops that move with the free numbers.
+    /// Whether it is to be told what jumps do to derivatives.
     fn wants_jumps(&self) -> bool {
         true
     }
 
-    /// What such a stop does: the slope before less the slope behind, and the derivatives of its time.
-    fn jumps(&mut self, lane: usize, jump: &[f64], moves: &[f64]);
+    /// What a jump does to the derivatives of a lane.
+    fn jumps(&mut self, lane: usize, jump: &Jump);
 
     /// The derivatives of a lane, state by state, if they are wanted.
     fn of(&self, lane: usize, size: usize) -> Option<Vec<f64>>;
@@ -126,7 +149,7 @@ impl Way for Values {
         false
     }
 
-    fn jumps(&mut self, _: usize, _: &[f64], _: &[f64]) {}
+    fn jumps(&mut self, _: usize, _: &Jump) {}
 
     fn of(&self, _: usize, _: usize) -> Option<Vec<f64>> {
         None
@@ -166,8 +189,8 @@ impl Way for Tangents {
         Ok(())
     }
 
-    fn jumps(&mut self, lane: usize, jump: &[f64], moves: &[f64]) {
-        self.jump(lane, jump, moves);
+    fn jumps(&mut self, lane: usize, jump: &Jump) {
+        self.jump(lane, jump);
     }
 
     fn of(&self, lane: usize, size: usize) -> Option<Vec<f64>> {
@@ -240,10 +263,8 @@ impl Way for Whole {
         Ok(())
     }
 
-    fn jumps(&mut self, lane: usize, jump: &[f64], moves: &[f64]) {
-        for (row, j) in self.lanes[lane].chunks_mut(self.directions).zip(jump) {
-            row[self.directions - moves.len()..].iter_mut().zip(moves).for_each(|(s, by)| *s += by * j);
-        }
+    fn jumps(&mut self, lane: usize, jump: &Jump) {
+        self.lanes[lane] = jump.apply(&self.lanes[lane], self.directions);
     }
 
     fn of(&self, lane: usize, _: usize) -> Option<Vec<f64>> {
@@ -264,14 +285,22 @@ mod tests {
 
     fn lanes(shift: f64, forcing: &[Vec<f64>]) -> Vec<Lane<'_>> {
         let start = |k: usize| 0.1 * (k as f64 + shift).sin();
-        vec![Lane { origin: 0.0, direction: 1.0, start: (0..10).map(start).collect(), times: &[0.0, 0.5, 1.3], forcing }]
+        vec![Lane {
+            origin: 0.0,
+            direction: 1.0,
+            start: (0..10).map(start).collect(),
+            times: &[0.0, 0.5, 1.3],
+            forcing,
+            constants: None,
+            events: Default::default(),
+        }]
     }
 
     #[test]
     fn both_ways_to_carry_derivatives_agree_for_every_scheme_and_with_differences() {
         let program = neural_compiler::compile(CHAIN, &Default::default()).unwrap();
         let layout = Layout::new(&program, &[]).unwrap();
-        let field = Field::new(&program, &layout, "t").unwrap();
+        let field = Field::new(&program, &layout, "t", &[]).unwrap();
         for scheme in ["rk4", "dopri5", "tsit5", "rosenbrock"].map(|name| name.parse().unwrap()) {
             let solver = Solver::new(&field, &layout, scheme, Some(0.02), Tolerance::default()).unwrap();
             let (k, lag) = ([0.7], [0.55]);

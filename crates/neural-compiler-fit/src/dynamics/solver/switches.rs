@@ -8,6 +8,7 @@
 //! function is affine in time nothing is overlooked, elsewhere what happens between two of the points looked at is.
 
 use super::Lane;
+use super::events::Timed;
 use crate::model::affine::jointly_affine;
 use crate::optimise::Unusable;
 use neural_compiler::exec::lanes::{BatchOptions, Column, Engine, Workspace};
@@ -24,6 +25,8 @@ pub(super) struct Stop {
     pub(super) before: f64,
     pub(super) after: f64,
     pub(super) moves: Vec<f64>,
+    /// What happens there besides, in order.
+    pub(super) events: Vec<Timed>,
 }
 
 /// Stops of a lane at most.
@@ -69,6 +72,8 @@ pub(super) struct Switches {
     /// Numbers of the free shared inputs: where each begins and how many.
     free: Vec<(usize, usize)>,
     forcing: Vec<Shape>,
+    /// Which of its numbers are held from row to row.
+    held: Arc<Vec<bool>>,
     by_forcing: bool,
     /// Stops that depend on the ends of a lane alone.
     known: Mutex<HashMap<[u64; 4], Arc<Vec<Stop>>>>,
@@ -76,7 +81,7 @@ pub(super) struct Switches {
 
 impl Switches {
     /// The conditions of a law whose inputs are states, `shared` inputs (some free), time and forcing; `None` if there are none.
-    pub(super) fn new(law: &Graph, shared: &[(Shape, bool)], forcing: &[Shape]) -> Option<Switches> {
+    pub(super) fn new(law: &Graph, shared: &[(Shape, bool)], forcing: &[Shape], held: &Arc<Vec<bool>>) -> Option<Switches> {
         let inputs: Vec<GraphInput> = law.inputs[1..].to_vec();
         let mut finder = Finder { law, b: Builder::new("switches"), timed: HashMap::new(), found: vec![] };
         let params: Vec<NodeId> = inputs.iter().map(|i| finder.b.param(Type::Value(i.shape))).collect();
@@ -123,6 +128,7 @@ impl Switches {
             shared: shared.len(),
             free,
             forcing: forcing.to_vec(),
+            held: held.clone(),
             by_forcing,
             known: Mutex::default(),
         })
@@ -131,7 +137,7 @@ impl Switches {
     /// Where the law changes its form along a lane, in order.
     pub(super) fn stops(&self, lane: &Lane<'_>, shared: &[&[f64]]) -> Result<Arc<Vec<Stop>>, Unusable> {
         let ends = (lane.times[0], lane.times[lane.times.len() - 1]);
-        let fixed = !self.by_forcing && self.conditions.iter().all(|c| !c.1);
+        let fixed = lane.constants.is_none() && !self.by_forcing && self.conditions.iter().all(|c| !c.1);
         let key = [lane.origin, lane.direction, ends.0, ends.1].map(f64::to_bits);
         if fixed && let Some(known) = self.known.lock().expect("no panic holds it").get(&key) {
             return Ok(known.clone());
@@ -150,12 +156,16 @@ fn used(region: &Region, id: NodeId) -> bool {
     region.results.contains(&id) || region.ids().any(|n| region.args(n).contains(&id))
 }
 
-/// Forcing at a time, linear between rows.
-fn forcing_at(lane: &Lane<'_>, time: f64, k: usize) -> (f64, f64) {
+/// Forcing at a time and how it changes there: linear between rows, or held.
+fn forcing_at(lane: &Lane<'_>, time: f64, k: usize, held: bool) -> (f64, f64) {
     let last = lane.times.len() - 2;
     let interval = lane.times.partition_point(|t| *t <= time).saturating_sub(1).min(last);
     let (t0, t1) = (lane.times[interval], lane.times[interval + 1]);
     let (u0, u1) = (lane.forcing[interval][k], lane.forcing[interval + 1][k]);
+    if held {
+        let first = if lane.direction < 0.0 { u1 } else { u0 };
+        return (if time >= t1 && lane.direction > 0.0 { u1 } else { first }, 0.0);
+    }
     let slope = (u1 - u0) / (t1 - t0);
     (if time >= t1 { u1 } else { u0 + (u1 - u0) * ((time - t0) / (t1 - t0)) }, slope)
 }
@@ -220,7 +230,7 @@ impl Search<'_> {
                 times
                     .iter()
                     .flat_map(|&t| (at..at + shape.len()).map(move |k| (t, k)))
-                    .map(|(t, k)| forcing_at(self.lane, t, k).0)
+                    .map(|(t, k)| forcing_at(self.lane, t, k, self.all.held[k]).0)
                     .collect(),
             );
             at += shape.len();
@@ -255,7 +265,7 @@ impl Search<'_> {
                         self.lane.time(hi)
                     )));
                 }
-                self.stops.push((Stop { before: lo, after: hi, moves: vec![] }, condition));
+                self.stops.push((Stop { before: lo, after: hi, moves: vec![], events: vec![] }, condition));
             } else {
                 self.look(condition, lo, hi, PARTS, span)?;
             }
@@ -280,7 +290,7 @@ impl Search<'_> {
         tangents.push(((0..rows).map(|r| if r == own { 1.0 } else { 0.0 }).collect(), 1));
         let mut at = 0;
         for shape in &self.all.forcing {
-            let values: Vec<(f64, f64)> = (at..at + shape.len()).map(|k| forcing_at(self.lane, time, k)).collect();
+            let values: Vec<(f64, f64)> = (at..at + shape.len()).map(|k| forcing_at(self.lane, time, k, self.all.held[k])).collect();
             columns.push(((0..rows).flat_map(|_| values.iter().map(|v| v.0)).collect(), shape.len()));
             tangents.push((
                 (0..rows).flat_map(|r| values.iter().map(move |v| if r == own { direction * v.1 } else { 0.0 })).collect(),

@@ -3,6 +3,7 @@
 //!
 //! Each direction of each lane is a lane of the batch engine: one run of the derivative of a step moves them all.
 
+use super::events::Jump;
 use super::{Directions, Solver};
 
 /// How much looser derivatives are held than the states, and between which bounds: a derivative that is right to six digits leads to
@@ -51,12 +52,11 @@ impl Tangents {
         Tangents { count, lanes: starts.iter().map(|s| turned(s, n, count).collect()).collect(), seeds, reach, tolerance }
     }
 
-    /// Adds what a stop that moves with the free shared numbers does to the derivatives of a lane.
-    pub(super) fn jump(&mut self, lane: usize, jump: &[f64], moves: &[f64]) {
-        let first = (self.count - moves.len()) * jump.len();
-        for (slopes, by) in self.lanes[lane][first..].chunks_mut(jump.len()).zip(moves) {
-            slopes.iter_mut().zip(jump).for_each(|(s, j)| *s += by * j);
-        }
+    /// Takes the derivatives of a lane over a jump.
+    pub(super) fn jump(&mut self, lane: usize, jump: &Jump) {
+        let n = self.lanes[lane].len() / self.count.max(1);
+        let by_state: Vec<f64> = turned(&self.lanes[lane], self.count, n).collect();
+        self.lanes[lane] = turned(&jump.apply(&by_state, self.count), n, self.count).collect();
     }
 
     /// The seeds of the free shared inputs for so many lanes.

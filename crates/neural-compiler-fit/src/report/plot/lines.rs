@@ -112,11 +112,14 @@ fn finely(
                 along.iter().map(|at| between_rows(axis, rows, given, *at)).collect()
             }
         };
-        let asked = Table::new(table.names().iter().map(|n| (n.clone(), column(n)))).ok()?;
+        let asked = Table::new(table.names().iter().map(|n| (n.clone(), column(n)))).ok()?.labelled_as(table);
         let found = predict(program, &asked, options).ok()?;
-        let target = |(k, name): (usize, &String)| match program.kind() {
-            ModelKind::Expression => found.get(k).map(|(_, c)| c.clone()),
-            _ => found.iter().find(|(n, _)| n.strip_suffix(".predicted") == Some(name)).map(|(_, c)| c.clone()),
+        let observed = found.iter().filter(|(n, _)| n.ends_with(".predicted")).count();
+        let target = |(k, name): (usize, &String)| {
+            let by_name = found.iter().find(|(n, _)| n.strip_suffix(".predicted") == Some(name));
+            // Behind what is observed by name, a formula's own value.
+            let own = || found.get(k.max(observed)).filter(|_| program.kind() == ModelKind::Expression);
+            by_name.or_else(own).map(|(_, c)| c.clone())
         };
         let values: Values = targets.iter().enumerate().map(target).collect::<Option<_>>()?;
         values.iter().flatten().all(|x| x.is_finite()).then_some(values)

@@ -5,6 +5,7 @@
 
 mod lines;
 mod panel;
+mod paths;
 mod pdf;
 mod png;
 mod scale;
@@ -17,6 +18,7 @@ use crate::report::{Axis, Fit};
 pub use lines::{Line, lines};
 use neural_compiler::Program;
 use panel::Panel;
+pub use paths::Paths;
 use scale::Scale;
 use shapes::{Colour, Picture, Place};
 

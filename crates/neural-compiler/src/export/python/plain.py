@@ -161,6 +161,8 @@ def factored(a, n):
 
 
 def det(a, n):
+    if n == 0:
+        return 1.0  # as the minors of a matrix of one number
     m, odd, _ = factored(a, n)
     return math.prod((m[k][k] for k in range(n)), start=-1.0 if odd else 1.0)
 

@@ -31,18 +31,16 @@ impl Expander<'_> {
         if model.has_steps() {
             return self.model_body(&rest, model, end);
         }
-        if let Some(span) = model.observable() {
+        if let Some(span) = model.event() {
             self.error(
-                Diagnostic::error("bad-declaration", span, "observables are declared by models with states")
-                    .help("the value of a formula is what its column observes"),
+                Diagnostic::error("bad-declaration", span, "events are declared by models with states")
+                    .help("a formula that changes at a time is a choice: (if (< t 24) …)"),
             );
         }
-        if let Some(span) = model.time() {
-            self.error(
-                Diagnostic::error("bad-declaration", span, "a time is declared by models with states")
-                    .help("elsewhere it is an input like any other"),
-            );
+        if model.observes() {
+            return self.formula_body(&rest, model, end);
         }
+        self.no_time(&model);
         self.body(&rest, end, NOWHERE, "the program")
     }
 

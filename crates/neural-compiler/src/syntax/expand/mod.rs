@@ -93,6 +93,10 @@ pub(crate) fn expand(data: &Data, inputs: Option<&[(String, Option<crate::shape:
         kind: ModelKind::Expression,
         time: None,
         observables: Vec::new(),
+        loglik: false,
+        own_value: true,
+        interpolate: Vec::new(),
+        events: Vec::new(),
         constants: Vec::new(),
         units: Vec::new(),
     };
@@ -202,6 +206,11 @@ impl<'a> Expander<'a> {
 
     pub(crate) fn bind(&mut self, s: Symbol, m: Meaning) -> Option<Meaning> {
         self.scope[s.0 as usize].replace(m)
+    }
+
+    /// Gives a name another meaning, or none; what it meant before.
+    pub(crate) fn rebind(&mut self, s: Symbol, meaning: Option<Meaning>) -> Option<Meaning> {
+        std::mem::replace(&mut self.scope[s.0 as usize], meaning)
     }
 
     pub(crate) fn restore(&mut self, undo: Undo) {

@@ -11,6 +11,9 @@ use crate::source::Span;
 use crate::syntax::forms::{self, Form};
 use crate::syntax::reader::{Datum, Symbol};
 
+/// Options whose values are expressions.
+pub(super) const COMPUTED: &[&str] = &["noise", "prior", "effect"];
+
 impl Parser<'_> {
     /// Derivatives are by the time of the model, and stand on the left.
     pub(super) fn check_derivatives(&self, seen: &Seen) -> Vec<Diagnostic> {
@@ -84,13 +87,16 @@ impl Parser<'_> {
     /// Whether a word starts a declaration where a name follows it.
     pub(super) fn declares(&self, word: Symbol) -> bool {
         let word = self.data.names.text(word);
-        word != "derive" && forms::form(word).is_some_and(Form::is_declaration)
+        word != "derive" && word != "loglik" && forms::form(word).is_some_and(Form::is_declaration)
     }
 
     pub(super) fn declaration(&mut self, seen: &mut Seen) -> Read<(Item, Line)> {
         let word = self.next();
         let Kind::Name(keyword) = word.kind else { unreachable!("a declaration starts with its word") };
         let keyword = self.data.names.text(keyword).to_string();
+        if keyword == "event" {
+            return self.event(word);
+        }
         let base = self.stack.len();
         let named = self.name_at(0);
         if keyword == "net" {
@@ -99,7 +105,6 @@ impl Parser<'_> {
         let name = self.name("a name")?;
         self.stack.push(name);
         let mut line = Line::Declaration;
-        let mut options = Vec::new();
         match keyword.as_str() {
             "net" => {
                 let open = self.expect(Kind::Open, "the inputs of the net, as in net f(x, y)")?;
@@ -127,17 +132,13 @@ impl Parser<'_> {
                 self.stack.push(unit);
             }
             "next" | "observe" => {
-                if keyword == "observe" {
-                    // Options stand before the sign: behind the expression they would look like a call.
-                    let at = self.stack.len();
-                    self.options()?;
-                    options = self.stack.split_off(at);
-                }
                 let what = if keyword == "next" { "the next value, as in next x = 2*x" } else { "what is observed, as in observe y = x/V" };
                 self.expect(Kind::Equals, &format!("`=` and {what}"))?;
                 let value = self.value()?;
                 self.stack.push(value);
-                self.stack.append(&mut options);
+                if keyword == "observe" {
+                    self.options()?;
+                }
                 line = Line::Dynamics;
             }
             _ => {
@@ -221,8 +222,14 @@ impl Parser<'_> {
             let keyword = self.head(&keyword, token.span);
             self.stack.push(Item { id: keyword, depth: 0 });
             if !matches!(self.peek().kind, Kind::Comma | Kind::Close) {
+                // A distribution looks like a call; what it is called with is computed.
+                let computed = COMPUTED.contains(&self.data.names.text(word));
                 let unit = self.data.names.text(word) == "unit";
-                let value = if unit { self.unit(|t| matches!(t.kind, Kind::Comma))? } else { self.literal()? };
+                let value = match (unit, computed) {
+                    (true, _) => self.unit(|t| matches!(t.kind, Kind::Comma))?,
+                    (false, true) => self.expression(ADD)?,
+                    (false, false) => self.literal()?,
+                };
                 self.stack.push(value);
             }
             if self.peek().kind != Kind::Comma {

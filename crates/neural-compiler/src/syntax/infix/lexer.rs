@@ -7,6 +7,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::ops;
 use crate::source::Span;
+use crate::syntax::distributions;
 use crate::syntax::lexer::{excerpt, number};
 use crate::syntax::reader::{Names, Symbol};
 use rustc_hash::FxHashMap;
@@ -133,10 +134,11 @@ pub(crate) struct Tokens {
     pub(crate) errors: Vec<Diagnostic>,
 }
 
-/// Operations whose names have hyphens, by their names with underscores.
+/// Operations and distributions whose names have hyphens, by their names with underscores.
 fn hyphened() -> &'static FxHashMap<String, &'static str> {
     static TABLE: OnceLock<FxHashMap<String, &'static str>> = OnceLock::new();
-    TABLE.get_or_init(|| ops::surface_names().filter(|n| n.len() > 1 && n.contains('-')).map(|n| (n.replace('-', "_"), n)).collect())
+    let names = || ops::surface_names().chain(distributions::NOISES.iter().chain(distributions::PRIORS).map(|d| d.name));
+    TABLE.get_or_init(|| names().filter(|n| n.len() > 1 && n.contains('-')).map(|n| (n.replace('-', "_"), n)).collect())
 }
 
 /// Raised digits and fractions in one character are letters to Unicode; here they would be read as parts of names.

@@ -9,6 +9,7 @@
 mod bindings;
 mod chains;
 mod declarations;
+mod events;
 pub(crate) mod lexer;
 mod operands;
 mod parser;

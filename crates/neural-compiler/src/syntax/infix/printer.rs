@@ -140,6 +140,9 @@ impl<'a> Printer<'a> {
     pub(super) fn declaration(&mut self, d: DatumId) -> bool {
         let Some([head, rest @ ..]) = self.data.list(d) else { return false };
         let Some(keyword) = self.text(*head) else { return false };
+        if keyword == "event" {
+            return self.event(rest);
+        }
         let [name, rest @ ..] = rest else { return false };
         if self.data.symbol(*name).is_none() {
             return false;
@@ -162,12 +165,19 @@ impl<'a> Printer<'a> {
                     self.layout.text(format!(" ({})", names.join(", ")));
                 }
             }
-            ("next", [value]) | ("observe", [value, ..]) if self.options(&rest[1..]).is_some() => {
+            ("next" | "observe", [value]) => {
                 self.layout.text(format!("{keyword} "));
                 self.name(*name);
-                let options = self.options(&rest[1..]).unwrap_or_default();
-                self.layout.text(format!("{options} = "));
+                self.layout.text(" = ");
                 self.expression(*value, ANY);
+            }
+            ("observe", [value, options @ ..]) if !options.is_empty() && !self.is_keyword(*value) => {
+                let Some(options) = self.options(options) else { return false };
+                self.layout.text("observe ");
+                self.name(*name);
+                self.layout.text(" = ");
+                self.expression(*value, ADD);
+                self.layout.text(options);
             }
             ("unit", [unit]) if self.is_literal(*unit) => {
                 self.layout.text("unit ");
@@ -181,7 +191,7 @@ impl<'a> Printer<'a> {
                 self.layout.text(left);
                 self.expression(*value, ANY);
             }
-            ("net" | "constants" | "next" | "observe" | "derive" | "unit", _) => return false,
+            ("net" | "constants" | "next" | "observe" | "loglik" | "derive" | "unit", _) => return false,
             _ => return self.declared(keyword, *name, rest),
         }
         true
@@ -263,8 +273,18 @@ impl<'a> Printer<'a> {
         }
     }
 
+    pub(super) fn say(&mut self, words: &str) {
+        self.layout.text(words);
+    }
+
     /// Lines between braces.
     pub(super) fn lines(&mut self, items: &[DatumId]) {
+        let mut first = true;
+        self.between_braces(items, |printer, d| printer.statement(d, std::mem::take(&mut first)));
+    }
+
+    /// Lines between braces, each printed by a function.
+    pub(super) fn between_braces(&mut self, items: &[DatumId], mut line: impl FnMut(&mut Self, DatumId)) {
         self.layout.text("{");
         self.layout.begin(4);
         self.layout.hard();
@@ -274,7 +294,7 @@ impl<'a> Printer<'a> {
             } else {
                 self.comments_before(self.data.span(d).start);
             }
-            self.statement(d, i == 0);
+            line(self, d);
         }
         self.layout.end();
         self.layout.hard();

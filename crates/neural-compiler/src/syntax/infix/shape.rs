@@ -1,9 +1,11 @@
 //! How data are spelled in infix: which form a datum takes, how strongly it binds, what goes without parentheses. In: data; out: what the
 //! printer needs to know before it prints.
 
+use super::declarations::COMPUTED;
 use super::lexer::{Kind, number_spelled, spelled, tokens};
 use super::parser::strength::{ADD, AND, ANY, COMPARE, MULTIPLY, NEGATE, NOT, OR, POWER, PRIMARY};
-use super::printer::Printer;
+use super::printer::{Printer, print_datum};
+use crate::syntax::distributions;
 use crate::syntax::reader::{Datum, DatumId, Names};
 
 /// How a datum is spelled.
@@ -159,14 +161,26 @@ impl<'a> Printer<'a> {
         Some((value, self.options(&rest[usize::from(value.is_some())..])?))
     }
 
+    /// Whether a datum is a distribution with its arguments.
+    fn is_distribution(&self, d: DatumId) -> bool {
+        let head = self.data.list(d).and_then(|list| list.first()).and_then(|&h| self.text(h));
+        head.is_some_and(|name| distributions::noise(name).or(distributions::prior(name)).is_some())
+    }
+
     /// `:min 0 :fixed` as ` (min 0, fixed)`.
     pub(super) fn options(&self, options: &[DatumId]) -> Option<String> {
         let mut parts: Vec<String> = Vec::new();
-        let mut value_may_follow = false;
+        let (mut value_may_follow, mut computed) = (false, false);
         for &d in options {
             if self.is_keyword(d) {
-                parts.push(spelled(&self.text(d)?[1..]));
-                value_may_follow = true;
+                let word = &self.text(d)?[1..];
+                parts.push(spelled(word));
+                (value_may_follow, computed) = (true, COMPUTED.contains(&word));
+            } else if value_may_follow && computed && self.is_distribution(d) {
+                let part = parts.last_mut()?;
+                part.push(' ');
+                part.push_str(&print_datum(self.data, self.source, d));
+                value_may_follow = false;
             } else if value_may_follow && self.is_literal(d) {
                 let unit = parts.last().is_some_and(|p| p == "unit");
                 let value = if unit { self.unit(d) } else { self.literal(d) };

@@ -145,8 +145,8 @@ pub(super) fn logarithm(p: &mut Parser<'_>) -> Read<Item> {
     p.next();
     let base = argument(p)?;
     applied(p, token.span, "log", |p, mut arguments, span| match p.data.get(base.id) {
-        Datum::Number(x) if x == 10.0 => p.call("log10", &arguments, span),
-        Datum::Number(x) if x == 2.0 => p.call("log2", &arguments, span),
+        Datum::Number(10.0) => p.call("log10", &arguments, span),
+        Datum::Number(2.0) => p.call("log2", &arguments, span),
         _ => {
             arguments.push(base);
             p.call("log", &arguments, span)

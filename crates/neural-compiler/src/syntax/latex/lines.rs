@@ -36,6 +36,9 @@ pub(crate) fn read(source: &str, limits: &Limits) -> (Data, Vec<Diagnostic>) {
     (parser.data, errors)
 }
 
+/// The name of a function, and its parameters with where they stand.
+type Signature = (String, Vec<(String, Span)>);
+
 impl Parser<'_> {
     /// Whether a line ends here; alignment and punctuation behind it are passed over.
     fn at_line_end(&mut self) -> bool {
@@ -69,7 +72,7 @@ impl Parser<'_> {
     }
 
     /// `f(x, y) =`, where it stands here: the name and the parameters.
-    fn signature(&mut self) -> Read<Option<(String, Vec<(String, Span)>)>> {
+    fn signature(&mut self) -> Read<Option<Signature>> {
         let name = self.name()?.text;
         if !self.is('(') {
             return Ok(None);

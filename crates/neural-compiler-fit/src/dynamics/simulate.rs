@@ -1,0 +1,222 @@
+//! Trajectories at given values: predictions for the rows of a table, and simulations of many sets of values. In: a model, rows with times
+//! and inputs, values; out: states and observables at every row.
+//! Invariant: what is told does not depend on how accurately it was computed, unless the caller has said how accurately that is to be.
+
+use super::check::TIGHTER;
+use super::ensemble::{self, Ensemble, Given};
+use super::prepared::Prepared;
+use super::problem::Dynamics;
+use super::solver::Solver;
+use crate::data::table::Table;
+use crate::fit::{no_constants, wrong};
+use crate::likelihood::groups::{self, Grouping};
+use crate::model::layout::{Layout, Values, element_names};
+use crate::options::Options;
+use crate::support::threads;
+use neural_compiler::syntax::ast::{Input, InputKind, ModelKind, StateStart};
+use neural_compiler::{Diagnostic, Diagnostics, Program, Shape};
+use std::sync::Arc;
+
+/// Trajectories of some sets of values.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Simulation {
+    /// What the time is called.
+    pub time: String,
+    /// The time of each row.
+    pub times: Vec<f64>,
+    /// Sets of values.
+    pub sets: usize,
+    /// States and observables by name.
+    pub quantities: Vec<(String, Shape)>,
+    /// Their numbers: all of a row one after another, row by row, set by set.
+    pub values: Vec<f64>,
+}
+
+impl Simulation {
+    /// The names of all numbers of a row.
+    pub fn names(&self) -> Vec<String> {
+        self.quantities.iter().flat_map(|(name, shape)| element_names(name, *shape)).collect()
+    }
+
+    /// One number of all rows of all sets.
+    pub fn column(&self, number: usize) -> Vec<f64> {
+        let width = self.quantities.iter().map(|q| q.1.len()).sum();
+        self.values.iter().skip(number).step_by(width).copied().collect()
+    }
+}
+
+/// States and observables of a model, with where their numbers are in a solution.
+fn quantities(program: &Program, prepared: &Prepared) -> (Vec<(String, Shape)>, Vec<usize>) {
+    let states = &prepared.field.states;
+    let mut all: Vec<(String, Shape)> = states.iter().map(|s| (s.name.clone(), s.shape)).collect();
+    let mut components: Vec<usize> = states.iter().flat_map(|s| s.at..s.at + s.shape.len()).collect();
+    let mut at = prepared.solver.size;
+    for (name, shape) in program.observables().map_or(&[][..], |o| o.0) {
+        // A state that is observed under its own name is told once.
+        if states.iter().all(|s| s.name != *name) {
+            all.push((name.clone(), *shape));
+            components.extend(at..at + shape.len());
+        }
+        at += shape.len();
+    }
+    (all, components)
+}
+
+/// The trajectories of a group, and its parameters.
+type Group = (Vec<usize>, Vec<f64>);
+
+/// All groups.
+fn of_groups(program: &Program, prepared: &Prepared, table: &Table, options: &Options<'_>) -> Result<Vec<Group>, Diagnostics> {
+    let layout = &prepared.layout;
+    let Some(grouping) = Grouping::new(layout, table)? else { return Ok(vec![]) };
+    let known = crate::predict::known(program, options)?;
+    let all = prepared.data.all.iter().enumerate();
+    let own = |g: usize| all.clone().filter(|(_, t)| grouping.of_row[t.rows[0]] == g).map(|(k, _)| k).collect();
+    (0..grouping.labels.len()).map(|g| Ok((own(g), grouping.given(layout, g, &known)?))).collect()
+}
+
+/// Some numbers of all trajectories, those of each group with its parameters.
+fn predicted(prepared: &Prepared, problem: &Dynamics, of_groups: &[Group], numbers: &[usize]) -> Result<Vec<Vec<f64>>, Diagnostics> {
+    if of_groups.is_empty() {
+        return prepared.predicted(problem, &prepared.layout.start, numbers);
+    }
+    let mut columns = vec![vec![f64::NAN; prepared.axis.values.len()]; numbers.len()];
+    for (trajectories, theta) in of_groups {
+        let part = problem.part(trajectories);
+        let paths = part.paths(theta).map_err(|e| crate::fit::wrong("no-prediction", e.0))?;
+        for (t, path) in part.data.all.iter().zip(&paths) {
+            for (&row, &at) in t.rows.iter().zip(&t.at) {
+                numbers.iter().zip(&mut columns).for_each(|(&c, column)| column[row] = path.states[at][c]);
+            }
+        }
+    }
+    Ok(columns)
+}
+
+/// The states at every row, at the declared values of the parameters.
+pub(crate) fn predict(program: &Program, table: &Table, options: &Options<'_>) -> Result<Vec<(String, Vec<f64>)>, Diagnostics> {
+    let by = groups::column(&Layout::new(program, &options.values)?)?.map(String::from);
+    let options = &Options { holdout: None, group: options.group.clone().or(by), ..options.clone() };
+    let prepared = Prepared::new(program, table, options, &Arc::default(), false)?;
+    let of_groups = of_groups(program, &prepared, table, options)?;
+    let problem = Dynamics::new(prepared.solver.clone(), prepared.layout.clone(), prepared.data.clone(), |_, _| 1.0);
+    let (quantities, components) = quantities(program, &prepared);
+    let columns = settled(&prepared.solver, options, (table.rows(), components.len()), |solver| {
+        let columns = predicted(&prepared, &problem.with(Arc::new(solver.clone())), &of_groups, &components)?;
+        Ok((0..table.rows()).flat_map(|row| columns.iter().map(move |c| c[row])).collect())
+    })?;
+    let column = |k: usize| columns.iter().skip(k).step_by(components.len()).copied().collect();
+    let names = quantities.iter().flat_map(|(name, shape)| element_names(name, *shape)).map(|n| format!("{n}.predicted"));
+    Ok(names.enumerate().map(|(k, name)| (name, column(k))).collect())
+}
+
+/// Simulates a model with states. `table`: rows with their times and those inputs that are columns; `given`: values of parameters, of
+/// inputs that are no columns, and of states where they start, by the names of their numbers; each one value, or one for each set.
+pub fn simulate(program: &Program, table: &Table, options: &Options<'_>, given: &Given) -> Result<Simulation, Diagnostics> {
+    options.check()?;
+    if program.kind() == ModelKind::Expression {
+        let error = Diagnostic::error("no-states", Default::default(), "the model has no states: it has a value, and no trajectories");
+        return Err(error.help("`neuralc eval` computes the values of a formula for the rows of a table").into());
+    }
+    if table.rows() == 0 {
+        return Err(wrong("no-rows", "there are no times to simulate"));
+    }
+    crate::saved::remember::check_doses(program, options)?;
+    let sets = ensemble::sets(given)?;
+    if let Some((name, _)) = given.iter().find(|g| g.1.iter().any(|x| !x.is_finite())) {
+        return Err(wrong("bad-value", format!("the value of `{name}` is not finite")));
+    }
+    if let Some(i) = (1..given.len()).find(|&i| given[..i].iter().any(|g| g.0 == given[i].0)) {
+        return Err(wrong("duplicate-input", format!("`{}` is given twice", given[i].0)));
+    }
+    let values = first_values(program, options, given);
+    crate::predict::trained(program, &values)?;
+    let table = with_columns(program, table, given)?;
+    let options = Options { holdout: None, values, ..options.clone() };
+    no_constants(program, &table, &options)?;
+    threads::on(options.threads, || {
+        let prepared = Prepared::new(program, &table, &options, &Arc::default(), false)?;
+        let (quantities, components) = quantities(program, &prepared);
+        let all = Ensemble::new(&prepared, given)?;
+        let values =
+            settled(&prepared.solver.of_ensembles(), &options, (table.rows(), components.len()), |solver| all.solve(solver, &components))?;
+        Ok(Simulation { time: prepared.axis_name().to_string(), times: prepared.data.row_times.clone(), sets, quantities, values })
+    })
+}
+
+/// The values the caller gives with the options, and over them those of the first set: the method is chosen by them.
+fn first_values(program: &Program, options: &Options<'_>, given: &Given) -> Values {
+    let mut values = options.values.clone();
+    for input in program.inputs() {
+        let InputKind::Param(info) = &input.kind else { continue };
+        let shape = input.shape.unwrap_or(Shape::Scalar);
+        let names = element_names(&input.name, shape);
+        let before = values.iter().find(|v| v.0 == input.name).map_or_else(|| info.initial.clone(), |v| v.2.clone());
+        let one = |(name, x): (&String, &f64)| given.iter().find(|g| g.0 == *name).map_or(*x, |g| g.1[0]);
+        let numbers = names.iter().zip(&before).map(one).collect();
+        values.retain(|v| v.0 != input.name);
+        values.push((input.name.clone(), shape, numbers));
+    }
+    values
+}
+
+/// The table with a column for everything that is given and read from columns, the same for all rows: neither parameters nor states, unless
+/// these start at their own column.
+fn with_columns(program: &Program, table: &Table, given: &Given) -> Result<Table, Diagnostics> {
+    let is_param = |name: &str| {
+        let names = |i: &Input| element_names(&i.name, i.shape.unwrap_or(Shape::Scalar));
+        let own = |i: &Input| match &i.kind {
+            InputKind::Param(_) => true,
+            InputKind::State(start) => *start != StateStart::Name(i.name.clone()),
+            InputKind::Free | InputKind::Declared | InputKind::Weight { .. } => false,
+        };
+        program.inputs().iter().any(|i| own(i) && names(i).iter().any(|n| n == name))
+    };
+    let mut columns: Vec<(String, Vec<f64>)> = table.names().iter().map(|n| (n.clone(), table.column(n).unwrap_or(&[]).to_vec())).collect();
+    for (name, values) in given.iter().filter(|g| !is_param(&g.0)) {
+        if table.column(name).is_some() {
+            let message = format!("`{name}` has a column and is given a value");
+            return Err(Diagnostic::error("duplicate-input", Default::default(), message).help("leave one of them out").into());
+        }
+        columns.push((name.clone(), vec![values[0]; table.rows()]));
+    }
+    Ok(Table::new(columns)?)
+}
+
+/// Solutions that do not depend on how accurately they are computed: with ever tighter tolerances until they are told alike. An accuracy
+/// the user asks for is the user's. What `solve` gives are so many rows of so many numbers for each set.
+fn settled(
+    solver: &Solver,
+    options: &Options<'_>,
+    (rows, width): (usize, usize),
+    solve: impl Fn(&Solver) -> Result<Vec<f64>, Diagnostics>,
+) -> Result<Vec<f64>, Diagnostics> {
+    let mut values = solve(solver)?;
+    if options.tolerance.is_some() || !solver.adaptive() {
+        return Ok(values);
+    }
+    let mut last = solver.clone();
+    while let Some((finer, _)) = last.finer(TIGHTER, 1) {
+        // As many steps as may be taken do not suffice for more.
+        let Ok(better) = solve(&finer) else { return Ok(values) };
+        if values.chunks(rows * width).zip(better.chunks(rows * width)).all(|(a, b)| (0..width).all(|k| told_alike(a, b, k, width))) {
+            return Ok(values);
+        }
+        (values, last) = (better, finer);
+    }
+    let message = "the solution depends on how accurately it is computed, however accurately that is";
+    let help = "a solution that is chaotic, or grows without end, cannot be told so far ahead; \
+                a relative tolerance of your own (rtol) takes it as it comes";
+    Err(Diagnostic::error("no-prediction", Default::default(), message).help(help).into())
+}
+
+/// The share of the largest value by which two solutions of a state may differ and be told alike.
+const ALIKE: f64 = 1e-5;
+
+/// Whether one of the numbers of every row is told alike by two solutions.
+fn told_alike(a: &[f64], b: &[f64], number: usize, width: usize) -> bool {
+    let of = |all: &'_ [f64]| all.iter().skip(number).step_by(width).copied().collect::<Vec<f64>>();
+    let (a, b) = (of(a), of(b));
+    let largest = b.iter().filter(|x| x.is_finite()).fold(0.0f64, |m, x| m.max(x.abs()));
+    a.iter().zip(&b).all(|(a, b)| a.to_bits() == b.to_bits() || (a - b).abs() <= ALIKE * largest)
+}

@@ -1,0 +1,203 @@
+//! Models with states by maximum likelihood. In: a program with `derive` or `next` clauses, a table, options; out: a [`Fit`].
+//!
+//! Trajectories are solved as for least squares, whose search (multiple shooting included) gives the start; observables and the arguments
+//! of their distributions are computed along them, with the same sensitivities. Second derivatives are differences of the exact slope.
+
+use super::groups::{self, Grouping};
+use super::maximum::Starts;
+use super::observed::{self, Densities, Sigmas, Target};
+use super::problem::Cells;
+use crate::data::table::Table;
+use crate::dynamics::fit::squares;
+use crate::dynamics::prepared::Prepared;
+use crate::dynamics::problem::{Dynamics, Point};
+use crate::fit::{split, wrong};
+use crate::model::layout::{Layout, element_names};
+use crate::optimise::effort::Effort;
+use crate::optimise::{Residuals, Unusable};
+use crate::options::Options;
+use crate::report::{Axis, Fit};
+use neural_compiler::{Diagnostic, Diagnostics, Program};
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// Starts followed, looked at between, and screened: solving is dear.
+const STARTS: Starts = (6, 3, 24);
+/// Singular values below this share of the largest are errors of differences.
+const PRECISION: f64 = 1e-4;
+
+/// A model with states and the columns that observe it.
+struct Model {
+    prepared: Prepared,
+    targets: Vec<Target>,
+    loglik: Option<usize>,
+    held_out: Vec<usize>,
+    rows: usize,
+    sigmas: usize,
+}
+
+pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>, effort: &Arc<Effort>) -> Result<Fit, Diagnostics> {
+    // Constants that differ between groups make these trajectories of their own, unless something else tells trajectories apart.
+    let by = groups::column(&Layout::new(program, &options.values)?)?.map(String::from);
+    let options = &Options { group: options.group.clone().or(by), ..options.clone() };
+    let model = Model::new(program, table, options, effort)?;
+    let grouping = Grouping::new(&model.prepared.layout, table)?;
+    if let Some(grouping) = &grouping {
+        model.check(grouping)?;
+    }
+    let mut fit = super::fit::fit(&model, grouping.as_ref(), program, options, effort)?;
+    model.prepared.finish(&mut fit);
+    Ok(fit)
+}
+
+/// What is compared, as points of trajectories, in the order in which it is asked for.
+struct Places<'a> {
+    /// The trajectory and the place in it of each row.
+    of_row: Vec<Option<(usize, usize)>>,
+    model: &'a Model,
+    points: RefCell<Vec<Point>>,
+}
+
+impl Places<'_> {
+    /// The place of a number of a row among the points; `None`: it is not compared.
+    fn of(&self, problem: &Dynamics, target: Option<usize>, number: usize, row: usize) -> Option<usize> {
+        let (trajectory, at) = self.of_row[row].filter(|_| self.model.held_out.binary_search(&row).is_err())?;
+        let starts_here = |t: usize| problem.data.observed.iter().any(|o| o.starts_here && o.name == self.model.targets[t].name);
+        if at == 0 && target.is_some_and(starts_here) {
+            return None;
+        }
+        let mut points = self.points.borrow_mut();
+        points.push(Point { trajectory, at, row, component: number, column: 0, value: 0.0, weight: 1.0 });
+        Some(points.len() - 1)
+    }
+}
+
+impl Model {
+    fn new(program: &Program, table: &Table, options: &Options<'_>, effort: &Arc<Effort>) -> Result<Model, Diagnostics> {
+        let prepared = Prepared::new(program, table, options, effort, true)?;
+        observed::check(program, &prepared.layout, options)?;
+        let size = prepared.field.law.size;
+        let mut sigmas = Sigmas { table, options, count: 0 };
+        let mut targets = observed::declared(program, table, size, &mut sigmas)?;
+        let known = |name: &str| program.observables().is_some_and(|o| o.0.iter().any(|(n, _)| n == name));
+        for state in prepared.field.states.iter().filter(|s| !known(&s.name)) {
+            let names = element_names(&state.name, state.shape);
+            if names.iter().all(|n| table.column(n).is_none()) {
+                continue;
+            }
+            let errors = sigmas.next();
+            for (k, name) in names.into_iter().enumerate() {
+                targets.extend(observed::target(table, name, state.at + k, errors.clone())?);
+            }
+        }
+        let loglik = program.loglik().map(|at| size + at);
+        let rows = table.rows();
+        if loglik.is_none() && targets.iter().all(|t| t.values.iter().all(|x| x.is_nan())) {
+            return Err(wrong("no-target", "no column that observes the model has a value"));
+        }
+        Ok(Model { prepared, targets, loglik, held_out: split(rows, options), rows, sigmas: sigmas.count })
+    }
+
+    /// Every trajectory lies in one group.
+    fn check(&self, grouping: &Grouping) -> Result<(), Diagnostics> {
+        for t in &self.prepared.data.all {
+            if let Some(&row) = t.rows.iter().find(|&&row| grouping.of_row[row] != grouping.of_row[t.rows[0]]) {
+                let message = format!(
+                    "rows {} and {} are of one trajectory and have different values of `{}`, by which constants differ",
+                    t.rows[0] + 1,
+                    row + 1,
+                    grouping.column
+                );
+                let help = "name the column that tells trajectories apart with --group";
+                return Err(Diagnostic::error("bad-value", Default::default(), message).help(help).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// The model without anything to compare, and where its rows are.
+    fn points(&self) -> (Dynamics, Places<'_>) {
+        let prepared = &self.prepared;
+        let problem = Dynamics::new(prepared.solver.clone(), prepared.layout.clone(), prepared.data.clone(), |_, _| 0.0);
+        let mut of_row = vec![None; self.rows];
+        for (trajectory, t) in prepared.data.all.iter().enumerate() {
+            t.rows.iter().zip(&t.at).for_each(|(&row, &at)| of_row[row] = Some((trajectory, at)));
+        }
+        (problem, Places { of_row, model: self, points: RefCell::default() })
+    }
+
+    /// The trajectories that have one of these rows.
+    fn trajectories(&self, inside: &dyn Fn(usize) -> bool) -> Vec<usize> {
+        let all = self.prepared.data.all.iter().enumerate();
+        all.filter(|(_, t)| t.rows.iter().any(|&row| inside(row))).map(|(k, _)| k).collect()
+    }
+}
+
+impl super::fit::Model for Model {
+    fn layout(&self) -> &Layout {
+        &self.prepared.layout
+    }
+
+    fn targets(&self) -> &[Target] {
+        &self.targets
+    }
+
+    fn sigmas(&self) -> usize {
+        self.sigmas
+    }
+
+    fn held_out(&self) -> &[usize] {
+        &self.held_out
+    }
+
+    fn axis(&self) -> Option<Axis> {
+        Some(self.prepared.axis.clone())
+    }
+
+    fn starts(&self) -> Starts {
+        STARTS
+    }
+
+    fn precision(&self) -> f64 {
+        PRECISION
+    }
+
+    fn blur(&self) -> f64 {
+        if self.prepared.solver.adaptive() { 10.0 * self.prepared.solver.tolerance().relative } else { 0.0 }
+    }
+
+    fn part(&self, inside: &dyn Fn(usize) -> bool, densities: &mut Densities) -> (Box<dyn Residuals + '_>, Vec<Cells>) {
+        let (mut inner, place) = self.points();
+        let of = |t: Option<usize>, number: usize, row: usize| place.of(&inner, t, number, row);
+        let mut cells = observed::cells(&self.targets, self.prepared.layout.len(), densities, |t, number, row| {
+            if inside(row) { of(Some(t), number, row) } else { None }
+        });
+        if let Some(number) = self.loglik {
+            let rows: Vec<usize> = (0..self.rows).filter(|r| self.held_out.binary_search(r).is_err() && inside(*r)).collect();
+            cells.push(observed::per_row(&rows, densities, |row| of(None, number, row).unwrap_or(0)));
+        }
+        inner.points = place.points.into_inner();
+        let some = self.trajectories(inside);
+        let all = some.len() == self.prepared.data.all.len();
+        (Box::new(if all { inner } else { inner.part(&some) }), cells)
+    }
+
+    fn squares(&self, options: &Options<'_>, _: &Effort) -> Option<Vec<f64>> {
+        squares(&self.prepared, options)
+    }
+
+    fn predicted(&self, theta: &[f64], inside: &dyn Fn(usize) -> bool) -> Result<Vec<Vec<f64>>, Unusable> {
+        let some = self.trajectories(inside);
+        let mut all = vec![vec![f64::NAN; self.rows]; self.targets.len()];
+        if some.is_empty() {
+            return Ok(all);
+        }
+        let part = self.points().0.part(&some);
+        for (t, path) in part.data.all.iter().zip(&part.paths(theta)?) {
+            for (&row, &at) in t.rows.iter().zip(&t.at) {
+                self.targets.iter().zip(&mut all).for_each(|(target, column)| column[row] = path.states[at][target.location]);
+            }
+        }
+        Ok(all)
+    }
+}

@@ -1,0 +1,152 @@
+//! Models side by side. In: what fits of several models to the same data came to; out: weights by Akaike's criterion, and likelihood-ratio
+//! tests where one model is a part of another.
+//!
+//! A model is taken for a part of another where its parameters are some of the other's, by name: that the two agree where the others are
+//! left out is the user's to know. The criteria compare likelihoods of the same observations, so that others are refused.
+
+use crate::fit::wrong;
+use crate::report::outcome::{Fit, significant};
+use neural_compiler::{Diagnostic, Diagnostics};
+use serde_json::{Value, json};
+use statrs::distribution::{ChiSquared, ContinuousCDF};
+
+/// A model that was fitted, with its weight among those it is compared with.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Compared {
+    /// What it is called.
+    pub name: String,
+    /// Its log-likelihood.
+    pub loglik: f64,
+    /// Numbers estimated.
+    pub k: f64,
+    /// Akaike's criterion.
+    pub aic: f64,
+    /// The same with the correction for few data; NaN where there are too few.
+    pub aicc: f64,
+    /// The Bayesian criterion.
+    pub bic: f64,
+    /// How probable it is to be the nearest to the truth of all, by Akaike's criterion (Akaike 1978; Burnham and Anderson 2002).
+    pub weight: f64,
+}
+
+/// A likelihood-ratio test (Wilks 1938).
+#[derive(Clone, PartialEq, Debug)]
+pub struct Test {
+    /// The model with fewer parameters.
+    pub smaller: String,
+    /// The model with more.
+    pub larger: String,
+    /// Twice the difference of their log-likelihoods.
+    pub statistic: f64,
+    /// How many more parameters the larger has.
+    pub freedom: f64,
+    /// How probable as large a difference is if the smaller is right.
+    pub p: f64,
+}
+
+/// Models side by side.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Comparison {
+    /// The models, in the order given.
+    pub models: Vec<Compared>,
+    /// Tests of those that are parts of others.
+    pub tests: Vec<Test>,
+    /// Numbers compared, by all of them.
+    pub observations: usize,
+}
+
+/// Puts fits of several models to the same data side by side.
+pub fn compare(fits: &[(String, &Fit)]) -> Result<Comparison, Diagnostics> {
+    let Some((first, reference)) = fits.first() else { return Err(wrong("not-comparable", "there is nothing to compare")) };
+    let columns = |fit: &Fit| {
+        let mut all: Vec<(String, usize)> = fit.columns.iter().map(|c| (c.name.clone(), c.n)).collect();
+        all.sort();
+        all
+    };
+    for (name, fit) in fits {
+        let help = "likelihoods of the same observations can be compared, of others not";
+        let refuse = |message: String| Err(Diagnostic::error("not-comparable", Default::default(), message).help(help).into());
+        if fit.likelihood.loglik.is_nan() {
+            return refuse(format!("`{name}` has no likelihood"));
+        }
+        if fit.likelihood.n != reference.likelihood.n || columns(fit) != columns(reference) {
+            let (a, b) = (fit.likelihood.n, reference.likelihood.n);
+            return refuse(format!("`{name}` explains {a} observations, `{first}` {b}, and they are not the same"));
+        }
+    }
+    let least = fits.iter().map(|(_, f)| f.likelihood.aic()).fold(f64::INFINITY, f64::min);
+    let share = |fit: &Fit| (-0.5 * (fit.likelihood.aic() - least)).exp();
+    let sum: f64 = fits.iter().map(|(_, f)| share(f)).sum();
+    let one = |(name, fit): &(String, &Fit)| {
+        let l = &fit.likelihood;
+        Compared { name: name.clone(), loglik: l.loglik, k: l.k, aic: l.aic(), aicc: l.aicc(), bic: l.bic(), weight: share(fit) / sum }
+    };
+    let mut tests = Vec::new();
+    for (smaller, small) in fits {
+        for (larger, large) in fits {
+            let freedom = large.likelihood.k - small.likelihood.k;
+            let part = small.parameters.iter().all(|p| large.parameters.iter().any(|q| q.name == p.name));
+            if freedom <= 0.0 || !part {
+                continue;
+            }
+            let statistic = 2.0 * (large.likelihood.loglik - small.likelihood.loglik);
+            let p = ChiSquared::new(freedom).map_or(f64::NAN, |d| d.sf(statistic.max(0.0)));
+            tests.push(Test { smaller: smaller.clone(), larger: larger.clone(), statistic, freedom, p });
+        }
+    }
+    Ok(Comparison { models: fits.iter().map(one).collect(), tests, observations: reference.likelihood.n })
+}
+
+impl Comparison {
+    /// For programs.
+    pub fn to_json(&self) -> Value {
+        let number = |x: f64| if x.is_finite() { json!(x) } else { Value::Null };
+        let model = |m: &Compared| {
+            json!({
+                "file": m.name, "loglik": number(m.loglik), "k": number(m.k), "aic": number(m.aic), "aicc": number(m.aicc),
+                "bic": number(m.bic), "weight": number(m.weight),
+            })
+        };
+        let test = |t: &Test| {
+            let models = [&t.smaller, &t.larger];
+            json!({"models": models, "statistic": number(t.statistic), "df": number(t.freedom), "p": number(t.p)})
+        };
+        json!({
+            "models": self.models.iter().map(model).collect::<Vec<_>>(), "tests": self.tests.iter().map(test).collect::<Vec<_>>(),
+            "observations": self.observations,
+        })
+    }
+
+    /// For people.
+    pub fn to_text(&self) -> String {
+        let heads = ["model", "log-likelihood", "k", "AIC", "AICc", "BIC", "weight"].map(String::from).to_vec();
+        let figure = |x: f64| if x.is_nan() { "-".to_string() } else { significant(x, 7) };
+        let row = |m: &Compared| {
+            let k = if m.k.fract() == 0.0 { m.k.to_string() } else { significant(m.k, 4) };
+            vec![m.name.clone(), figure(m.loglik), k, figure(m.aic), figure(m.aicc), figure(m.bic), format!("{:.4}", m.weight)]
+        };
+        let rows: Vec<Vec<String>> = std::iter::once(heads).chain(self.models.iter().map(row)).collect();
+        let width = |c: usize| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0);
+        let line = |row: &Vec<String>| {
+            let cells: Vec<String> = row.iter().enumerate().map(|(c, cell)| format!("{cell:w$}", w = width(c))).collect();
+            cells.join("  ").trim_end().to_string()
+        };
+        let mut lines: Vec<String> = rows.iter().map(line).collect();
+        lines.push(String::new());
+        lines.push(format!("{} observations; weights by AIC", self.observations));
+        lines.extend(self.tests.iter().map(|t| {
+            format!(
+                "`{}` within `{}`: likelihood ratio {}, {} degrees of freedom, p = {}",
+                t.smaller,
+                t.larger,
+                significant(t.statistic, 5),
+                t.freedom,
+                significant(t.p, 4)
+            )
+        }));
+        if self.tests.is_empty() {
+            lines.push("no model is a part of another by its parameters' names, so there is no likelihood-ratio test".into());
+        }
+        lines.join("\n") + "\n"
+    }
+}

@@ -1,0 +1,150 @@
+//! `neuralc simulate`: the shape of its tables, sweeps, pictures and mistakes.
+
+mod common;
+use common::{file, neuralc};
+
+const DECAY: &str = "(time t :start 1) (param k 1) (state x 2) (derive x (* (- k) x)) (observe double (* 2 x))";
+
+#[test]
+fn a_table_has_the_time_every_state_and_every_observable() {
+    let done = neuralc(&["simulate", "-e", DECAY, "k=0", "--until", "3", "--points", "3"]);
+    assert_eq!((done.code, done.out.as_str()), (0, "t,x,double\n1.0,2.0,4.0\n2.0,2.0,4.0\n3.0,2.0,4.0\n"), "{done:?}");
+}
+
+#[test]
+fn sweeps_are_every_combination_and_drawn() {
+    let (folder, out) = file("out.csv", "");
+    let plot = folder.path().join("paths.svg");
+    let plot = plot.to_str().expect("UTF-8");
+    let sweeps = ["--sweep", "k=0:1:2", "--sweep", "x=1,3,5", "--until", "2", "--points", "2"];
+    let done = neuralc(&[&["simulate", "-e", DECAY, "--out", &out, "--plot", plot, "--json"], &sweeps[..]].concat());
+    assert_eq!(done.code, 0, "{done:?}");
+    let told = done.json();
+    assert_eq!((told["rows"].as_u64(), told["sets"].as_u64()), (Some(12), Some(6)));
+    let table = std::fs::read_to_string(&out).expect("a table");
+    let lines: Vec<&str> = table.lines().collect();
+    assert_eq!((lines[0], lines[1], lines[3]), ("k,x.start,t,x,double", "0.0,1.0,1.0,1.0,2.0", "0.0,3.0,1.0,3.0,6.0"));
+    let last: Vec<f64> = lines[12].split(',').map(|c| c.parse().expect("a number")).collect();
+    assert!(last[..3] == [1.0, 5.0, 2.0] && (last[3] - 5.0 * (-1.0f64).exp()).abs() < 1e-6, "{last:?}");
+    let drawn = std::fs::read_to_string(plot).expect("a picture");
+    assert!(drawn.starts_with("<svg") && drawn.contains("double"));
+}
+
+#[test]
+fn times_and_inputs_come_from_a_table() {
+    let (_folder, times) = file("times.csv", "t,u\n0,1\n2,1\n");
+    let done = neuralc(&["simulate", "-e", "(state x 0) (derive x u)", "--times", &times]);
+    assert_eq!(done.code, 0, "{done:?}");
+    let end: f64 = done.out.lines().last().and_then(|l| l.split(',').nth(1)).expect("x").parse().expect("a number");
+    assert!((end - 2.0).abs() < 1e-9, "{done:?}");
+}
+
+#[test]
+fn mistakes_are_told() {
+    for (args, code) in [
+        (&["k=1"][..], 2),
+        (&["--until", "1"], 2),
+        (&["--until", "2", "--sweep", "k=0:1"], 2),
+        (&["--until", "2", "--sweep", "k=0:1:1"], 2),
+        (&["--until", "2", "--sweep", "k=a,b"], 2),
+        (&["--until", "2", "q=1"], 1),
+        (&["--until", "2", "k=x"], 1),
+    ] {
+        let done = neuralc(&[&["simulate", "-e", DECAY], args].concat());
+        assert_eq!(done.code, code, "{args:?}: {done:?}");
+    }
+    let done = neuralc(&["simulate", "-e", "(* 2 x)", "--until", "2"]);
+    assert!(done.code == 1 && done.err.contains("no-states"), "{done:?}");
+}
+
+#[test]
+fn nothing_that_is_read_is_written_over() {
+    let (folder, model) = file("model.scm", DECAY);
+    let times = folder.path().join("times.csv");
+    std::fs::write(&times, "t\n1\n2\n").expect("a table");
+    let times = times.to_str().expect("UTF-8");
+    for args in [
+        &[&model[..], "--until", "2", "--plot", &model][..],
+        &[&model, "--until", "2", "--plot", "picture.xyz"],
+        &[&model, "--times", times, "--out", times],
+        &[&model, "--until", "2", "--points", "18446744073709551615"],
+        &[&model, "--until", "2", "--points", "1000000000000"],
+    ] {
+        let done = neuralc(&[&["simulate"], args].concat());
+        assert_eq!(done.code, 2, "{args:?}: {done:?}");
+    }
+    assert_eq!(std::fs::read_to_string(&model).expect("the model"), DECAY);
+}
+
+#[test]
+fn the_time_is_no_parameter_and_maps_take_no_doses() {
+    let done = neuralc(&["simulate", "-e", "(param t 3) (state x 1) (derive x (* t x))", "--until", "1", "--json", "--out", "never.csv"]);
+    assert_eq!((done.code, done.codes()), (1, vec!["duplicate-name".to_string()]), "{done:?}");
+    let (_folder, doses) = file("doses.csv", "time,amount,target\n1.5,5,x\n");
+    let map = ["simulate", "-e", "(time t :start 0) (state x 1) (next x (* 2 x))", "--until", "3", "--events", &doses];
+    assert_eq!(neuralc(&[&map[..], &["--json", "--out", "never.csv"]].concat()).codes(), ["bad-events"]);
+}
+
+#[test]
+fn a_model_that_was_fitted_with_doses_asks_for_them_again() {
+    let (folder, model) = file("model.scm", "(time t :start 0) (param k 1) (state x 0) (derive x (* (- k) x))");
+    let place = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).expect("a file");
+        path.to_str().expect("UTF-8").to_string()
+    };
+    let data = place("data.csv", "t,x\n0,0\n1,0\n2,3.6\n3,1.4\n");
+    let (doses, saved) = (place("doses.csv", "time,amount\n1,10\n"), place("saved.scm", ""));
+    let done = neuralc(&["fit", &model, "--data", &data, "--events", &doses, "--save", &saved]);
+    assert_eq!(done.code, 0, "{done:?}");
+    let without = neuralc(&["predict", &saved, "--data", &data, "--json", "--out", "never.csv"]);
+    assert_eq!((without.code, without.codes()), (1, vec!["missing-events".to_string()]), "{without:?}");
+    assert_eq!(neuralc(&["simulate", &saved, "--until", "2", "--json", "--out", "never.csv"]).codes(), ["missing-events"]);
+    let with = neuralc(&["predict", &saved, "--data", &data, "--events", &doses]);
+    assert!(with.code == 0 && with.out.lines().nth(3).is_some_and(|l| l.starts_with("2,3.6,3.64")), "{with:?}");
+    // A schedule without an end is fitted and predicted like any other.
+    let resets = place("resets.scm", "(time t :start 0) (param k 1) (state x 1) (derive x (* k x)) (event (at (every 1)) (set x 1))");
+    let data = place("resets.csv", "t,x\n0,1\n0.5,1.64872\n1,2.71828\n1.5,1.64872\n2,2.71828\n");
+    let done = neuralc(&["fit", &resets, "--data", &data, "--json"]);
+    assert!((done.json()["params"]["k"]["value"].as_f64().unwrap_or(0.0) - 1.0).abs() < 1e-4, "{done:?}");
+}
+
+/// A file of the examples.
+fn example(name: &str) -> String {
+    format!("{}/../../examples/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Checks fitted constants against what the data were made with: within four standard errors.
+fn fitted(args: &[&str], truth: &[(&str, f64)]) {
+    let done = neuralc(&[&["fit", "--json"], args].concat());
+    assert_eq!(done.code, 0, "{done:?}");
+    let report = done.json();
+    for (name, value) in truth {
+        let p = &report["params"][*name];
+        let (found, error) = (p["value"].as_f64().expect("a number"), p["stderr"].as_f64().expect("an error bar"));
+        assert!((found - value).abs() < 4.0 * error && error < 0.05 * value, "{name}: {found} ± {error}, not {value}");
+    }
+}
+
+#[test]
+fn the_examples_with_events_give_back_what_they_were_made_with() {
+    // examples/events.py has the constants.
+    let (ball, heights) = (example("bouncing-ball.scm"), example("bouncing-ball.csv"));
+    fitted(&[&ball, "--data", &heights], &[("g", 9.81), ("e", 0.83), ("h0", 1.5)]);
+    let (drug, blood, given) = (example("repeated-doses.scm"), example("repeated-doses.csv"), example("repeated-doses-given.csv"));
+    fitted(&[&drug, "--data", &blood, "--group", "patient", "--events", &given], &[("ka", 1.1), ("CL", 3.2), ("V", 28.0)]);
+}
+
+#[test]
+fn doses_of_a_table_are_given_and_mistakes_in_it_told() {
+    let (_folder, doses) = file("doses.csv", "time,amount,rate,target\n1,5,,x\n2,4,2,x\n");
+    let model = "(state x 0) (state y 1) (derive x 0) (derive y 0)";
+    let done = neuralc(&["simulate", "-e", model, "--until", "5", "--points", "6", "--events", &doses]);
+    let x: Vec<f64> = done.out.lines().skip(1).map(|l| l.split(',').nth(1).expect("x").parse().expect("a number")).collect();
+    assert_eq!((done.code, x), (0, vec![0.0, 0.0, 5.0, 7.0, 9.0, 9.0]), "{done:?}");
+    for table in ["time,amount\n1,5\n", "time,amount,target\n1,5,z\n", "time,target\n1,x\n", "time,amount,target,color\n1,5,x,red\n"] {
+        let (_folder, doses) = file("doses.csv", table);
+        let done = neuralc(&["simulate", "-e", model, "--until", "5", "--events", &doses]);
+        assert!(done.code == 1 && done.err.contains("bad-events"), "{table}: {done:?}");
+    }
+}

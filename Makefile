@@ -60,12 +60,13 @@ $(VENV)/.ready: oracles/requirements.txt python/requirements-test.txt
 	$(VENV)/bin/uv pip install --quiet --python $(VENV)/bin/python --requirement python/requirements-test.txt
 	touch $@
 
-lint: deps ## formatting, clippy, ruff, mypy; long lines, links in Markdown, dependencies in two versions
+lint: deps ## formatting, clippy, ruff, mypy; long lines, links in Markdown, dependencies in two versions or with two sets of features
 	$(CARGO) fmt --all --check
 	$(VENV)/bin/ruff format --quiet --check
 	$(VENV)/bin/ruff check --quiet
 	$(VENV)/bin/mypy --no-error-summary
 	$(PYTHON) tools/check_text.py
+	$(PYTHON) tools/check_features.py
 	! $(CARGO) tree --locked --workspace -d -e normal --depth 0 --prefix none | grep -vE '^(equator|equator-macro|syn) |^$$'
 	$(CARGO) clippy --locked --workspace --all-targets --quiet -- -D warnings
 	$(CARGO) clippy --locked -p neuralc --no-default-features --quiet -- -D warnings

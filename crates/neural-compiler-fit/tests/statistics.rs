@@ -215,6 +215,29 @@ fn rows_of_weight_zero_do_not_count() {
     assert!(near(with.parameter("b").unwrap().stderr.unwrap(), without.parameter("b").unwrap().stderr.unwrap(), 1e-9));
 }
 
+/// Nor does it to a robust loss: neither to the scale of most residuals nor to the errors, which are those of the other rows alone.
+#[test]
+fn rows_of_weight_zero_do_not_count_for_robust_losses() {
+    let t: Vec<f64> = (0..26).map(|i| 0.2 * f64::from(i)).collect();
+    let y: Vec<f64> = t.iter().enumerate().map(|(i, t)| 5.0 * (-t).exp() + 0.1 * noise(i, 7) + if i == 9 { 2.0 } else { 0.0 }).collect();
+    let w: Vec<f64> = (0..26).map(|i| if i % 2 == 1 && i != 9 { 0.0 } else { 1.0 }).collect();
+    let counting = |all: &[f64]| all.iter().zip(&w).filter(|(_, w)| **w > 0.0).map(|(x, _)| *x).collect::<Vec<f64>>();
+    let decay = "(param a 3) (param k 1 :min 0) (* a (exp (- (* k t))))";
+    for loss in [Loss::Huber(0.0), Loss::Huber(0.1), Loss::SoftL1(0.0), Loss::Cauchy(0.0)] {
+        let how = |weights: Option<&str>| Options {
+            target: Some("y".into()),
+            loss: Some(loss),
+            weights_column: weights.map(str::to_string),
+            ..Options::default()
+        };
+        let with = fitted(decay, &table(vec![("t", t.clone()), ("y", y.clone()), ("w", w.clone())]), &how(Some("w")));
+        let without = fitted(decay, &table(vec![("t", counting(&t)), ("y", counting(&y))]), &how(None));
+        for (a, b) in with.parameters.iter().zip(&without.parameters) {
+            assert!(near(a.value, b.value, 1e-9) && near(a.stderr.unwrap(), b.stderr.unwrap(), 1e-7), "{loss:?}: {a:?} {b:?}");
+        }
+    }
+}
+
 #[test]
 fn another_minimum_of_the_same_cost_is_told() {
     // Uptake and decay: with ka and ke exchanged and D times ka/ke the curve is the same.

@@ -65,13 +65,14 @@ impl Prepared {
         Ok(Prepared { layout, graph, targets, known, only, groups, all, held_out, without })
     }
 
-    /// The rows to fit, and those held out if there are any; for some of the numbers, the others being held where they are.
+    /// The rows to fit, and those held out if there are any; for some of the numbers, the others being held where they are. Rows of weight 0
+    /// are in neither: as residuals of 0 they would count among those that tell how large most residuals are.
     pub(crate) fn problems(&self, layout: &Arc<Layout>) -> (Algebraic, Option<Algebraic>) {
         let all = self.all.with(layout);
-        if self.held_out.is_empty() && self.without.is_empty() {
+        if self.held_out.is_empty() && self.without.is_empty() && !all.weights().contains(&0.0) {
             return (all, None);
         }
-        let there = |i: &usize| self.without.binary_search(i).is_err();
+        let there = |i: &usize| self.without.binary_search(i).is_err() && all.weights().get(*i) != Some(&0.0);
         let kept: Vec<usize> = (0..all.rows()).filter(|i| self.held_out.binary_search(i).is_err() && there(i)).collect();
         let held_out: Vec<usize> = self.held_out.iter().copied().filter(there).collect();
         let rest = (!held_out.is_empty()).then(|| all.sample(&held_out));

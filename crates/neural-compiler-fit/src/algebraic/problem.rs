@@ -157,10 +157,9 @@ impl Algebraic {
         &self.data.weights
     }
 
-    /// Residuals that count: those of rows whose weight is not 0.
+    /// How many numbers are compared.
     pub fn observations(&self) -> usize {
-        let Data { target, weights, .. } = &*self.data;
-        target.len() - self.engines.outputs() * weights.iter().filter(|w| **w == 0.0).count()
+        self.data.target.len()
     }
 
     /// The cost of a perfect fit: what rounding errors of the data come to.

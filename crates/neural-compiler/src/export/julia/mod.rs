@@ -1,7 +1,7 @@
 //! Julia. In: a program; out: `model.jl`, a module `Model` with the function `value` and, on request, `gradient`.
 //!
-//! Statements are Julia's own; functions are those of its `Base`, to a few ULP, and `erf` and its kin of SpecialFunctions. The tests look at
-//! the structure of the text and do not run it.
+//! Statements are Julia's own; functions are those of its `Base`, to a few ULP, and `erf` and its kin of SpecialFunctions. The tests look
+//! at the structure of the text and do not run it.
 //! Invariant: a whole value is a vector of its numbers, row by row, and is never changed; a record is a tuple, and of a loop a vector of
 //! them.
 
@@ -292,7 +292,8 @@ pub(super) fn files(request: &Request<'_>, export: &Export<'_>) -> Result<Vec<Fi
     let exported = if gradient.is_some() { "export value, gradient" } else { "export value" };
     let inputs: Vec<String> = export.graph.inputs.iter().map(|i| format!("{:?}", request.with_unit(&i.name)).replace('$', "\\$")).collect();
     let text = format!(
-        "{}module Model\n\n{}{exported}\n\n# The arguments, in order, with their units where there are any.\nconst INPUTS = {}\n\n{}\n{}end\n",
+        "{}module Model\n\n{}{exported}\n\n# The arguments, in order, with their units where there are any.\n\
+         const INPUTS = {}\n\n{}\n{}end\n",
         super::comment(request, "A model", "# "),
         if special { "using SpecialFunctions\n" } else { "" },
         if inputs.is_empty() { "()".into() } else { tuple(&inputs) },

@@ -1,6 +1,6 @@
 //! Nodes of an ONNX graph. In: names of operations and values; out: values, and lists of nodes for the graph and the bodies of its loops.
-//! Invariant: every value has one axis of lanes in front, of the batch's size or 1, so that ONNX's own broadcasting does what the batch asks
-//! for.
+//! Invariant: every value has one axis of lanes in front, of the batch's size or 1, so that ONNX's own broadcasting does what the batch
+//! asks for.
 
 use super::protobuf::{Attribute, Element, Message, node, tensor};
 use crate::ops::real::Dtype;

@@ -1,5 +1,5 @@
-//! What stands behind `\text{where}`, and notes such as `\text{(parameter, min $0$)}`. In: tokens; out: data. Behind `where` a value sees what
-//! stands before it and functions see all, behind `where at once` neither sees the others; a function called `recur` is a loop.
+//! What stands behind `\text{where}`, and notes such as `\text{(parameter, min $0$)}`. In: tokens; out: data. Behind `where` a value sees
+//! what stands before it and functions see all, behind `where at once` neither sees the others; a function called `recur` is a loop.
 
 use super::environments::said;
 use super::lexer::Kind;

@@ -172,7 +172,7 @@ impl Model<'_> {
         let limits = self.request.limits;
         let mut out = String::from(
             "\n#![allow(dead_code, unused_assignments, unused_imports, unused_mut, unused_parens, unused_variables)]\n\
-             #![allow(non_snake_case, clippy::all)]\n\n",
+             #![allow(invalid_nan_comparisons, non_snake_case, clippy::all)]\n\n",
         );
         write!(out, "/// The type of numbers.\npub type Real = {};\n\n", real(self.request.dtype)).expect("a string");
         let given = places("inputs", self.request.inputs(graph).into_iter());

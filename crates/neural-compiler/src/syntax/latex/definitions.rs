@@ -93,9 +93,11 @@ impl Parser<'_> {
     /// Whether the token before ends `\text{where}`.
     pub(super) fn behind_where(&self, at: usize) -> bool {
         let token = self.cursor.tokens[at];
+        if token.kind != Kind::Close {
+            return false;
+        }
         let text = &self.source[..token.span.start as usize];
-        let inside = text.rfind('{').map_or("", |n| text[n + 1..].trim());
-        token.kind == Kind::Close && matches!(inside, "where" | "where at once")
+        matches!(text.rfind('{').map_or("", |n| text[n + 1..].trim()), "where" | "where at once")
     }
 
     /// The arguments of the first call of a loop.

@@ -166,7 +166,7 @@ pub(super) fn tokens(source: &str) -> (Vec<Token>, Vec<Diagnostic>) {
                     // `\text{(parameter, min $0$)}`: what a line is, in words.
                     if name == "text" && source[at..].starts_with("{(") {
                         let mut depth = 0usize;
-                        let inner = source[at..].find(|c| {
+                        let inner = source[at..].find(|c: char| {
                             depth = if c == '{' { depth + 1 } else { depth - usize::from(c == '}') };
                             depth == 0
                         });

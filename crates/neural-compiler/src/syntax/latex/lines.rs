@@ -246,15 +246,15 @@ impl Parser<'_> {
     /// `y = …`, or `x(0) = 1`, the start of a state.
     fn definition(&mut self, states: &mut Vec<DatumId>, rest: &mut Vec<DatumId>) -> Read<Option<Line>> {
         let Ok(name) = self.name() else { return Ok(None) };
-        let start = self.is('(')
-            && matches!(self.ahead(1).kind, Kind::Number(0.0))
-            && self.ahead(2).kind == Kind::Sign(')')
-            && self.ahead(3).kind == Kind::Sign('=');
-        let mut n = 0;
-        while self.ahead(n).kind == Kind::Tab {
-            n += 1;
-        }
-        if self.ahead(n).kind != Kind::Sign('=') && !start {
+        let zero = self.is('(') && matches!(self.ahead(1).kind, Kind::Number(0.0)) && self.ahead(2).kind == Kind::Sign(')');
+        let equals = |mut n: usize| {
+            while self.ahead(n).kind == Kind::Tab {
+                n += 1;
+            }
+            self.ahead(n).kind == Kind::Sign('=')
+        };
+        let start = zero && equals(3);
+        if !equals(0) && !start {
             return Ok(None);
         }
         let target = self.symbol(&name.text, name.span);

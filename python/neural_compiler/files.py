@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 
-def write_files(folder: Path, files: Mapping[str, str]) -> None:
-    """Writes texts into a folder, which is made where it is missing."""
+def write_files(folder: Path, files: Mapping[str, str | bytes]) -> None:
+    """Writes texts and bytes into a folder, which is made where it is missing."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as aside:
-        for name, text in files.items():
-            (Path(aside) / name).write_text(text, encoding="utf-8")
+        for name, held in files.items():
+            (Path(aside) / name).write_bytes(held.encode() if isinstance(held, str) else held)
         for name in files:
             os.replace(Path(aside) / name, folder / name)

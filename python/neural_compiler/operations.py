@@ -31,6 +31,8 @@ class Operation:
     domain: str
     probes: tuple[tuple[float, ...], ...]
     """Scalar arguments that probe it, hard cases included."""
+    onnx: bool
+    """Whether ONNX models can have it."""
     paper: bool
     """One of the paper's 51."""
 

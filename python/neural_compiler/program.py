@@ -232,12 +232,13 @@ class Program:
         dtype: Any = np.float64,
         prefix: str = "nc",
         **shapes: Size,
-    ) -> dict[str, str]:
-        """The program as source for others: ``c``, ``python``, ``numpy``, ``jax``, ``stablehlo``, ``sympy``,
-        ``latex`` or ``json``.
+    ) -> dict[str, Any]:
+        """The program as source for others: ``c``, ``rust``, ``python``, ``numpy``, ``jax``, ``julia``, ``onnx``, ``stablehlo``,
+        ``sympy``, ``latex`` or ``json``.
 
-        Gives the files by name and, with a path, writes them into that folder. Parameters are constants, the other inputs are arguments
-        in order; `grad` adds the gradient by all of them. docs/export.md says what is exact: C has the bits of this program.
+        Gives the files by name (texts; of an ONNX model its bytes) and, with a path, writes them into that folder. Parameters are
+        constants, the other inputs are arguments in order; `grad` adds the gradient by all of them. docs/export.md says what is exact: C
+        and Rust have the bits of this program.
 
         >>> sorted(compile("(* a (exp x))", params={"a": 2}).export("c", grad=True))
         ['main.c', 'model.c', 'model.h']

@@ -6,6 +6,8 @@ import subprocess
 
 import neural_compiler as nc
 import numpy as np
+import onnx
+import onnxruntime
 import pytest
 
 
@@ -35,3 +37,28 @@ def test_mistakes_are_named():
         program.export("c")
     with pytest.raises(ValueError, match="no target"):
         program.export("cobol")
+
+
+def test_onnx_is_checked_and_runs(tmp_path):
+    program = nc.compile("(if (> x 0) (* a (exp (- x)) y) (dot [1 2] [x y]))", params={"a": 1.5})
+    files = program.export("onnx", tmp_path, grad=True)
+    model = onnx.load(tmp_path / "model.onnx")
+    onnx.checker.check_model(model)
+    assert model.SerializeToString() and files["model.onnx"] == (tmp_path / "model.onnx").read_bytes()
+    assert [o.name for o in model.graph.output] == ["result", "gradient_x", "gradient_y"]
+    session = onnxruntime.InferenceSession(files["model.onnx"], providers=["CPUExecutionProvider"])
+    x, y = np.array([0.5, -2.0, 3.0]), np.array([2.0, 0.25, -1.0])
+    found = session.run(None, {"x": x, "y": y})
+    value, slopes = program.value_and_grad(x=x, y=y)
+    for f, e in zip(found, (value, *slopes), strict=True):
+        np.testing.assert_allclose(f, e, rtol=4e-15)
+
+
+def test_julia_has_balanced_blocks():
+    text = "(define (f n) (if (< n 1) 1 (* n (f (- n 1))))) (loop ((i 0) (s x)) (if (> i 3) (+ s (f 3)) (recur (+ i 1) (sin s))))"
+    written = nc.compile(text).export("julia", grad=True)["model.jl"]
+    words = [w for line in written.split("\n") if not line.lstrip().startswith("#") for w in line.split()]
+    openers = sum(w in ("module", "function", "while") for w in words)
+    openers += sum(line.lstrip().startswith(("if ", "for ")) for line in written.split("\n"))
+    assert openers == sum(w == "end" for w in words), written
+    assert "function value(x)" in written and "function gradient(x)" in written

@@ -38,10 +38,12 @@ pub fn fit(program: &Program, table: &Table, options: &Options<'_>) -> Result<Fi
             }
         }
     });
-    match options.budget.filter(|_| effort.is_late()) {
+    let mut fit = match options.budget.filter(|_| effort.is_late()) {
         Some(budget) => in_time(outcome, budget),
         None => outcome,
-    }
+    }?;
+    fit.warnings.extend(table.remark().map(str::to_string));
+    Ok(fit)
 }
 
 /// What became of a fit whose time was over before it ended.
@@ -63,11 +65,13 @@ fn in_time(outcome: Result<Fit, Diagnostics>, budget: f64) -> Result<Fit, Diagno
 /// noise. `None`: it is not, or something is wrong; [`fit`] will tell.
 pub fn fit_at_once(program: &Program, table: &Table, options: &Options<'_>) -> Option<Fit> {
     options.check().and_then(|()| some_rows(table)).and_then(|()| no_constants(program, table, options)).ok()?;
-    match program.kind() {
+    let mut fit = match program.kind() {
         _ if likelihood::is_wanted(program) => None,
         ModelKind::Expression => algebraic::fit::fit_at_once(program, table, options),
         ModelKind::Derivatives | ModelKind::Map => None,
-    }
+    }?;
+    fit.warnings.extend(table.remark().map(str::to_string));
+    Some(fit)
 }
 
 /// A column with a special role is read whatever its name means in the program; no other has the name of a constant.

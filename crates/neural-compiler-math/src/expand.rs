@@ -4,7 +4,7 @@
 
 use crate::coefficients::TWO_OVER_PI;
 use crate::num::{Num, Single};
-pub use crate::special::{Table, table};
+pub use crate::special::{Table, source, table};
 use crate::{Binary, Unary, erf, exp, hyperbolic, inverse_trig, log, pow, root, trig};
 
 /// A function's value, and where it is not to be trusted because the kernel has a slow path.

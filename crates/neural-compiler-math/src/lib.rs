@@ -24,6 +24,7 @@ pub mod num;
 pub mod over_lanes;
 mod pow;
 mod product;
+mod reduce;
 mod root;
 mod rounding;
 pub mod small;

@@ -10,7 +10,7 @@ use crate::torch::autograd::{on_tuple, packed, remembered};
 use crate::torch::gate::Gate;
 use crate::torch::tensors::Reading;
 use neural_compiler::diff::{self, Link};
-use neural_compiler::export::{Request, Target, export, with_constants};
+use neural_compiler::export::{File, OnnxWanted, Request, Target, export, onnx, with_constants};
 use neural_compiler::graph::{json, print, svg};
 use neural_compiler::ops::real::Dtype;
 use neural_compiler::syntax::ast::{InputKind, ModelKind, StateStart};
@@ -19,7 +19,7 @@ use neural_compiler::{InputShape, Limits, Shape, Syntax, compose, domain};
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 use std::sync::Arc;
 
 /// A name and the sizes of its axes, where known.
@@ -350,7 +350,7 @@ impl PyFunction {
         prefix: &str,
         constants: Vec<Option<Vec<f64>>>,
         shapes: Option<Vec<Vec<i64>>>,
-    ) -> PyResult<Vec<(&'static str, String)>> {
+    ) -> PyResult<Vec<(&'static str, Py<PyAny>)>> {
         let Some(target) = Target::named(target) else {
             let names: Vec<&str> = Target::ALL.iter().map(|t| t.name()).collect();
             return Err(PyValueError::new_err(format!("`{target}` is no target: one of {} is expected", names.join(", "))));
@@ -362,10 +362,36 @@ impl PyFunction {
         let program = &self.0.core.program;
         let (units, formula) = (&program.units().names, &program.latex());
         let limits = Limits::default();
-        let request = Request { target, dtype, gradient, limits, notes: &notes, units, results: &[], formula, prefix };
+        let request = Request { target, dtype, gradient, limits, notes: &notes, units, results: &[], formula, prefix, batch: true };
         let graph = with_constants(&variant.derived.graph, &constants);
         let files = export(&graph, &request).map_err(|e| compile_error(py, source, &e))?;
-        Ok(files.into_iter().map(|f| (f.name, f.text)).collect())
+        let held = |f: &File| match f.as_text() {
+            Some(text) => PyString::new(py, text).into_any().unbind(),
+            None => PyBytes::new(py, &f.bytes).into_any().unbind(),
+        };
+        Ok(files.iter().map(|f| (f.name, held(f))).collect())
+    }
+
+    /// The bytes of the program as an ONNX model, with the axis of lanes in front or without. `constants` as for `export`.
+    #[pyo3(signature = (double, batch, constants, shapes=None))]
+    fn onnx<'py>(
+        &self,
+        py: Python<'py>,
+        double: bool,
+        batch: bool,
+        constants: Vec<Option<Vec<f64>>>,
+        shapes: Option<Vec<Vec<i64>>>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let variant = self.at(py, shapes)?;
+        let source = self.0.core.program.source();
+        let axes = &variant.derived.axes;
+        let name = |k: usize| if axes.len() == 1 { "result".to_string() } else { format!("result_{k}") };
+        let results: Vec<(String, Vec<usize>)> = axes.iter().enumerate().map(|(k, axes)| (name(k), axes.clone())).collect();
+        let dtype = if double { Dtype::F64 } else { Dtype::F32 };
+        let graph = with_constants(&variant.derived.graph, &constants);
+        let bytes =
+            onnx(&graph, &OnnxWanted { dtype, batch, results: &results, doc: source }).map_err(|e| compile_error(py, source, &e))?;
+        Ok(PyBytes::new(py, &bytes))
     }
 
     /// The axes of each result.

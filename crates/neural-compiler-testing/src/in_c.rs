@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-/// A program to run in C: its graph, and points, each with all numbers of all inputs.
+/// A program to run in C or Rust: its graph, and points, each with all numbers of all inputs.
 pub struct InC {
     /// For the message of a failure.
     pub source: String,
@@ -32,7 +32,7 @@ pub const FLAGS: &[&str] = &["-std=c99", "-O2", "-ffp-contract=off", "-Wall", "-
 const TOGETHER: usize = 12;
 
 fn request<'a>(dtype: Dtype, gradient: bool, prefix: &'a str, limits: Limits) -> Request<'a> {
-    Request { target: Target::C, dtype, gradient, limits, notes: &[], units: &[], results: &[], formula: "", prefix }
+    Request { gradient, limits, prefix, ..Request::new(Target::C, dtype) }
 }
 
 /// Exports, compiles and runs the programs; those that C cannot say are left out. The points compared, and the programs.
@@ -53,7 +53,7 @@ pub fn compare(programs: &[InC], limits: Limits, name: &str) -> (usize, usize) {
             Err(e) if e.0.iter().all(|d| d.code == "export-unsupported") => continue,
             Err(e) => panic!("{}\n{e}", program.source),
         };
-        let text = |name: &str| files.iter().find(|f| f.name == name).map(|f| f.text.clone()).expect("a file of C");
+        let text = |name: &str| files.iter().find(|f| f.name == name).and_then(|f| f.as_text()).expect("a file of C").to_string();
         texts.push(text("model.h") + &text("model.c").replace("#include \"model.h\"", ""));
         let t = if program.dtype == Dtype::F32 { "float" } else { "double" };
         writeln!(declarations, "int {prefix}_try_value(const {t} *, {t} *);").expect("a string");
@@ -91,9 +91,9 @@ pub fn compare(programs: &[InC], limits: Limits, name: &str) -> (usize, usize) {
     (good, kept.len())
 }
 
-/// Compares what C wrote with the interpreter.
-fn check(folder: &Path, kept: &[(usize, &InC)], limits: Limits) -> usize {
-    let bytes = std::fs::read(folder.join("results")).expect("the results of C");
+/// Compares what programs wrote, in whatever language, with the interpreter.
+pub(crate) fn check(folder: &Path, kept: &[(usize, &InC)], limits: Limits) -> usize {
+    let bytes = std::fs::read(folder.join("results")).expect("the results of the programs");
     let mut numbers = bytes.chunks_exact(8).map(|b| u64::from_ne_bytes(b.try_into().expect("eight bytes")));
     let mut good = 0;
     for (k, program) in kept {
@@ -109,7 +109,7 @@ fn check(folder: &Path, kept: &[(usize, &InC)], limits: Limits) -> usize {
             }
         }
     }
-    assert_eq!(numbers.next(), None, "C wrote more than was asked for");
+    assert_eq!(numbers.next(), None, "more was written than was asked for");
     good
 }
 
@@ -128,7 +128,7 @@ fn point_agrees<T: Real>(graph: &Graph, point: &[f64], limits: Limits, numbers: 
     let found: Vec<u64> = numbers.take(graph.outputs().iter().map(|s| s.len()).sum()).collect();
     let wanted = match interp::run(graph, &inputs, &RunOptions { limits, trap: false }).map_err(|e| e.code) {
         Ok(results) => {
-            assert_eq!(status, 0, "{what}: C ends with a status");
+            assert_eq!(status, 0, "{what}: it ends with a status");
             results.iter().flat_map(|t| t.data().iter().map(|x| x.to_f64())).collect::<Vec<f64>>()
         }
         Err(code) => {

@@ -1,7 +1,6 @@
 //! Programs exported to Python, run beside the interpreter. In: programs and points; out: what Python made of each, as numbers.
 
 use crate::oracle;
-use neural_compiler::Limits;
 use neural_compiler::export::{Request, Target, export};
 use neural_compiler::graph::Graph;
 use neural_compiler::ops::real::Dtype;
@@ -29,23 +28,13 @@ pub fn run(programs: &[InPython], target: Target, name: &str) -> Vec<Option<Vec<
     let mut jobs: Vec<Value> = Vec::new();
     let mut exported = vec![false; programs.len()];
     for (k, program) in programs.iter().enumerate() {
-        let request = Request {
-            target,
-            dtype: Dtype::F64,
-            gradient: program.gradient,
-            limits: Limits::default(),
-            notes: &[],
-            units: &[],
-            results: &[],
-            formula: "",
-            prefix: "nc",
-        };
+        let request = Request { gradient: program.gradient, ..Request::new(target, Dtype::F64) };
         let file = match export(&program.graph, &request) {
             Ok(mut files) => files.remove(0),
             Err(e) if e.0.iter().all(|d| d.code == "export-unsupported") => continue,
             Err(e) => panic!("{e}"),
         };
-        std::fs::write(folder.join(format!("p{k}")), file.text).expect("an exported file");
+        std::fs::write(folder.join(format!("p{k}")), file.bytes).expect("an exported file");
         let points: Vec<Vec<u64>> = program.points.iter().map(|p| p.iter().map(|x| x.to_bits()).collect()).collect();
         let shapes: Vec<Vec<usize>> = program.graph.inputs.iter().map(|i| i.shape.dims()).collect();
         let name = format!("p{k}");

@@ -11,6 +11,7 @@ pub mod exercise;
 pub mod generate;
 pub mod in_c;
 pub mod in_python;
+pub mod in_rust;
 pub mod mutate;
 pub mod operations;
 pub mod oracle;

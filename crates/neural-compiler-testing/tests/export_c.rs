@@ -1,5 +1,5 @@
-//! Exported C against the interpreter: every value and every gradient equal to the bit, errors as statuses, in both number types, for
-//! generated programs and for each operation of the table.
+//! Exported C and Rust against the interpreter: every value and every gradient equal to the bit, errors as statuses, in both number types,
+//! for generated programs and for each operation of the table.
 
 use neural_compiler::export::{Target, says};
 use neural_compiler::ops::real::Dtype;
@@ -7,6 +7,7 @@ use neural_compiler::ops::{Kernel, Op};
 use neural_compiler::{Limits, Shape, diff};
 use neural_compiler_testing::generate::{differentiable, everything};
 use neural_compiler_testing::in_c::{InC, compare};
+use neural_compiler_testing::in_rust;
 use neural_compiler_testing::operations::cases;
 use neural_compiler_testing::probe::probes;
 use neural_compiler_testing::{Case, oracle};
@@ -58,8 +59,8 @@ fn generated_programs_have_the_same_bits_in_c() {
     assert!(good > 60 * programs, "too few points had a result to compare: {good}");
 }
 
-#[test]
-fn every_operation_has_the_same_bits_in_c() {
+/// Programs of every operation at hard points, in both number types.
+fn operations() -> Vec<InC> {
     let mut all = Vec::new();
     for probe in probes(40) {
         let points: Vec<Vec<f64>> = (0..probe.columns[0].len()).map(|l| probe.columns.iter().map(|c| c[l]).collect()).collect();
@@ -76,17 +77,42 @@ fn every_operation_has_the_same_bits_in_c() {
         by_text.entry(one.case.source.clone()).and_modify(|old| old.points.extend(new.points.clone())).or_insert(new);
     }
     all.extend(by_text.into_values());
-    let (good, programs) = compare(&all, limits(), "c-operations");
+    all
+}
+
+#[test]
+fn every_operation_has_the_same_bits_in_c() {
+    let (good, programs) = compare(&operations(), limits(), "c-operations");
     println!("{good} points of {programs} programs are equal");
     assert!(good > 5_000, "too few points had a result to compare: {good}");
 }
 
-/// What C cannot say is listed where users look for it, and nothing else is.
 #[test]
-fn operations_without_c_are_those_of_the_documentation() {
+fn programs_and_operations_have_the_same_bits_in_rust() {
+    let seeds = 0..oracle::setting("EXPORT_RUST_PROGRAMS", 20);
+    let mut all: Vec<InC> =
+        seeds.flat_map(|seed| [in_c(&everything(seed), seed, 50), in_c(&differentiable(seed), seed, 50)]).flatten().collect();
+    all.extend(operations());
+    let (mut good, mut programs) = (0, 0);
+    for (k, part) in all.chunks(200).enumerate() {
+        let (points, kept) = in_rust::compare(part, limits(), &format!("rust-{k}"));
+        good += points;
+        programs += kept;
+    }
+    println!("{good} points of {programs} programs of {} are equal", all.len());
+    assert!(good > 5_000 && programs * 10 > all.len() * 9, "too few points had a result to compare: {good} of {programs} programs");
+}
+
+/// What C, Rust and ONNX cannot say is listed where users look for it, and nothing else is.
+#[test]
+fn operations_without_a_text_are_those_of_the_documentation() {
     let text = std::fs::read_to_string(oracle::root().join("docs/export.md")).expect("docs/export.md");
-    let listed = text.split("<!-- not in C:").nth(1).and_then(|t| t.split("-->").next()).expect("a list of what C cannot say");
-    let nodes = Op::ALL.iter().filter(|op| !matches!(op.row().kernel, Kernel::Composite(_)));
-    let missing: Vec<&str> = nodes.filter(|op| !says(Target::C, **op)).map(|op| op.row().name).collect();
-    assert_eq!(missing, listed.split_whitespace().collect::<Vec<_>>());
+    for (target, name) in [(Target::C, "C"), (Target::Rust, "Rust"), (Target::Onnx, "ONNX")] {
+        let start = format!("<!-- not in {name}:");
+        let listed =
+            text.split(&start).nth(1).and_then(|t| t.split("-->").next()).unwrap_or_else(|| panic!("docs/export.md has no {start}"));
+        let nodes = Op::ALL.iter().filter(|op| !matches!(op.row().kernel, Kernel::Composite(_)));
+        let missing: Vec<&str> = nodes.filter(|op| !says(target, **op)).map(|op| op.row().name).collect();
+        assert_eq!(missing, listed.split_whitespace().collect::<Vec<_>>(), "{name}");
+    }
 }

@@ -511,6 +511,9 @@ pub(crate) struct ExportArgs {
     /// What the names in a C file begin with
     #[arg(long, value_name = "NAME", default_value = "nc", value_parser = parse_prefix)]
     pub(crate) prefix: String,
+    /// An ONNX model of single values: without the axis `batch` in front of inputs and results
+    #[arg(long)]
+    pub(crate) no_batch: bool,
 }
 
 /// `neuralc repl`

@@ -8,7 +8,8 @@ use crate::table;
 use crate::value;
 use neural_compiler::diagnostic::did_you_mean;
 use neural_compiler::syntax::ast::{Input, InputKind, StateStart};
-use neural_compiler::units::{Conversion, header};
+use neural_compiler::units::Conversion;
+use neural_compiler::units::header::{self, Asked};
 use neural_compiler::{Diagnostic, InputShape, Shape};
 use std::collections::HashMap;
 
@@ -51,9 +52,15 @@ pub(crate) fn sets(program: &Compiled, words: &[String]) -> Result<HashMap<Strin
     Ok(named.into_iter().collect())
 }
 
+/// What the user should know of units in the headers.
+pub(crate) fn remark(program: &Compiled, columns: &[String]) -> Option<String> {
+    let names = || columns.iter().map(String::as_str);
+    header::remark(names(), &header::columns(&program.program, names(), &Asked::default()).ok()?)
+}
+
 /// What feeds every input, in the program's order; or everything that is missing.
 pub(crate) fn feeds(program: &Compiled, columns: &[String], mut sets: HashMap<String, Wide>) -> Result<Vec<Feed>, Failure> {
-    let headers = header::columns(&program.program, columns.iter().map(String::as_str), &[], None)
+    let headers = header::columns(&program.program, columns.iter().map(String::as_str), &Asked::default())
         .map_err(|e| Failure::Wrong(program.source.clone(), e.0))?;
     let bare: Vec<String> = headers.iter().map(|h| h.name.clone()).collect();
     let names = Names::new(&bare);

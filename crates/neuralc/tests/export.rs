@@ -82,3 +82,22 @@ fn what_cannot_be_exported_is_named() {
     let (_kept, occupied) = file("occupied", "");
     assert_eq!(neuralc(&["export", "-e", "x", "--to", "c", "--out", &occupied, "--json"]).codes(), ["cannot-write"]);
 }
+
+/// One file each, with the record of where the program comes from and the units; ONNX is no text.
+#[test]
+fn every_target_says_where_it_comes_from() {
+    let (folder, path) = file("fall.eq", "input m (unit kg)\ninput z (unit m)\nparam g = 9.81 (unit m/s^2)\nm*g*z\n");
+    for (target, name) in [("rust", "model.rs"), ("julia", "model.jl"), ("python", "model.py"), ("onnx", "model.onnx")] {
+        let out = folder.path().join(target).display().to_string() + "/";
+        let done = neuralc(&["export", &path, "--to", target, "--grad", "--params", "constants", "--out", &out]);
+        assert_eq!((done.code, done.out.trim()), (0, format!("{out}{name}").as_str()), "{}", done.err);
+        let bytes = std::fs::read(Path::new(&out).join(name)).expect("the model");
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(text.contains("Source: fall.eq") && text.contains("g = 9.81") && text.contains("m [kg]"), "{target}: {text}");
+    }
+    let refused = neuralc(&["export", &path, "--to", "onnx"]);
+    assert!(refused.code == 2 && refused.err.contains("--out"), "{}", refused.err);
+    let single = folder.path().join("single.onnx").display().to_string();
+    assert_eq!(neuralc(&["export", &path, "--to", "onnx", "--no-batch", "--dtype", "f32", "--out", &single]).code, 0);
+    assert!(!String::from_utf8_lossy(&std::fs::read(single).expect("the model")).contains("batch"));
+}

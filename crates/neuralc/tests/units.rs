@@ -55,3 +55,130 @@ fn fits_are_in_the_units_of_the_model() {
     let (a, b) = (fitted(&plain), fitted(&other));
     assert!((k(&a) - k(&b)).abs() < 1e-12 * k(&a), "{a}\n{b}");
 }
+
+/// Two columns of one name in two units: neither is taken quietly.
+#[test]
+fn one_name_in_two_units_is_refused() {
+    let model = "(input T :unit K) (* 2 T)";
+    let eval = |table: &str| neuralc_with(table, &["eval", "-e", model, "--data", "-", "--out", "-"]);
+    let twice = eval("T [degC],T [K]\n26.85,300\n");
+    assert!(twice.code == 1 && twice.err.contains("duplicate-column") && twice.err.contains("`T [K]`"), "{}", twice.err);
+    // Nothing asks for these.
+    assert_eq!(eval("T,x [m],x [cm]\n300,1,100\n").out, "T,x [m],x [cm],value\n300,1,100,600.0\n");
+    let (_model, model) = file("line.eq", "param a = 1\ninput x (unit m)\nunit y = kg\ny = a*x\n");
+    let (_data, data) = file("two.csv", "x [m],y [g],y [kg]\n1,2000,2\n2,4000,4\n3,6000,6\n");
+    let fit = neuralc(&["fit", &model, "--data", &data, "--target", "y", "--json"]);
+    assert_eq!((fit.code, fit.codes()), (1, vec!["duplicate-column".to_string()]), "{}", fit.out);
+    let one = neuralc(&["fit", &model, "--data", &data, "--target", "y [g]", "--json"]).json();
+    assert!((one["params"]["a"]["value"].as_f64().expect("a value") - 2.0).abs() < 1e-12, "{one}");
+}
+
+/// A difference of temperatures is no temperature, and a pOH no pH.
+#[test]
+fn other_quantities_of_one_dimension_are_refused() {
+    let eval = |unit: &str, header: &str| {
+        let model = format!("(input T :unit {unit}) (- T T)");
+        neuralc_with(&format!("{header}\n20\n"), &["eval", "-e", &model, "--data", "-", "--out", "-"])
+    };
+    let refused =
+        [("degC", "T [delta_degC]"), ("degF", "T [delta_degC]"), ("delta_degC", "T [degC]"), ("pH", "T [pOH]"), ("pOH", "T [pH]")];
+    for (unit, header) in refused {
+        let found = eval(unit, header);
+        assert!(found.code == 1 && found.err.contains("unit-mismatch"), "{unit} {header}: {}", found.err);
+    }
+    for (unit, header) in [("delta_degF", "T [delta_degC]"), ("K", "T [delta_degC]"), ("delta_degC", "T [K]"), ("mol/L", "T [pOH]")] {
+        assert_eq!(eval(unit, header).code, 0, "{unit} {header}");
+    }
+}
+
+/// A unit that nothing fixes is said not to be used; one of a column named by an option is used.
+#[test]
+fn no_unit_is_dropped_without_a_word() {
+    let quiet = neuralc_with("x [m],k\n1,2\n", &["eval", "-e", "(* k x)", "--data", "-", "--out", "-"]);
+    assert!(quiet.code == 0 && quiet.err.contains("the unit of `x [m]` is not used"), "{}", quiet.err);
+    let (_model, model) = file("growth.eq", "param r = 1 (unit 1/h)\ntime t (unit h)\nstate n = 2\ndn/dt = r*n\n");
+    let row = |minutes: f64| format!("{minutes},{}\n", 2.0 * (0.5 * minutes / 60.0).exp());
+    let table = |header: &str| format!("{header},n\n{}", [0.0, 30.0, 60.0, 90.0].map(row).concat());
+    for (header, time) in [("clock [min]", "clock"), ("clock [min]", "clock [min]"), ("t/min", "t")] {
+        let (_data, data) = file("growth.csv", &table(header));
+        let report = neuralc(&["fit", &model, "--data", &data, "--time", time, "--json"]).json();
+        assert!((report["params"]["r"]["value"].as_f64().expect("a value") - 0.5).abs() < 1e-6, "{header} {time}: {report}");
+    }
+    let (_data, data) = file("line.csv", "x [m],y [kg]\n1,2\n2,4\n3,6.1\n");
+    let report = neuralc(&["fit", "-e", "(param a 1) (* a x)", "--data", &data, "--json"]).json();
+    let warnings = report["warnings"].to_string();
+    assert!(warnings.contains("the units of `x [m]`, `y [kg]` are not used"), "{report}");
+}
+
+/// Likelihoods of one column in two units cannot be compared.
+#[test]
+fn one_column_in_two_units_is_not_compared() {
+    let (_a, a) = file("metres.eq", "param a = 1\ninput x (unit s)\nunit y = m\ny = a*x\n");
+    let (_b, b) = file("centimetres.eq", "param a = 1\ninput x (unit s)\nunit y = cm\ny = a*x\n");
+    let (_data, data) = file("line.csv", "x,y [m]\n1,2\n2,4.1\n3,6\n");
+    let found = neuralc(&["compare", &a, &b, "--data", &data, "--target", "y", "--json"]);
+    assert_eq!((found.code, found.codes()), (1, vec!["not-comparable".to_string()]), "{}", found.out);
+    assert_eq!(neuralc(&["compare", &a, &a, "--data", &data, "--target", "y"]).code, 0);
+}
+
+/// Columns that are for nothing may have any unit.
+#[test]
+fn columns_for_nothing_have_any_unit() {
+    let (_model, model) = file("line.eq", "param a = 1\ninput x (unit m)\nunit y = kg\ny = a*x\n");
+    let (_data, data) = file("line.csv", "x [m],y [g],room [degC],weight (lb)\n1,2000,20,1\n2,4000,21,1\n3,6000,20,1\n");
+    let report = neuralc(&["fit", &model, "--data", &data, "--target", "y", "--json"]).json();
+    assert!((report["params"]["a"]["value"].as_f64().expect("a value") - 2.0).abs() < 1e-12, "{report}");
+    let eval = neuralc_with("x [m],a,room [degC]\n1,2,20\n", &["eval", &model, "--data", "-", "--out", "-"]);
+    assert_eq!(eval.out, "x [m],a,room [degC],value\n1,2,20,2.0\n", "{}", eval.err);
+}
+
+/// What is assumed of the errors is said as the model says it, also where it declares a unit.
+#[test]
+fn a_report_says_the_noise_of_the_model() {
+    let model = "(time t :unit h) (param k 1 :unit 1/h) (param r 0.1) (param V 1 :fixed :unit L) (state A 10 :unit mg)\n\
+                 (derive A (* (- k) A)) (observe y (/ A V) :unit mg/L :noise (normal (* r (/ A V))))";
+    let (_model, model) = file("noise.scm", model);
+    let (_data, data) = file("noise.csv", "t,y\n0,10.1\n1,6.0\n2,3.7\n3,2.3\n4,1.3\n5,0.9\n");
+    let report = neuralc(&["fit", &model, "--data", &data]);
+    assert!(report.out.contains("noise of `y`: (normal (* r (/ A V)))"), "{}\n{}", report.out, report.err);
+}
+
+/// Headers as people write them: read, or refused; never read as something else.
+#[test]
+fn odd_headers() {
+    let run = |unit: &str, header: &str| {
+        let model = format!("(input c :unit {unit}) c");
+        neuralc_with(&format!("{header}\n12\n"), &["eval", "-e", &model, "--data", "-", "--out", "-"])
+    };
+    let right = [
+        ("g/L", "c (mg/L)", "0.012"),
+        ("ug/mL", "c [µg·mL⁻¹]", "12.0"),
+        ("ug/mL", "c [μg mL^-1]", "12.0"),
+        ("1", "c [%]", "0.12"),
+        ("K", "c (°C)", "285.15"),
+        ("K", "c (deg C)", "285.15"),
+        ("K", "c [ºC]", "285.15"),
+        ("1/s", "c [1/min]", "0.2"),
+        ("1/s", "c/min-1", "0.2"),
+        ("1/L", "c (cells/mL)", "12000.0"),
+        ("1/L", "c [CFU/mL]", "12000.0"),
+        ("s", "c (hrs)", "43200.0"),
+        ("mol/L", "c [mM]", "0.012"),
+        ("rad", "c [°]", "0.20943951023931956"),
+    ];
+    for (unit, header, value) in right {
+        let found = run(unit, header);
+        assert_eq!(found.out.trim(), format!("{header},value\n12,{value}"), "{unit} {header}: {}", found.err);
+    }
+    for (unit, header) in [("K", "c (C)"), ("s", "c (m)"), ("mol/L", "c (mg/L)"), ("1/mL", "c [CFU]")] {
+        let found = run(unit, header);
+        assert!(found.code == 1 && found.err.contains("unit-mismatch"), "{unit} {header}: {}{}", found.out, found.err);
+    }
+    // Logarithms are no numbers of the unit they are logarithms of.
+    let (_model, model) = file("growth.eq", "param r = 1\ninput t (unit h)\nunit N = 1/mL\nunit r = 1/(mL*h)\nN = r*t\n");
+    for header in ["log10(CFU/mL)", "log CFU/mL", "ln(N)"] {
+        let (_data, data) = file("growth.csv", &format!("t,\"{header}\"\n1,1\n2,2\n3,3.1\n"));
+        let found = neuralc(&["fit", &model, "--data", &data, "--json"]);
+        assert_eq!((found.code, found.codes()), (1, vec!["unit-mismatch".to_string()]), "{header}: {}", found.out);
+    }
+}

@@ -250,12 +250,10 @@ class CompiledModule(nn.Module):
             raise TypeError(f"a model computes in float32 or float64, not {dtype}")
         if batch and not self._open:
             raise ValueError("a program without inputs has no batch: say batch=False")
-        graph = self.graph_for(**shapes) if shapes else self.graph
-        found = graph.to_dict()
-        values = {n: v.detach().cpu().double().numpy() for n, v in self._own_values().items()}
-        count = len(found["result_axes"])
-        names = ["result"] if count == 1 else [f"result_{k}" for k in range(count)]
-        model = model_of(found, values, dtype == torch.float64, batch, names)
+        own = {n: v.detach().cpu().double().ravel().tolist() for n, v in self._own_values().items()}
+        told = [sizes(i.name, shapes[i.name]) if i.name in shapes else list(i.shape or ()) for i in self.inputs] if shapes else None
+        positions(self.inputs, list(shapes))
+        model = model_of(self._function, [own.get(i.name) for i in self.inputs], dtype == torch.float64, batch, told)
         if path is not None:
             import onnx
 

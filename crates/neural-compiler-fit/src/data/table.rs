@@ -4,7 +4,7 @@
 use crate::optimise::{all_finite, extent};
 use crate::support::memory;
 use neural_compiler::diagnostic::did_you_mean;
-use neural_compiler::units::header;
+use neural_compiler::units::header::{self, Asked};
 use neural_compiler::{Diagnostic, Diagnostics, Program, Shape};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -21,6 +21,8 @@ pub struct Table {
     censored: HashMap<String, Cells>,
     /// What the numbers of a column stand for, where they stand for texts.
     labels: HashMap<String, Vec<String>>,
+    /// What the user should know of how its headers were read.
+    remark: Option<String>,
 }
 
 /// Numbers of a column, and what each cell says of them.
@@ -93,17 +95,17 @@ impl Table {
                 return Err(error("uneven-columns", message));
             }
         }
-        Ok(Table { names, columns, places, others: Vec::new(), censored: HashMap::new(), labels: HashMap::new() })
+        Ok(Table { names, columns, places, others: Vec::new(), censored: HashMap::new(), labels: HashMap::new(), remark: None })
     }
 
-    /// The table as a program takes it: headers like `T [degC]` become names, and numbers are in the units the program declares. `named`:
-    /// columns that options ask for; `sigma`: the one of standard deviations.
-    pub fn in_units_of(mut self, program: &Program, named: &[&str], sigma: Option<&str>) -> Result<Table, Diagnostics> {
+    /// The table as a program takes it: headers like `T [degC]` become names, and numbers are in the units the program declares.
+    pub fn in_units_of(mut self, program: &Program, asked: &Asked<'_>) -> Result<Table, Diagnostics> {
         let headers = std::mem::take(&mut self.names);
         let mut censored: Vec<(String, Cells)> = std::mem::take(&mut self.censored).into_iter().collect();
         censored.sort_by(|a, b| a.0.cmp(&b.0));
         let all: Vec<&str> = headers.iter().chain(censored.iter().map(|c| &c.0)).map(String::as_str).collect();
-        let said = header::columns(program, all.iter().copied(), named, sigma)?;
+        let said = header::columns(program, all.iter().copied(), asked)?;
+        let remark = header::remark(all.iter().copied(), &said);
         let names: HashMap<String, String> = all.iter().map(|h| h.to_string()).zip(said.iter().map(|c| c.name.clone())).collect();
         let renamed = |name: String| names.get(&name).cloned().unwrap_or(name);
         for (column, numbers) in said.iter().zip(&mut self.columns) {
@@ -125,7 +127,13 @@ impl Table {
         let mut table = Table::new(columns)?.beside(others);
         table.censored = censored.into_iter().map(|(name, cells)| (renamed(name), cells)).collect();
         table.labels = labels;
+        table.remark = remark;
         Ok(table)
+    }
+
+    /// What the user should know of how its headers were read, in a sentence.
+    pub fn remark(&self) -> Option<&str> {
+        self.remark.as_deref()
     }
 
     /// The table, with columns beside it that hold something else than numbers.
@@ -321,6 +329,6 @@ impl Table {
             (name.clone(), (rows.iter().map(|&i| values[i]).collect(), rows.iter().map(|&i| sides[i]).collect()))
         });
         let (names, places, others) = (self.names.clone(), self.places.clone(), self.others.clone());
-        Table { names, columns, places, others, censored: censored.collect(), labels: self.labels.clone() }
+        Table { names, columns, places, others, censored: censored.collect(), labels: self.labels.clone(), remark: self.remark.clone() }
     }
 }

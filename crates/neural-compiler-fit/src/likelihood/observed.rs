@@ -202,8 +202,9 @@ fn declaration(program: &Program, name: &str) -> Option<String> {
     let text = |d| data.symbol(d).map(|s| data.names.text(s));
     let base = name.split('[').next().unwrap_or(name);
     data.top.iter().find_map(|&d| match data.list(d)? {
-        [head, of, _, word, noise] if text(*head) == Some("observe") && text(*word) == Some(":noise") => {
-            (text(*of) == Some(base) || text(*of) == Some(name)).then(|| data.span(*noise).text(&source).to_string())
+        [head, of, _, options @ ..] if text(*head) == Some("observe") && (text(*of) == Some(base) || text(*of) == Some(name)) => {
+            let noise = options[options.iter().position(|&o| text(o) == Some(":noise"))?..].get(1)?;
+            Some(data.span(*noise).text(&source).to_string())
         }
         _ => None,
     })

@@ -63,6 +63,12 @@ pub fn compare(fits: &[(String, &Fit)]) -> Result<Comparison, Diagnostics> {
         all.sort();
         all
     };
+    // Numbers in another unit have another likelihood: densities are per unit.
+    let values = |fit: &'_ Fit, target: &str| -> Vec<u64> {
+        let rows = fit.observed.len() / fit.targets.len().max(1);
+        let at = fit.targets.iter().position(|t| t == target).unwrap_or(0) * rows;
+        fit.observed[at..at + rows].iter().map(|x| if x.is_nan() { 0 } else { x.to_bits() }).collect()
+    };
     for (name, fit) in fits {
         let help = "likelihoods of the same observations can be compared, of others not";
         let refuse = |message: String| Err(Diagnostic::error("not-comparable", Default::default(), message).help(help).into());
@@ -72,6 +78,10 @@ pub fn compare(fits: &[(String, &Fit)]) -> Result<Comparison, Diagnostics> {
         if fit.likelihood.n != reference.likelihood.n || columns(fit) != columns(reference) {
             let (a, b) = (fit.likelihood.n, reference.likelihood.n);
             return refuse(format!("`{name}` explains {a} observations, `{first}` {b}, and they are not the same"));
+        }
+        if let Some(column) = fit.targets.iter().find(|t| values(fit, t) != values(reference, t)) {
+            let why = "as in another unit or of other rows";
+            return refuse(format!("`{name}` and `{first}` see other numbers in the column `{column}`, {why}"));
         }
     }
     let least = fits.iter().map(|(_, f)| f.likelihood.aic()).fold(f64::INFINITY, f64::min);

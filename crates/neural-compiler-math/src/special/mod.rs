@@ -229,3 +229,22 @@ pub fn table(name: &str) -> Option<Table> {
         _ => None,
     }
 }
+
+/// The text of a part of the special functions, or of the reduction of large angles: plain Rust on f64, for programs that carry the
+/// functions along. Parts name each other by `super`, what they need besides (sums without error, logarithms) by `crate`.
+pub fn source(part: &str) -> Option<&'static str> {
+    Some(match part {
+        "bessel" => include_str!("bessel.rs"),
+        "beta" => include_str!("beta.rs"),
+        "double" => include_str!("double.rs"),
+        "erfc" => include_str!("erfc.rs"),
+        "faddeeva" => include_str!("faddeeva.rs"),
+        "gamma" => include_str!("gamma.rs"),
+        "incomplete" => include_str!("incomplete.rs"),
+        "incomplete_beta" => include_str!("incomplete_beta.rs"),
+        "inverse" => include_str!("inverse.rs"),
+        "tables" => include_str!("tables.rs"),
+        "reduce" => include_str!("../reduce.rs"),
+        _ => return None,
+    })
+}

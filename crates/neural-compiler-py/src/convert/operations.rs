@@ -1,5 +1,6 @@
 //! The table of operations for Python. In: nothing; out: a dict per row.
 
+use neural_compiler::export::{Target, says};
 use neural_compiler::ops::{Arity, Kernel, Op};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -31,6 +32,7 @@ pub(crate) fn operations(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
             dict.set_item("derivative", row.derivative_doc)?;
             dict.set_item("domain", row.domain.text())?;
             dict.set_item("probes", row.probes.iter().map(|p| p.to_vec()).collect::<Vec<_>>())?;
+            dict.set_item("onnx", says(Target::Onnx, *op))?;
             dict.set_item("paper", row.paper)?;
             Ok(dict)
         })

@@ -5,6 +5,7 @@
 use crate::classes::PyCore;
 use crate::convert::errors::fit_error;
 use crate::fit::options::options;
+use neural_compiler::units::header::Asked;
 use neural_compiler::{Diagnostics, Shape};
 use neural_compiler_fit::plot::{self, Drawing, Line, Look};
 use neural_compiler_fit::remember::{Remembered, check_weights};
@@ -52,12 +53,27 @@ fn table_beside(columns: Columns<'_>, others: Others) -> Result<Table, Diagnosti
 }
 
 /// The table as a model takes it, with what options say of it besides, in the model's units.
-fn table_for(core: &PyCore, columns: Columns<'_>, others: Others, options: &Bound<'_, PyDict>, how: &Options<'_>) -> PyResult<Table> {
+fn table_for(
+    core: &PyCore,
+    columns: Columns<'_>,
+    others: Others,
+    options: &Bound<'_, PyDict>,
+    how: &Options<'_>,
+    fitting: bool,
+) -> PyResult<Table> {
     let py = options.py();
     let named = [&how.target, &how.time, &how.group, &how.sigma_column, &how.weights_column];
     let named: Vec<&str> = named.into_iter().flatten().map(String::as_str).collect();
     let table = more(table_beside(columns, others).map_err(|e| blame(py, core, &e))?, options)?;
-    table.in_units_of(&core.0.program, &named, how.sigma_column.as_deref()).map_err(|e| blame(py, core, &e))
+    let asked =
+        Asked { named: &named, time: how.time.as_deref(), target: how.target.as_deref(), sigma: how.sigma_column.as_deref(), fitting };
+    let table = table.in_units_of(&core.0.program, &asked).map_err(|e| blame(py, core, &e))?;
+    // A fit says it in its report.
+    if let (Some(remark), false) = (table.remark(), fitting) {
+        let remark = std::ffi::CString::new(remark.replace('\0', " ")).unwrap_or_default();
+        PyErr::warn(py, &py.get_type::<pyo3::exceptions::PyUserWarning>(), &remark, 2)?;
+    }
+    Ok(table)
 }
 
 /// A table with what options say of it besides: columns in which some values are known from one side only (-1 below, 1 above, 0 as they
@@ -92,7 +108,7 @@ pub(crate) fn fit_model<'py>(
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let how = self::options(options)?;
-    let table = table_for(core, columns, others, options, &how)?;
+    let table = table_for(core, columns, others, options, &how, true)?;
     let program = &core.0.program;
     if let Some(found) = py.detach(|| fit_at_once(program, &table, &how)) {
         return report(py, core, found);
@@ -235,7 +251,7 @@ pub(crate) fn predict_model<'py>(
     options: &Bound<'py, PyDict>,
 ) -> PyResult<Vec<(String, Bound<'py, PyArray1<f64>>)>> {
     let how = self::options(options)?;
-    let table = table_for(core, columns, others, options, &how)?;
+    let table = table_for(core, columns, others, options, &how, false)?;
     let found = py.detach(|| predict(&core.0.program, &table, &how)).map_err(|e| blame(py, core, &e))?;
     Ok(found.into_iter().map(|(name, column)| (name, PyArray1::from_vec(py, column))).collect())
 }
@@ -331,7 +347,7 @@ pub(crate) fn fit_lines<'py>(
     axis: PyAxis<'py>,
 ) -> PyResult<Vec<PyLine<'py>>> {
     let how = self::options(options)?;
-    let table = table_for(core, columns, Vec::new(), options, &how)?;
+    let table = table_for(core, columns, Vec::new(), options, &how, false)?;
     let (axis, predicted) = (axis_of(axis), predicted.as_array().to_vec());
     let found = py.detach(|| plot::lines(&core.0.program, &table, &how, &axis, &targets, &predicted, &Look::default()));
     let array = |numbers| PyArray1::from_vec(py, numbers);

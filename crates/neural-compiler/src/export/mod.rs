@@ -8,20 +8,26 @@
 mod c;
 mod code;
 mod constants;
+mod julia;
+mod kernels;
+mod onnx;
 mod python;
 mod record;
+mod rust;
 mod spell;
 mod stablehlo;
 mod structured;
 mod sympy;
 
 pub use constants::with_constants;
+pub use onnx::{Wanted as OnnxWanted, onnx};
 
 use crate::diagnostic::Diagnostics;
 use crate::graph::{Graph, GraphInput, json};
 use crate::limits::Limits;
 use crate::ops::Op;
 use crate::ops::real::Dtype;
+use crate::shape::Shape;
 use crate::{diff, graph};
 
 /// What a program can become.
@@ -29,12 +35,18 @@ use crate::{diff, graph};
 pub enum Target {
     /// C99, with a header and a program to try it.
     C,
+    /// Rust, a module.
+    Rust,
     /// Python without any library.
     Python,
     /// Python with NumPy, and SciPy for special functions.
     Numpy,
     /// Python with JAX.
     Jax,
+    /// Julia, a module.
+    Julia,
+    /// An ONNX model.
+    Onnx,
     /// StableHLO as text.
     Stablehlo,
     /// Python with SymPy.
@@ -47,16 +59,30 @@ pub enum Target {
 
 impl Target {
     /// Every target.
-    pub const ALL: &[Target] =
-        &[Target::C, Target::Python, Target::Numpy, Target::Jax, Target::Stablehlo, Target::Sympy, Target::Latex, Target::Json];
+    pub const ALL: &[Target] = &[
+        Target::C,
+        Target::Rust,
+        Target::Python,
+        Target::Numpy,
+        Target::Jax,
+        Target::Julia,
+        Target::Onnx,
+        Target::Stablehlo,
+        Target::Sympy,
+        Target::Latex,
+        Target::Json,
+    ];
 
     /// What it is called on a command line.
     pub fn name(self) -> &'static str {
         match self {
             Target::C => "c",
+            Target::Rust => "rust",
             Target::Python => "python",
             Target::Numpy => "numpy",
             Target::Jax => "jax",
+            Target::Julia => "julia",
+            Target::Onnx => "onnx",
             Target::Stablehlo => "stablehlo",
             Target::Sympy => "sympy",
             Target::Latex => "latex",
@@ -68,9 +94,12 @@ impl Target {
     pub fn about(self) -> &'static str {
         match self {
             Target::C => "C99 that stands for itself, with the same bits",
+            Target::Rust => "a Rust module that stands for itself, with the same bits",
             Target::Python => "Python without any library",
             Target::Numpy => "Python with NumPy",
             Target::Jax => "Python with JAX, to be compiled by it",
+            Target::Julia => "a Julia module",
+            Target::Onnx => "an ONNX model, for runtimes such as onnxruntime",
             Target::Stablehlo => "StableHLO as text, for XLA and IREE",
             Target::Sympy => "Python that builds a SymPy expression",
             Target::Latex => "the formula as LaTeX",
@@ -105,9 +134,30 @@ pub struct Request<'a> {
     pub formula: &'a str,
     /// What the names of a C file begin with: `nc` unless several models are linked together.
     pub prefix: &'a str,
+    /// Whether inputs and results of an ONNX model have an axis of lanes in front.
+    pub batch: bool,
+}
+
+impl<'a> Request<'a> {
+    /// The value alone, and nothing to say about where it comes from.
+    pub fn new(target: Target, dtype: Dtype) -> Request<'a> {
+        let limits = Limits::default();
+        Request { target, dtype, gradient: false, limits, notes: &[], units: &[], results: &[], formula: "", prefix: "nc", batch: true }
+    }
 }
 
 impl Request<'_> {
+    /// The inputs of a graph with their units.
+    fn inputs(&self, graph: &Graph) -> Vec<(String, Shape)> {
+        graph.inputs.iter().map(|i| (self.with_unit(&i.name), i.shape)).collect()
+    }
+
+    /// The results of a graph.
+    fn results(&self, graph: &Graph) -> Vec<(String, Shape)> {
+        let name = |k: usize| self.results.get(k).cloned().unwrap_or_else(|| "the value".into());
+        graph.outputs().into_iter().enumerate().map(|(k, shape)| (name(k), shape)).collect()
+    }
+
     /// A name and its unit.
     fn with_unit(&self, name: &str) -> String {
         match self.units.iter().find(|u| u.0 == name) {
@@ -122,8 +172,40 @@ impl Request<'_> {
 pub struct File {
     /// Its name.
     pub name: &'static str,
-    /// Its text.
-    pub text: String,
+    /// What it holds.
+    pub bytes: Vec<u8>,
+}
+
+impl File {
+    fn text(name: &'static str, text: String) -> File {
+        File { name, bytes: text.into_bytes() }
+    }
+
+    /// Its text, unless it is none.
+    pub fn as_text(&self) -> Option<&str> {
+        std::str::from_utf8(&self.bytes).ok().filter(|_| self.name != "model.onnx")
+    }
+}
+
+/// Rows and columns as kernels see them.
+fn sides(shape: Shape) -> (usize, usize) {
+    match shape {
+        Shape::Scalar => (1, 1),
+        Shape::Vector(n) => (n as usize, 1),
+        Shape::Matrix(r, c) => (r as usize, c as usize),
+    }
+}
+
+/// Lines that say which number is which.
+fn places(of: &str, names: impl Iterator<Item = (String, Shape)>) -> Vec<String> {
+    let mut at = 0;
+    let line = |(name, shape): (String, Shape)| {
+        let range = if shape == Shape::Scalar { format!("{of}[{at}]") } else { format!("{of}[{at}..{}]", at + shape.len()) };
+        let what = if shape == Shape::Scalar { String::new() } else { format!(", a {shape}, row by row") };
+        at += shape.len();
+        format!("{range:<16} {name}{what}")
+    };
+    names.map(line).collect()
 }
 
 /// Lines of comment that say where a file comes from.
@@ -166,15 +248,18 @@ pub fn export(graph: &Graph, request: &Request<'_>) -> Result<Vec<File>, Diagnos
     let both = Export { graph, gradient: gradient.as_ref() };
     match request.target {
         Target::C => c::files(request, &both),
+        Target::Rust => rust::files(request, &both),
         Target::Python => python::files(request, &both, python::Flavour::Plain),
         Target::Numpy => python::files(request, &both, python::Flavour::Numpy),
         Target::Jax => python::files(request, &both, python::Flavour::Jax),
+        Target::Julia => julia::files(request, &both),
+        Target::Onnx => onnx::files(request, &both),
         Target::Stablehlo => stablehlo::files(request, &both),
         Target::Sympy => sympy::files(request, &both),
         Target::Latex => {
-            Ok(vec![File { name: "model.tex", text: format!("{}{}\n", comment(request, "A model", "% "), request.formula.trim_end()) }])
+            Ok(vec![File::text("model.tex", format!("{}{}\n", comment(request, "A model", "% "), request.formula.trim_end()))])
         }
-        Target::Json => Ok(vec![File { name: "model.json", text: format!("{:#}\n", json::to_json(both.gradient.unwrap_or(graph))) }]),
+        Target::Json => Ok(vec![File::text("model.json", format!("{:#}\n", json::to_json(both.gradient.unwrap_or(graph))))]),
     }
 }
 
@@ -182,9 +267,12 @@ pub fn export(graph: &Graph, request: &Request<'_>) -> Result<Vec<File>, Diagnos
 pub fn says(target: Target, op: Op) -> bool {
     match target {
         Target::C => c::spelled(op),
+        Target::Rust => rust::spelled(op),
         Target::Python => python::spelled(op, python::Flavour::Plain),
         Target::Numpy => python::spelled(op, python::Flavour::Numpy),
         Target::Jax => python::spelled(op, python::Flavour::Jax),
+        Target::Julia => julia::spelled(op),
+        Target::Onnx => onnx::spelled(op),
         Target::Stablehlo => stablehlo::spelled(op),
         Target::Sympy => sympy::spelled(op),
         Target::Latex | Target::Json => true,

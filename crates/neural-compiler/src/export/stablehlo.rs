@@ -605,5 +605,5 @@ pub(super) fn files(request: &Request<'_>, export: &Export<'_>) -> Result<Vec<Fi
         types.join(", "),
         text.out
     );
-    Ok(vec![File { name: "model.mlir", text: out }])
+    Ok(vec![File::text("model.mlir", out)])
 }

@@ -174,5 +174,5 @@ pub(super) fn files(request: &Request<'_>, export: &Export<'_>) -> Result<Vec<Fi
     if export.gradient.is_some() {
         out += "gradient = tuple(sp.diff(value, x) for x in INPUTS)\n";
     }
-    Ok(vec![File { name: "model.py", text: out }])
+    Ok(vec![File::text("model.py", out)])
 }

@@ -97,14 +97,27 @@ pub struct Conversion {
 /// The linear unit a scale counts.
 fn linear(scale: &Scale) -> Unit {
     match &scale.kind {
-        Kind::Linear | Kind::Shifted(_) => scale.unit.difference(),
+        Kind::Linear | Kind::Difference | Kind::Shifted(_) => scale.unit.difference(),
         Kind::Logarithmic { reference, .. } => reference.clone(),
+    }
+}
+
+/// Whether numbers of both scales can be of one quantity, whatever their dimensions: a difference of two temperatures is no temperature,
+/// and each pX is the level of a substance of its own (pH + pOH depends on the temperature and the solvent).
+fn of_one_quantity(from: &Scale, to: &Scale) -> bool {
+    match (&from.kind, &to.kind) {
+        (Kind::Difference, Kind::Shifted(_)) | (Kind::Shifted(_), Kind::Difference) => false,
+        (Kind::Logarithmic { multiple: a, .. }, Kind::Logarithmic { multiple: b, .. }) if *a < 0.0 || *b < 0.0 => from.unit == to.unit,
+        _ => true,
     }
 }
 
 impl Conversion {
     /// From one scale to another; nothing where they measure different things.
     pub fn new(from: &Scale, to: &Scale) -> Option<Conversion> {
+        if !of_one_quantity(from, to) {
+            return None;
+        }
         let ratio = linear(from).over(&linear(to))?;
         if !ratio.is_scale() {
             return None;
@@ -120,7 +133,8 @@ impl Conversion {
 
     /// Whether it changes nothing.
     pub fn is_identity(&self) -> bool {
-        self.from == self.to && self.shift.high == 0.0 && self.factor == Double::ONE
+        let plain = |kind: &Kind| matches!(kind, Kind::Linear | Kind::Difference);
+        (self.from == self.to || plain(&self.from) && plain(&self.to)) && self.shift.high == 0.0 && self.factor == Double::ONE
     }
 
     /// A number of the first unit as a number of the second.
@@ -140,7 +154,7 @@ impl Conversion {
                 }
                 return self.to_scale(self.powered(Double::exact(x).over(Double::exact(multiple))));
             }
-            Kind::Linear | Kind::Shifted(_) => self.shift.plus(x),
+            Kind::Linear | Kind::Difference | Kind::Shifted(_) => self.shift.plus(x),
         };
         let product = x.times(self.factor);
         // The low word of what is not finite is not a number.
@@ -168,7 +182,7 @@ impl Conversion {
                 let product = Double::exact(multiple).times(Double::sum(log, low));
                 if product.high.is_finite() { product.high + product.low } else { multiple * log }
             }
-            Kind::Linear | Kind::Shifted(_) => x,
+            Kind::Linear | Kind::Difference | Kind::Shifted(_) => x,
         }
     }
 }

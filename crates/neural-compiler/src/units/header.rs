@@ -27,9 +27,14 @@ pub struct Header<'a> {
 /// assert_eq!(split("dose (mg)").map(|h| (h.name, h.text)), Some(("dose", "mg")));
 /// assert_eq!(split("t/s").map(|h| h.name), Some("t"));
 /// assert!(split("x[0]").is_none() && split("a/b").is_none() && split("T [room]").is_none());
+/// assert!(split("log10(CFU/mL)").is_none() && split("log CFU/mL").is_none());
+/// assert_eq!(split("T (deg C)").map(|h| h.scale), split("T [°C]").map(|h| h.scale));
 /// ```
 pub fn split(header: &str) -> Option<Header<'_>> {
     let header = header.trim();
+    if is_function(header) {
+        return None;
+    }
     let inside = |open: char, close: char| {
         let (name, rest) = header.strip_suffix(close)?.split_once(open)?;
         Some((name.trim(), rest.trim()))
@@ -47,54 +52,176 @@ pub fn split(header: &str) -> Option<Header<'_>> {
     Some(Header { name, text, scale })
 }
 
+/// Whether a header says that its column is a function of a quantity: `log10(CFU/mL)`, `ln C`. Its numbers are no numbers of a unit.
+fn is_function(header: &str) -> bool {
+    const FUNCTIONS: &[&str] = &["log", "log10", "log2", "ln", "lg", "lb", "exp", "sqrt", "logit", "asinh"];
+    let word: String = header.chars().take_while(char::is_ascii_alphanumeric).collect();
+    let rest = header[word.len()..].trim_start();
+    FUNCTIONS.contains(&word.to_ascii_lowercase().as_str()) && !rest.is_empty() && !rest.starts_with(['[', '/', '_', '-'])
+}
+
 /// A column of a table, as a program sees it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Column {
-    /// Its name, without a unit.
+    /// Its name, without a unit unless it is asked for with it.
     pub name: String,
     /// What turns its numbers into those of the program, where they differ.
     pub conversion: Option<Conversion>,
+    /// Whether it has a unit that nothing in the program fixes, so that its numbers are taken as they stand.
+    pub idle: bool,
 }
 
-/// What the columns of a table are to a program. `named`: columns that options ask for by name; `sigma`: that of standard deviations, which
-/// are differences. An error for a column whose unit is of another dimension than what it is for.
-pub fn columns<'a>(
-    program: &Program,
-    headers: impl IntoIterator<Item = &'a str>,
-    named: &[&str],
-    sigma: Option<&str>,
-) -> Result<Vec<Column>, Diagnostics> {
-    let headers: Vec<&str> = headers.into_iter().collect();
-    let input = |name: &str| program.inputs().iter().any(|i| i.name == name);
-    let observed = |name: &str| program.observables().is_some_and(|(all, _)| all.iter().any(|o| o.0 == name));
-    let asked = |name: &str| input(name) || observed(name) || named.contains(&name) || program.time().is_some_and(|t| t.name == name);
-    let mut errors = Vec::new();
-    let mut found = Vec::with_capacity(headers.len());
-    for header in &headers {
-        let plain = || Column { name: header.to_string(), conversion: None };
-        let is_free = |h: &Header<'_>| !headers.contains(&h.name) && (asked(h.name) || !program.units().names.is_empty());
-        let Some(unit) = (!asked(header)).then(|| split(header)).flatten().filter(is_free) else {
-            found.push(plain());
-            continue;
-        };
-        let own = program.units().scale(unit.name);
-        let value = || program.units().scale(VALUE).filter(|_| program.kind() == ModelKind::Expression && !input(unit.name));
-        let conversion = own.or_else(value).and_then(|wanted| {
-            let difference = |scale: &Scale| Scale { unit: scale.unit.difference(), kind: Kind::Linear };
-            let conversion = match sigma == Some(unit.name) {
-                true => Conversion::new(&difference(&unit.scale), &difference(&wanted)),
-                false => Conversion::new(&unit.scale, &wanted),
-            };
-            if conversion.is_none() {
-                let declared = program.units().names.iter().find(|n| n.0 == unit.name || n.0 == VALUE).map_or("", |n| n.1.as_str());
-                let message = format!("the column `{header}` is in `{}`, and the program has `{}` in `{declared}`", unit.text, unit.name);
-                errors.push(
-                    Diagnostic::error("unit-mismatch", Default::default(), message).help("give the column in a unit of that dimension"),
-                );
-            }
-            conversion.filter(|c| !c.is_identity())
-        });
-        found.push(Column { name: unit.name.to_string(), conversion });
+/// What is asked of a table besides the inputs of a program.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Asked<'a> {
+    /// Columns that options name, those below included.
+    pub named: &'a [&'a str],
+    /// The column of times.
+    pub time: Option<&'a str>,
+    /// The column that is compared with the value of the program.
+    pub target: Option<&'a str>,
+    /// The column of standard deviations, which are differences.
+    pub sigma: Option<&'a str>,
+    /// Whether the value is compared with a column: without a target, the one that nothing else asks for.
+    pub fitting: bool,
+}
+
+/// What the columns of a table are to a program. An error for a column whose unit is of another dimension than what it is for, and for two
+/// columns of one name in two units.
+pub fn columns<'a>(program: &Program, headers: impl IntoIterator<Item = &'a str>, wanted: &Asked<'_>) -> Result<Vec<Column>, Diagnostics> {
+    let table = Headers::new(program, headers, wanted);
+    let (mut found, mut errors) = (Vec::with_capacity(table.all.len()), Vec::new());
+    for &header in &table.all {
+        match table.column(header) {
+            Ok(column) => found.push(column),
+            Err(e) => errors.push(e),
+        }
     }
     if errors.is_empty() { Ok(found) } else { Err(Diagnostics(errors)) }
+}
+
+/// What to say of columns with a unit that nothing in the program fixes, in a sentence.
+pub fn remark<'a>(headers: impl IntoIterator<Item = &'a str>, columns: &[Column]) -> Option<String> {
+    let idle = headers.into_iter().zip(columns).filter(|(_, c)| c.idle).map(|(h, _)| format!("`{h}`"));
+    let names: Vec<String> = idle.collect();
+    let (units, are, them) = if names.len() == 1 { ("unit", "is", "it") } else { ("units", "are", "them") };
+    let why = format!("nothing in the model fixes a unit for {them}, and the numbers are taken as they stand");
+    (!names.is_empty()).then(|| format!("the {units} of {} {are} not used: {why}", names.join(", ")))
+}
+
+/// The headers of a table and what is asked of it.
+struct Headers<'a> {
+    program: &'a Program,
+    all: Vec<&'a str>,
+    wanted: &'a Asked<'a>,
+    /// Columns that nothing asks for by name.
+    left: usize,
+}
+
+impl<'a> Headers<'a> {
+    fn new<'h: 'a>(program: &'a Program, headers: impl IntoIterator<Item = &'h str>, wanted: &'a Asked<'a>) -> Headers<'a> {
+        let mut table = Headers { program, all: headers.into_iter().collect(), wanted, left: 0 };
+        let named = |h: &str| table.asked(h) || split(h).is_some_and(|s| table.asked(s.name));
+        table.left = table.all.iter().filter(|h| !named(h)).count();
+        table
+    }
+
+    fn input(&self, name: &str) -> bool {
+        self.program.inputs().iter().any(|i| i.name == name)
+    }
+
+    /// Whether the program has something of this name that a column is for.
+    fn own(&self, name: &str) -> bool {
+        let observed = self.program.observables().is_some_and(|(all, _)| all.iter().any(|o| o.0 == name));
+        self.input(name) || observed || self.program.time().is_some_and(|t| t.name == name)
+    }
+
+    fn asked(&self, name: &str) -> bool {
+        self.own(name) || self.wanted.named.contains(&name)
+    }
+
+    /// Whether a column, under this name, is compared with the value of the program.
+    fn is_target(&self, name: &str) -> bool {
+        let compared = match self.wanted.target {
+            Some(target) => target == name,
+            None => !self.asked(name),
+        };
+        let expression = self.program.kind() == ModelKind::Expression && self.program.observables().is_none();
+        self.wanted.fitting && expression && (compared || self.wanted.sigma == Some(name)) && !self.input(name)
+    }
+
+    /// The scale of the program on which a column counts.
+    fn scale(&self, name: &str) -> Option<Scale> {
+        let units = self.program.units();
+        if self.wanted.time == Some(name) && !self.input(name) {
+            return units.scale(self.program.time().map_or("t", |t| t.name.as_str()));
+        }
+        let own = units.scale(name);
+        if !self.is_target(name) {
+            return own;
+        }
+        // A definition of that name says more of its unit than the value, where they are the same thing.
+        let value = units.scale(VALUE);
+        own.filter(|own| value.as_ref().is_none_or(|v| v.unit == own.unit)).or(value)
+    }
+
+    fn column(&self, header: &str) -> Result<Column, Diagnostic> {
+        let plain = || Column { name: header.to_string(), conversion: None, idle: false };
+        let Some(unit) = (!self.own(header)).then(|| split(header)).flatten() else {
+            let pure = self.scale(header).is_none_or(|s| s.unit.is_one());
+            if is_function(header) && self.is_target(header) && self.left <= 1 && !pure {
+                let message = format!("the column `{header}` holds a function of a quantity, and the value of the program has a unit");
+                let help = "make that function the value of the program, a pure number, or give the column without it";
+                return Err(Diagnostic::error("unit-mismatch", Default::default(), message).help(help));
+            }
+            return Ok(plain());
+        };
+        // Options may name a column with its unit.
+        let whole = self.wanted.named.contains(&header);
+        let name = if whole { header } else { unit.name };
+        let asked = whole || self.asked(unit.name);
+        if !whole {
+            if self.all.contains(&unit.name) {
+                return Ok(plain());
+            }
+            if !asked && self.program.units().names.is_empty() {
+                return Ok(Column { idle: self.is_target(unit.name) && self.left <= 1, ..plain() });
+            }
+            let twin = self.all.iter().find(|h| **h != header && split(h).is_some_and(|s| s.name == unit.name));
+            if let Some(twin) = twin {
+                // Said once, of the second.
+                let first = self.all.iter().find(|h| **h == header || *h == twin) == Some(&header);
+                if !asked || first {
+                    return Ok(plain());
+                }
+                let message = format!("`{twin}` and `{header}` are two columns `{}` in two units", unit.name);
+                let help = "keep one of them, or give one another name";
+                return Err(Diagnostic::error("duplicate-column", Default::default(), message).help(help));
+            }
+        }
+        let Some(wanted) = self.scale(name) else {
+            return Ok(Column { name: name.to_string(), conversion: None, idle: asked || self.is_target(name) });
+        };
+        let difference = |scale: &Scale| Scale { unit: scale.unit.difference(), kind: Kind::Linear };
+        let conversion = match self.wanted.sigma == Some(name) {
+            true => Conversion::new(&difference(&unit.scale), &difference(&wanted)),
+            false => Conversion::new(&unit.scale, &wanted),
+        };
+        match conversion {
+            Some(conversion) => {
+                let conversion = Some(conversion).filter(|c| !c.is_identity());
+                Ok(Column { name: name.to_string(), conversion, idle: false })
+            }
+            // One of several columns that could be the target, but cannot.
+            None if !asked && self.left > 1 => Ok(plain()),
+            None => {
+                let units = &self.program.units().names;
+                let value = self.is_target(name);
+                let declared = units.iter().find(|n| n.0 == name).or_else(|| units.iter().find(|n| value && n.0 == VALUE));
+                let declared = declared.map_or("another unit", |n| n.1.as_str());
+                let message = format!("the column `{header}` is in `{}`, and the program has `{}` in `{declared}`", unit.text, unit.name);
+                Err(Diagnostic::error("unit-mismatch", Default::default(), message).help("give the column in a unit of that dimension"))
+            }
+        }
+    }
 }

@@ -48,7 +48,9 @@ pub fn parse(text: &str) -> Read<Scale> {
     if text.len() > LONGEST {
         return Err(bad(format!("a unit of more than {LONGEST} bytes")));
     }
-    if let Some((row, kind)) = table::lone(text) {
+    // `deg C` and `º C`, as keyboards have them.
+    let glued = text.replace('º', "°").replace("deg ", "deg").replace("° ", "°");
+    if let Some((row, kind)) = table::lone(&glued) {
         return Ok(Scale { unit: row, kind });
     }
     let mut parser = Parser { text, at: 0, depth: 0 };

@@ -15,6 +15,8 @@ use std::sync::OnceLock;
 pub enum Kind {
     /// Twice the number is twice the quantity.
     Linear,
+    /// The same, and a difference of two numbers of a scale with an origin: never a number of such a scale.
+    Difference,
     /// The quantity is the number plus this, times the unit.
     Shifted(Ratio),
     /// The number is `multiple` times the decimal logarithm of the quantity over a reference.
@@ -53,6 +55,7 @@ pub struct Row {
 
 enum Counted {
     Linear,
+    Difference,
     /// Hundredths.
     Shifted(i64),
     Logarithmic(f64),
@@ -64,6 +67,10 @@ const fn row(symbols: &'static str, words: &'static str, prefixes: Prefixes, is:
 
 const fn shifted(symbols: &'static str, words: &'static str, is: &'static str, hundredths: i64) -> Row {
     Row { symbols, words, prefixes: Prefixes::No, is, scale: Counted::Shifted(hundredths) }
+}
+
+const fn difference(symbols: &'static str, is: &'static str) -> Row {
+    Row { symbols, words: "", prefixes: Prefixes::No, is, scale: Counted::Difference }
 }
 
 const fn logarithmic(symbols: &'static str, words: &'static str, reference: &'static str, multiple: f64) -> Row {
@@ -78,6 +85,7 @@ impl Row {
         match self.scale {
             _ if self.is.is_empty() => "a base unit".into(),
             Counted::Linear => self.is.into(),
+            Counted::Difference => format!("{}, of differences", self.is),
             Counted::Shifted(hundredths) => format!("{} from -{} on", self.is, hundredths as f64 / 100.0),
             Counted::Logarithmic(multiple) => format!("{multiple} times the decimal logarithm, over {}", self.is),
         }
@@ -119,8 +127,8 @@ pub const ROWS: &[Row] = &[
     row("Sv", "sievert", Si, "J/kg"),
     row("kat", "katal", Si, "mol/s"),
     // Times.
-    row("min", "minute", No, "60 s"),
-    row("h hr", "hour", No, "60 min"),
+    row("min mins", "minute", No, "60 s"),
+    row("h hr hrs", "hour", No, "60 min"),
     row("d", "day", No, "24 h"),
     row("wk", "week", No, "7 d"),
     row("fortnight", "", No, "14 d"),
@@ -138,7 +146,7 @@ pub const ROWS: &[Row] = &[
     row("ppm", "", No, "1e-6"),
     row("ppb", "", No, "1e-9"),
     row("ppt", "", No, "1e-12"),
-    row("cell copy copies CFU count dimensionless", "", No, "1"),
+    row("CFU copies", "cell copy count dimensionless", No, "1"),
     row("dozen", "", No, "12"),
     row("bit", "", Binary, "1"),
     row("B byte", "", Binary, "8"),
@@ -241,8 +249,8 @@ pub const ROWS: &[Row] = &[
     shifted("degC °C", "celsius", "K", 27315),
     shifted("degF °F", "fahrenheit", "5/9 K", 45967),
     row("degR °R", "rankine", No, "5/9 K"),
-    row("delta_degC", "", No, "K"),
-    row("delta_degF", "", No, "5/9 K"),
+    difference("delta_degC", "K"),
+    difference("delta_degF", "5/9 K"),
     // Levels.
     logarithmic("dB", "decibel", "1", 10.0),
     logarithmic("dBm", "", "mW", 10.0),
@@ -250,7 +258,8 @@ pub const ROWS: &[Row] = &[
     logarithmic("dBV", "", "V", 20.0),
     logarithmic("dBu", "", "(3/5)^(1/2)*V", 20.0),
     logarithmic("dB_SPL dBSPL", "", "20 uPa", 20.0),
-    logarithmic("pH pOH", "", "mol/L", -1.0),
+    logarithmic("pH", "", "mol/L", -1.0),
+    logarithmic("pOH", "", "mol/L", -1.0),
 ];
 
 /// Prefixes of symbols and of words, and the powers of ten they are.
@@ -367,6 +376,7 @@ pub(super) fn lone(name: &str) -> Option<(Unit, Kind)> {
     let origin = Unit::part(Part::Origin(place));
     match row.scale {
         Counted::Linear => None,
+        Counted::Difference => Some((unit(place), Kind::Difference)),
         Counted::Shifted(hundredths) => Some((unit(place).times(&origin)?, Kind::Shifted(Ratio::new(i128::from(hundredths), 100)?))),
         Counted::Logarithmic(multiple) => {
             let reference = super::parse(row.is).ok()?.unit;

@@ -201,17 +201,7 @@ fn codes_of_the_library_interface() {
     let mut seen = BTreeSet::new();
     seen.insert(code(compose::chain(&[]).map(drop).expect_err("nothing to compose")));
     let large = compile("(input m :size [48 48]) (det m)", &Options::default()).and_then(|p| p.graph()).expect("a graph");
-    let request = Request {
-        target: Target::C,
-        dtype: Dtype::F64,
-        gradient: false,
-        limits: Limits::default(),
-        notes: &[],
-        units: &[],
-        results: &[],
-        formula: "",
-        prefix: "nc",
-    };
+    let request = Request::new(Target::C, Dtype::F64);
     seen.insert(code(export(&large, &request).map(drop).expect_err("a matrix too large for C")));
     assert_eq!(seen, INTERFACE_CODES.iter().copied().collect());
 }

@@ -3,7 +3,7 @@
 
 use crate::commands::fit::bad_options;
 use crate::commands::fit_args::CompareArgs;
-use crate::commands::fit_table::{Wanted, Whole};
+use crate::commands::fit_table::{Roles, Wanted, Whole};
 use crate::context::{Context, Failure};
 use crate::core::Compiled;
 use crate::render::Source;
@@ -21,8 +21,8 @@ pub(crate) fn run(context: &mut Context, args: &CompareArgs) -> Result<u8, Failu
         let reader = Reader::open(&args.data, &args.table)?;
         let notes = reader.notes();
         let named = [&args.time, &args.target, &args.sigma].into_iter().flatten().map(String::as_str).collect();
-        let wanted =
-            Wanted { model: &model, named, sigma: args.sigma.as_deref(), group: args.group.as_deref(), dates: &args.dates, fitting: true };
+        let roles = Roles { time: args.time.as_deref(), target: args.target.as_deref(), sigma: args.sigma.as_deref() };
+        let wanted = Wanted { model: &model, named, roles, group: args.group.as_deref(), dates: &args.dates, fitting: true };
         let whole = Whole::read(reader, &wanted);
         if number == 0 {
             table::say(context, &args.data, &notes);

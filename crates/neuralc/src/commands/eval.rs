@@ -10,7 +10,7 @@
 use crate::args::EvalArgs;
 use crate::context::{Context, Failure};
 use crate::core::Compiled;
-use crate::feeds::{Feed, feeds, sets};
+use crate::feeds::{Feed, feeds, remark, sets};
 use crate::render;
 use crate::table::dates::DateArgs;
 use crate::table::{self, CellError, Chunk, Format, Reader, Results, Size, Target, Writer};
@@ -41,6 +41,7 @@ pub(crate) fn run(context: &mut Context, args: &EvalArgs) -> Result<u8, Failure>
     let sets = sets(&program, &args.sets)?;
     let reader = Reader::open(&args.data, &args.table)?;
     let notes = reader.notes();
+    notes.borrow_mut().columns.extend(remark(&program, reader.columns()));
     let outcome = feeds(&program, reader.columns(), sets).and_then(|feeds| match args.dtype.0 {
         Dtype::F32 => evaluate::<f32>(context, args, &program, &feeds, reader, format),
         Dtype::F64 => evaluate::<f64>(context, args, &program, &feeds, reader, format),

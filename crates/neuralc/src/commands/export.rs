@@ -40,12 +40,16 @@ pub(crate) fn run(context: &mut Context, args: &ExportArgs) -> Result<u8, Failur
         results: &results,
         formula: &formula,
         prefix: &args.prefix,
+        batch: !args.no_batch,
     };
     let files = export(&graph, &request).map_err(|e| Failure::program(&program.source, e))?;
     let written = match (&args.out, &files[..]) {
         (Some(out), _) => write(Path::new(out), &files)?,
+        (None, [only]) if only.as_text().is_none() => {
+            return Err(Failure::Usage(format!("`{}` is no text: give a file with --out", args.to.0.name())));
+        }
         (None, [only]) if !context.json => {
-            context.print(&only.text)?;
+            context.print(only.as_text().unwrap_or_default())?;
             return Ok(Failure::FINE);
         }
         (None, [_]) => Vec::new(),
@@ -53,7 +57,7 @@ pub(crate) fn run(context: &mut Context, args: &ExportArgs) -> Result<u8, Failur
     };
     if context.json {
         let names: Vec<&str> = graph.inputs.iter().map(|i| i.name.as_str()).collect();
-        let texts: serde_json::Map<String, serde_json::Value> = files.iter().map(|f| (f.name.into(), json!(f.text))).collect();
+        let texts: serde_json::Map<String, serde_json::Value> = files.iter().map(|f| (f.name.into(), json!(f.as_text()))).collect();
         context.print_json(&json!({"target": args.to.0.name(), "inputs": names, "files": texts, "written": written}))?;
     } else {
         context.print(&format!("{}\n", written.join("\n")))?;
@@ -105,7 +109,7 @@ fn write(out: &Path, files: &[File]) -> Result<Vec<String>, Failure> {
     for file in files {
         let path: PathBuf = if folder { out.join(file.name) } else { out.to_path_buf() };
         let place = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        ready.push((aside(place, &file.text).map_err(|e| failed(&path, &e))?, path));
+        ready.push((aside(place, &file.bytes).map_err(|e| failed(&path, &e))?, path));
     }
     let mut written = Vec::new();
     for (file, path) in ready {
@@ -115,7 +119,7 @@ fn write(out: &Path, files: &[File]) -> Result<Vec<String>, Failure> {
     Ok(written)
 }
 
-fn aside(folder: &Path, text: &str) -> io::Result<tempfile::NamedTempFile> {
+fn aside(folder: &Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     {
@@ -123,7 +127,7 @@ fn aside(folder: &Path, text: &str) -> io::Result<tempfile::NamedTempFile> {
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
     let mut file = builder.tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(bytes)?;
     file.as_file().sync_all()?;
     Ok(file)
 }

@@ -5,7 +5,7 @@
 use crate::args::Cli;
 use crate::commands::doses;
 use crate::commands::fit_args::{FitArgs, Log};
-use crate::commands::fit_table::{Wanted, Whole};
+use crate::commands::fit_table::{Roles, Wanted, Whole};
 use crate::context::{Context, Failure, reason};
 use crate::core::Compiled;
 use crate::render::Source;
@@ -38,8 +38,8 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
     let reader = Reader::open(&args.data, &args.table)?;
     let notes = reader.notes();
     let named = [&args.time, &args.target, &args.sigma, &args.weights].into_iter().flatten().map(String::as_str).collect();
-    let sigma = args.sigma.as_deref();
-    let wanted = Wanted { model: &model, named, sigma, group: args.group.as_deref(), dates: &args.dates, fitting: true };
+    let roles = Roles { time: args.time.as_deref(), target: args.target.as_deref(), sigma: args.sigma.as_deref() };
+    let wanted = Wanted { model: &model, named, roles, group: args.group.as_deref(), dates: &args.dates, fitting: true };
     let whole = Whole::read(reader, &wanted);
     table::say(context, &args.data, &notes);
     let whole = whole?;

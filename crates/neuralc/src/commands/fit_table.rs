@@ -10,18 +10,27 @@ use crate::table::dates::DateArgs;
 use crate::table::dialect::count;
 use crate::table::{Chunk, Missing, Reader, rows_for};
 use neural_compiler::syntax::ast::InputKind;
+use neural_compiler::units::header::Asked;
 use neural_compiler::{Diagnostic, Diagnostics};
 use neural_compiler_fit::dates::{Calendar, Stamp, asked_for};
 use neural_compiler_fit::{Other, Side, Table};
 use std::collections::HashMap;
+
+/// Columns that options name for what they are; a standard deviation may be a number instead.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Roles<'a> {
+    pub(crate) time: Option<&'a str>,
+    pub(crate) target: Option<&'a str>,
+    pub(crate) sigma: Option<&'a str>,
+}
 
 /// What of a table matters.
 pub(crate) struct Wanted<'a> {
     pub(crate) model: &'a Compiled,
     /// Columns the options name: time, target, standard deviations, weights.
     pub(crate) named: Vec<&'a str>,
-    /// The column of standard deviations, if that is a column.
-    pub(crate) sigma: Option<&'a str>,
+    /// The column of times, that of the target, and that of standard deviations, as far as they are named.
+    pub(crate) roles: Roles<'a>,
     /// The column whose texts are names.
     pub(crate) group: Option<&'a str>,
     pub(crate) dates: &'a DateArgs,
@@ -205,8 +214,14 @@ impl Whole {
         others.sort_by(|a, b| a.name.cmp(&b.name));
         let plain = |d: Diagnostic| Failure::plain(d.code, d.message, d.help);
         let table = Table::new(good).map_err(plain)?.beside(others).with_censored(censored);
-        let table = table.in_units_of(&wanted.model.program, &wanted.named, wanted.sigma);
+        let Roles { time, target, sigma } = wanted.roles;
+        let asked = Asked { named: &wanted.named, time, target, sigma, fitting: wanted.fitting };
+        let table = table.in_units_of(&wanted.model.program, &asked);
         let table = table.map_err(|d| Failure::Wrong(Source::new("", ""), d.0))?;
+        // A fit says it in its report.
+        if let (Some(remark), false) = (table.remark(), wanted.fitting) {
+            notes.borrow_mut().columns.push(remark.to_string());
+        }
         let groups = wanted.group.and_then(|g| coded.get(g)).map(|c| c.0.clone()).unwrap_or_default();
         let table = coded.into_iter().fold(table, |table, (name, (labels, _))| table.with_labels(name, labels));
         Ok(Whole { table, groups, calendar, unreadable, lines })

@@ -4,7 +4,7 @@
 use crate::commands::doses;
 use crate::commands::fit::{bad_options, beside};
 use crate::commands::fit_args::PredictArgs;
-use crate::commands::fit_table::{Wanted, Whole};
+use crate::commands::fit_table::{Roles, Wanted, Whole};
 use crate::context::{Context, Failure};
 use crate::core::Compiled;
 use crate::table::{self, Again, Format, Results, Target, Writer, rows_for};
@@ -32,7 +32,8 @@ pub(crate) fn run(context: &mut Context, args: &PredictArgs) -> Result<u8, Failu
     let options = options(args, &model, known)?;
     options.check().map_err(bad_options)?;
     let named = [&options.time].into_iter().flatten().map(String::as_str).collect();
-    let wanted = Wanted { model: &model, named, sigma: None, group: options.group.as_deref(), dates: &args.dates, fitting: false };
+    let roles = Roles { time: options.time.as_deref(), ..Roles::default() };
+    let wanted = Wanted { model: &model, named, roles, group: options.group.as_deref(), dates: &args.dates, fitting: false };
     let predicted = |whole: Whole| {
         let start_time = args.start_time.map(|t| t.number(whole.calendar)).transpose()?;
         let groups = options.group.as_deref().map(|g| (g, &whole.groups[..]));

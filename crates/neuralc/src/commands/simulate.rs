@@ -4,7 +4,7 @@
 use crate::commands::doses;
 use crate::commands::fit::{bad_options, drawn};
 use crate::commands::fit_args::SimulateArgs;
-use crate::commands::fit_table::{Wanted, Whole};
+use crate::commands::fit_table::{Roles, Wanted, Whole};
 use crate::commands::predict::saved_weights;
 use crate::context::{Context, Failure};
 use crate::core::Compiled;
@@ -66,7 +66,8 @@ pub(crate) fn run(context: &mut Context, args: &SimulateArgs) -> Result<u8, Fail
             let reader = Reader::open(path, &args.table)?;
             let notes = reader.notes();
             let named = options.time.iter().map(String::as_str).collect();
-            let wanted = Wanted { model: &model, named, sigma: None, group: options.group.as_deref(), dates: &args.dates, fitting: false };
+            let roles = Roles { time: options.time.as_deref(), ..Roles::default() };
+            let wanted = Wanted { model: &model, named, roles, group: options.group.as_deref(), dates: &args.dates, fitting: false };
             let whole = Whole::read(reader, &wanted);
             table::say(context, path, &notes);
             let whole = whole?;

@@ -1,12 +1,12 @@
-//! Elementary functions in C. In: a function of the math crate; out: its C text, made from its kernel, slow path included.
+//! Steps of elementary functions in C. In: a kernel, step by step; out: its C text.
 //! Invariant: the text does what the kernel does, operation by operation; only the reduction of large angles is a piece written by hand.
 
-use super::super::record::{self, Class, Line, Listing, Step};
+use super::super::kernels::Kernels;
+use super::super::record::{Class, Line, Listing, Step};
 use super::super::spell::{Spelling, bare, spell};
 use super::Needs;
 use crate::ops::real::Dtype;
 use crate::ops::recorder::Act;
-use neural_compiler_math::{Binary, Unary};
 
 /// The C type of a number.
 pub(super) fn real(dtype: Dtype) -> &'static str {
@@ -131,76 +131,46 @@ impl Spelling for Steps<'_> {
     }
 }
 
-/// A function of numbers of one type; `slow` is what it returns where the kernel is not to be trusted.
-fn definition(name: &str, dtype: Dtype, listing: &Listing, params: &[&str], slow: Option<String>, needs: &mut Needs) -> String {
-    let spelled = spell(listing, params, &mut Steps(needs));
-    let ty = real(dtype);
-    let typed: Vec<String> = params.iter().map(|p| format!("{ty} {p}")).collect();
-    let mut text = format!("static {ty} {name}({})\n{{\n{}", typed.join(", "), spelled.before.concat());
-    let used = |k: usize| listing.lines.iter().any(|l| l.step == Step::Argument(k as u32));
-    text.extend(params.iter().enumerate().filter(|(k, _)| !used(*k)).map(|(_, p)| format!("    (void){p};\n")));
-    if let (Some(rare), Some(slow)) = (&spelled.rare, slow) {
-        text += &format!("    if ({}) return {slow};\n", bare(rare));
+impl Kernels for Needs {
+    fn has(&self, name: &str) -> bool {
+        self.names.contains(name)
     }
-    text + &spelled.lines.concat() + &format!("    return {};\n}}\n", bare(&spelled.result))
-}
 
-fn c_name(name: &str, dtype: Dtype) -> String {
-    format!("nc_{}{}", name.replace('-', "_"), suffix(dtype))
-}
-
-/// The C name of a function of one argument whose kernel can be written down; its text is among what is needed then.
-pub(super) fn unary(f: &'static Unary, dtype: Dtype, needs: &mut Needs) -> Option<String> {
-    let name = c_name(f.name, dtype);
-    if needs.has(&name) {
-        return Some(name);
+    fn add(&mut self, name: &str, text: String) {
+        self.own(name, || text);
     }
-    let listing = record::unary(f, dtype)?;
-    let slow = match (listing.rare, dtype) {
-        (None, _) => None,
-        (Some(_), Dtype::F32) => Some(format!("(float){}(x)", unary(f, Dtype::F64, needs)?)),
-        (Some(_), Dtype::F64) => Some(periodic(f, needs)?),
-    };
-    let text = definition(&name, dtype, &listing, &["x"], slow, needs);
-    needs.own(&name, || text);
-    Some(name)
-}
 
-/// The slow path of a sine, cosine or tangent, as an expression of `x`.
-fn periodic(f: &'static Unary, needs: &mut Needs) -> Option<String> {
-    let (reduced, large) = (format!("nc_{}_reduced", f.name), format!("nc_{}_large", f.name));
-    needs.piece("reduce");
-    let text = definition(&reduced, Dtype::F64, &record::from_reduced(f)?, &["q", "r", "lo", "sign"], None, needs);
-    needs.own(&reduced, || text);
-    needs.own(&large, || {
+    fn name(&self, function: &str, dtype: Dtype) -> String {
+        format!("nc_{}{}", function.replace('-', "_"), suffix(dtype))
+    }
+
+    fn definition(&mut self, name: &str, dtype: Dtype, listing: &Listing, params: &[&str], slow: Option<String>) -> String {
+        let spelled = spell(listing, params, &mut Steps(self));
+        let ty = real(dtype);
+        let typed: Vec<String> = params.iter().map(|p| format!("{ty} {p}")).collect();
+        let mut text = format!("static {ty} {name}({})\n{{\n{}", typed.join(", "), spelled.before.concat());
+        let used = |k: usize| listing.lines.iter().any(|l| l.step == Step::Argument(k as u32));
+        text.extend(params.iter().enumerate().filter(|(k, _)| !used(*k)).map(|(_, p)| format!("    (void){p};\n")));
+        if let (Some(rare), Some(slow)) = (&spelled.rare, slow) {
+            text += &format!("    if ({}) return {slow};\n", bare(rare));
+        }
+        text + &spelled.lines.concat() + &format!("    return {};\n}}\n", bare(&spelled.result))
+    }
+
+    fn widened(&self, text: &str) -> String {
+        text.to_string()
+    }
+
+    fn narrowed(&self, text: &str) -> String {
+        format!("(float){text}")
+    }
+
+    fn large(&mut self, name: &str, reduced: &str) -> String {
+        self.piece("reduce");
         format!(
-            "static double {large}(double x)\n{{\n    double r, lo, q;\n    if (!(fabs(x) <= DBL_MAX)) return NC_NAN;\n    \
+            "static double {name}(double x)\n{{\n    double r, lo, q;\n    if (!(fabs(x) <= DBL_MAX)) return NC_NAN;\n    \
              q = nc_reduce(fabs(x), &r, &lo);\n    \
              return {reduced}(q, r, lo, signbit(x) ? -0.0 : 0.0);\n}}\n"
         )
-    });
-    Some(format!("{large}(x)"))
-}
-
-/// The same for a function of two arguments.
-pub(super) fn binary(f: &'static Binary, dtype: Dtype, needs: &mut Needs) -> Option<String> {
-    let name = c_name(f.name, dtype);
-    if needs.has(&name) {
-        return Some(name);
     }
-    let listing = record::binary(f, dtype)?;
-    let slow = match listing.rare {
-        None => None,
-        Some(_) => {
-            let slow = format!("{}_slow", c_name(f.name, Dtype::F64));
-            if !needs.has(&slow) {
-                let text = definition(&slow, Dtype::F64, &record::slow(f)?, &["x", "y"], None, needs);
-                needs.own(&slow, || text);
-            }
-            Some(if dtype == Dtype::F32 { format!("(float){slow}(x, y)") } else { format!("{slow}(x, y)") })
-        }
-    };
-    let text = definition(&name, dtype, &listing, &["x", "y"], slow, needs);
-    needs.own(&name, || text);
-    Some(name)
 }

@@ -3,9 +3,11 @@
 //! last parameters say; what a round or call has stored is given up at its end unless a result names it.
 
 use super::Needs;
-use super::functions::{binary, number, real, suffix, unary};
+use super::functions::{number, real, suffix};
 use super::special;
 use crate::export::code::Function;
+use crate::export::kernels::{binary, unary};
+use crate::export::sides;
 use crate::export::spell::bare;
 use crate::export::structured::{Language, Named};
 use crate::graph::{GraphInput, Type};
@@ -13,15 +15,6 @@ use crate::ops::Op;
 use crate::ops::real::Dtype;
 use crate::ops::row::Kernel;
 use crate::shape::Shape;
-
-/// Rows and columns as kernels see them.
-fn sides(shape: Shape) -> (usize, usize) {
-    match shape {
-        Shape::Scalar => (1, 1),
-        Shape::Vector(n) => (n as usize, 1),
-        Shape::Matrix(r, c) => (r as usize, c as usize),
-    }
-}
 
 /// C with a number type.
 pub(super) struct C {

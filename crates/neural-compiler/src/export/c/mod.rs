@@ -31,10 +31,6 @@ pub(super) struct Needs {
 }
 
 impl Needs {
-    fn has(&self, name: &str) -> bool {
-        self.names.contains(name)
-    }
-
     /// A piece and what it is made of.
     fn piece(&mut self, name: &'static str) {
         if self.names.insert(format!("piece {name}")) {
@@ -94,7 +90,7 @@ pub(super) fn files(request: &Request<'_>, export: &Export<'_>) -> Result<Vec<Fi
         return Err(Diagnostics(errors));
     }
     let source = Source { request, export, value: &value, gradient: gradient.as_ref() };
-    let file = |name, what: &str, text: String| File { name, text: source.provenance(what) + &renamed(&text, request.prefix) };
+    let file = |name, what: &str, text: String| File::text(name, source.provenance(what) + &renamed(&text, request.prefix));
     Ok(vec![
         file("model.c", "A model", source.model()),
         file("model.h", "Declarations of a model", source.header()),
@@ -158,24 +154,13 @@ impl Source<'_> {
     }
 
     /// Lines that say which number is which.
-    fn places(&self, of: &str, names: impl Iterator<Item = (String, Shape)>) -> String {
-        let mut at = 0;
-        let mut out = String::new();
-        for (name, shape) in names {
-            let safe = name.replace("*/", "* /");
-            let range = if shape == Shape::Scalar { format!("{of}[{at}]") } else { format!("{of}[{at}..{}]", at + shape.len()) };
-            let what = if shape == Shape::Scalar { String::new() } else { format!(", a {shape}, row by row") };
-            writeln!(out, "     {range:<16} {safe}{what}").expect("a string");
-            at += shape.len();
-        }
-        out
+    fn places(&self, of: &str, names: Vec<(String, Shape)>) -> String {
+        super::places(of, names.into_iter()).iter().map(|l| format!("     {}\n", l.replace("*/", "* /"))).collect()
     }
 
     fn header(&self) -> String {
         let t = self.real();
-        let inputs = self.graph().inputs.iter().map(|i| (self.request.with_unit(&i.name), i.shape));
-        let outputs = self.graph().outputs().into_iter().enumerate();
-        let outputs = outputs.map(|(k, s)| (self.request.results.get(k).cloned().unwrap_or_else(|| "the value".into()), s));
+        let (inputs, outputs) = (self.request.inputs(self.graph()), self.request.results(self.graph()));
         let mut out = String::from("#ifndef NC_MODEL_H\n#define NC_MODEL_H\n\n#include <stddef.h>\n");
         if self.taped() {
             out += "#include <stdint.h>\n";
@@ -320,7 +305,7 @@ impl Source<'_> {
         write!(out, "#define NC_NAN ((nc_real)NAN)\n#define NC_INFINITY ((nc_real)INFINITY)\n").expect("a string");
         write!(out, "#define NC_FMA fma{f}\n#define NC_SQRT sqrt{f}\n#define NC_FABS fabs{f}\n#define NC_TRUNC trunc{f}\n")
             .expect("a string");
-        if needs.has("piece norm") {
+        if needs.names.contains("piece norm") {
             let (exponent, least, most) =
                 if wide { ("UINT64_C(0x7ff0000000000000)", "DBL_MIN", "DBL_MAX") } else { ("0x7f800000u", "FLT_MIN", "FLT_MAX") };
             write!(out, "#define NC_BITS nc_bits{f}\n#define NC_OF_BITS nc_of_bits{f}\n#define NC_EXPONENT {exponent}\n")

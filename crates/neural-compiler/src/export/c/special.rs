@@ -4,7 +4,7 @@
 //! by the tests, which compare them to the bit at every probe and in generated programs.
 
 use super::Needs;
-use super::functions::unary;
+use crate::export::kernels::unary;
 use crate::ops::real::Dtype;
 use neural_compiler_math as math;
 

@@ -123,7 +123,7 @@ pub(super) fn files(request: &Request<'_>, export: &Export<'_>, flavour: Flavour
         super::comment(request, "A model", "# "),
         inputs.join(", "),
     );
-    Ok(vec![File { name: "model.py", text: text.trim_end().to_string() + "\n" }])
+    Ok(vec![File::text("model.py", text.trim_end().to_string() + "\n")])
 }
 
 /// Words that are no names in Python, and names the text uses itself.

@@ -2,6 +2,7 @@
 //! Invariant: a whole value is a list of its numbers, row by row, and is never changed.
 
 use super::statements::Spelling;
+use crate::export::sides;
 use crate::export::spell::bare;
 use crate::export::structured::Named;
 use crate::ops::Op;
@@ -55,14 +56,6 @@ fn elementwise(op: Op, args: &[String]) -> Option<String> {
         },
         Kernel::Select => Some(format!("({} if {} != 0 else {})", args[1], args[0], args[2])),
         Kernel::Ternary(_) | Kernel::Tensor(_) | Kernel::Composite(_) => None,
-    }
-}
-
-fn sides(shape: Shape) -> (usize, usize) {
-    match shape {
-        Shape::Scalar => (1, 1),
-        Shape::Vector(n) => (n as usize, 1),
-        Shape::Matrix(r, c) => (r as usize, c as usize),
     }
 }
 

@@ -188,6 +188,7 @@ pub(crate) fn spelled(name: &str) -> String {
         && word_length(name) == name.len()
         && !WORDS.iter().any(|w| w.0 == name)
         && !NUMBERS.iter().any(|w| w.0 == name)
+        && name != "π"
         && name != "ratio"
         && !hyphened().contains_key(name);
     if plain { name.to_string() } else { format!("`{}`", name.replace('`', "``")) }
@@ -258,6 +259,11 @@ impl Lexer<'_> {
             b'%' => (Kind::Operator(Operator::Modulo), 1),
             b'^' => (Kind::Operator(Operator::Power), 1),
             b'<' if next == b'=' => (Kind::Operator(Operator::AtMost), 2),
+            b'<' if next == b'-' => {
+                self.at += 2;
+                let help = Some("write a = b to define, a < -b to compare".into());
+                return self.error("ambiguous-reading", self.at - 2, "`<-` could define, as in R, or compare", help);
+            }
             b'<' => (Kind::Operator(Operator::Less), 1),
             b'>' if next == b'=' => (Kind::Operator(Operator::AtLeast), 2),
             b'>' => (Kind::Operator(Operator::More), 1),
@@ -451,7 +457,11 @@ impl Lexer<'_> {
                 return self.push(Kind::Number(value), start);
             }
         }
-        let name = if text.contains('_') { hyphened().get(text).copied().unwrap_or(text) } else { text };
+        let name = match text {
+            "π" => "pi",
+            _ if text.contains('_') => hyphened().get(text).copied().unwrap_or(text),
+            _ => text,
+        };
         let symbol = self.names.intern(name);
         self.push(Kind::Name(symbol), start);
     }

@@ -29,6 +29,8 @@ pub(super) enum Kind {
     Row,
     /// An empty line, or the end of a formula.
     Break,
+    /// `\text{(…)}`: what a line is, in words.
+    Note,
     End,
 }
 
@@ -159,6 +161,17 @@ pub(super) fn tokens(source: &str) -> (Vec<Token>, Vec<Diagnostic>) {
                             at += source[at..].len() - source[at..].trim_start().len() + 1;
                         }
                         glued = false;
+                        continue;
+                    }
+                    // `\text{(parameter, min $0$)}`: what a line is, in words.
+                    if name == "text" && source[at..].starts_with("{(") {
+                        let mut depth = 0usize;
+                        let inner = source[at..].find(|c: char| {
+                            depth = if c == '{' { depth + 1 } else { depth - usize::from(c == '}') };
+                            depth == 0
+                        });
+                        at = inner.map_or(source.len(), |n| at + n + 1);
+                        tokens.push(Token { kind: Kind::Note, span: Span::new(start, at), glued: false });
                         continue;
                     }
                     if matches!(name, "label" | "tag") && source[at..].starts_with('{') {

@@ -1,6 +1,6 @@
 //! A LaTeX text: equations one below the other. In: a text; out: data. `y = …` defines a value and `f(x) = …` a function,
 //! `\dot x = …` and `\frac{dx}{dt} = …` give the derivative of a state, `x(0) = 1` its start; a last line without `=` is the value
-//! of the program, else the value defined last is.
+//! of the program, else the value defined last is. `x \leftarrow …` is the next value of a state; notes say in words what a name is.
 
 use super::lexer::{Kind, tokens};
 use super::parser::{Parser, Read, Walk};
@@ -37,7 +37,7 @@ pub(crate) fn read(source: &str, limits: &Limits) -> (Data, Vec<Diagnostic>) {
 }
 
 /// The name of a function, and its parameters with where they stand.
-type Signature = (String, Vec<(String, Span)>);
+pub(super) type Signature = (String, Vec<(String, Span)>);
 
 impl Parser<'_> {
     /// Whether a line ends here; alignment and punctuation behind it are passed over.
@@ -52,13 +52,11 @@ impl Parser<'_> {
 
     /// Names that stand left of `=` with parameters in parentheses.
     fn find_functions(&mut self) {
-        let mut start = true;
+        let (mut start, mut inside) = (true, false);
         for at in 0..self.cursor.tokens.len() {
             if start {
                 self.cursor.at = at;
-                while self.peek().kind == Kind::Tab {
-                    self.next();
-                }
+                self.skip_tabs();
                 if self.name_starts()
                     && let Ok(Some((name, parameters))) = self.signature()
                     && !parameters.is_empty()
@@ -66,13 +64,15 @@ impl Parser<'_> {
                     self.functions.insert(name);
                 }
             }
-            start = matches!(self.cursor.tokens[at].kind, Kind::Row | Kind::Break);
+            inside |= self.behind_where(at);
+            let kind = self.cursor.tokens[at].kind;
+            start = matches!(kind, Kind::Row | Kind::Break) || self.behind_where(at) || inside && kind == Kind::Sign(',');
         }
         self.cursor.at = 0;
     }
 
     /// `f(x, y) =`, where it stands here: the name and the parameters.
-    fn signature(&mut self) -> Read<Option<Signature>> {
+    pub(super) fn signature(&mut self) -> Read<Option<Signature>> {
         let name = self.name()?.text;
         if !self.is('(') {
             return Ok(None);
@@ -94,9 +94,7 @@ impl Parser<'_> {
             return Ok(None);
         }
         self.next();
-        while self.peek().kind == Kind::Tab {
-            self.next();
-        }
+        self.skip_tabs();
         Ok(self.is('=').then_some((name, parameters)))
     }
 
@@ -160,6 +158,10 @@ impl Parser<'_> {
             return Ok(Line::Dynamics);
         }
         self.cursor.at = from;
+        if let Some(line) = self.declaration(states, rest)? {
+            return Ok(line);
+        }
+        self.cursor.at = from;
         if self.name_starts() {
             if let Ok(Some((name, parameters))) = self.signature() {
                 let head_span = start.join(self.before().span);
@@ -179,34 +181,80 @@ impl Parser<'_> {
             }
             self.cursor.at = from;
         }
-        let value = self.condition()?;
+        let value = self.with_where()?;
         rest.push(value.id);
         Ok(Line::Expression)
     }
 
     fn right_side(&mut self) -> Read<super::parser::Item> {
-        while self.peek().kind == Kind::Tab {
-            self.next();
-        }
+        self.skip_tabs();
         self.expect_sign('=')?;
-        while self.peek().kind == Kind::Tab {
+        self.skip_tabs();
+        self.with_where()
+    }
+
+    /// `x \leftarrow …`: the next value of a state; `x & \text{(input)}` and the like: what a name is, in words.
+    fn declaration(&mut self, states: &mut Vec<DatumId>, rest: &mut Vec<DatumId>) -> Read<Option<Line>> {
+        let start = self.peek().span;
+        if let Some((word, options)) = self.note()? {
+            if word != "constants" {
+                return Err(self.unknown(start, "this note", "a note stands behind the name it is about"));
+            }
+            let span = start.join(self.before().span);
+            states.push(self.list(Some("constants"), &options, span, false)?.id);
+            return Ok(Some(Line::Other));
+        }
+        if !self.name_starts() {
+            return Ok(None);
+        }
+        let Ok(name) = self.name() else { return Ok(None) };
+        let target = self.symbol(&name.text, name.span);
+        let mut inputs = Vec::new();
+        if self.is('(') {
+            self.next();
+            while self.name_starts() {
+                let input = self.name()?;
+                inputs.push(self.symbol(&input.text, input.span));
+                if self.is(',') {
+                    self.next();
+                }
+            }
+            if !self.is(')') {
+                return Ok(None);
+            }
             self.next();
         }
-        self.condition()
+        self.skip_tabs();
+        if self.command() == "leftarrow" && inputs.is_empty() {
+            self.next();
+            let value = self.with_where()?;
+            let span = start.join(self.before().span);
+            rest.push(self.list(Some("next"), &[target, value], span, false)?.id);
+            return Ok(Some(Line::Dynamics));
+        }
+        let Some((word, options)) = self.note()? else { return Ok(None) };
+        let span = start.join(self.before().span);
+        let declared = match (word.as_str(), inputs.is_empty()) {
+            ("input" | "time", true) => self.declared(&word, &[target], options, span)?,
+            ("in", true) => self.list(Some("unit"), &[&[target][..], &options[..]].concat(), span, false)?,
+            _ => return Err(self.unknown(span, "this note", "notes are those that `neuralc show --format latex` writes")),
+        };
+        states.push(declared.id);
+        Ok(Some(Line::Other))
     }
 
     /// `y = …`, or `x(0) = 1`, the start of a state.
     fn definition(&mut self, states: &mut Vec<DatumId>, rest: &mut Vec<DatumId>) -> Read<Option<Line>> {
         let Ok(name) = self.name() else { return Ok(None) };
-        let start = self.is('(')
-            && matches!(self.ahead(1).kind, Kind::Number(0.0))
-            && self.ahead(2).kind == Kind::Sign(')')
-            && self.ahead(3).kind == Kind::Sign('=');
-        let mut n = 0;
-        while self.ahead(n).kind == Kind::Tab {
-            n += 1;
-        }
-        if self.ahead(n).kind != Kind::Sign('=') && !start {
+        let zero = self.is('(') && matches!(self.ahead(1).kind, Kind::Number(0.0)) && self.ahead(2).kind == Kind::Sign(')');
+        let equals = |mut n: usize| {
+            while self.ahead(n).kind == Kind::Tab {
+                n += 1;
+            }
+            self.ahead(n).kind == Kind::Sign('=')
+        };
+        let start = zero && equals(3);
+        if !equals(0) && !start {
             return Ok(None);
         }
         let target = self.symbol(&name.text, name.span);
@@ -215,12 +263,31 @@ impl Parser<'_> {
                 self.next();
             }
             let value = self.right_side()?;
+            let noted = self.note()?;
             let span = name.span.join(self.before().span);
-            states.push(self.list(Some("state"), &[target, value], span, false)?.id);
+            let options = match noted {
+                None => Vec::new(),
+                Some((word, options)) if word == "state" => options,
+                Some(_) => return Err(self.unknown(span, "this note", "the start of a state is noted as (state, …)")),
+            };
+            states.push(self.declared("state", &[target, value], options, span)?.id);
             return Ok(Some(Line::Dynamics));
         }
         let value = self.right_side()?;
+        let noted = self.note()?;
         let span = name.span.join(self.before().span);
+        match noted {
+            None => {}
+            Some((word, options)) if word == "parameter" => {
+                states.push(self.declared("param", &[target, value], options, span)?.id);
+                return Ok(Some(Line::Other));
+            }
+            Some((word, options)) if word == "observed" => {
+                rest.push(self.declared("observe", &[target, value], options, span)?.id);
+                return Ok(Some(Line::Dynamics));
+            }
+            Some(_) => return Err(self.unknown(span, "this note", "notes are those that `neuralc show --format latex` writes")),
+        }
         rest.push(self.list(Some("define"), &[target, value], span, false)?.id);
         Ok(Some(Line::Value(name.text, name.span)))
     }

@@ -2,10 +2,11 @@
 //! to LaTeX. What has one reading is read; what has several is refused with the readings listed (`ambiguous-reading`), and what the
 //! language has not (integrals, limits, complex numbers) by its name (`unknown-notation`). Nothing is guessed.
 //!
-//! `lexer` (tokens), `names` (letters, scripts and accents to names), `parser` (sums and products), `primary`, `functions`,
-//! `sums` and `environments` (their factors), `lines` (equations of a text), `printer` (data to LaTeX). `spec/latex.md` says what each
-//! notation is read as.
+//! `lexer` (tokens), `names` (letters, scripts and accents to names), `parser` (sums and products), `primary`, `functions`, `sums` and
+//! `environments` (their factors), `definitions` (what stands behind `where`, and notes), `lines` (equations of a text), `printer` (data to
+//! LaTeX). `spec/latex.md` says what each notation is read as.
 
+mod definitions;
 mod environments;
 mod functions;
 mod lexer;

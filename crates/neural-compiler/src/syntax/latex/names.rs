@@ -53,6 +53,17 @@ pub(super) const LETTERS: &[&str] = &[
     "ell",
 ];
 
+/// Greek letters typed as such, which look like their commands and mean the same.
+const GREEK: &str = "αalpha βbeta γgamma δdelta εvarepsilon ϵepsilon ζzeta ηeta θtheta ϑvartheta ιiota κkappa λlambda μmu µmu νnu ξxi πpi \
+                     ρrho ϱvarrho σsigma ςvarsigma τtau υupsilon φvarphi ϕphi χchi ψpsi ωomega ΓGamma ΔDelta ∆Delta ΘTheta ΛLambda ΞXi \
+                     ΠPi ΣSigma ΥUpsilon ΦPhi ΨPsi ΩOmega ΩOmega ħhbar ℏhbar ℓell";
+
+/// What a letter is called.
+fn letter(c: char) -> String {
+    let known = if c.is_ascii() { None } else { GREEK.split_whitespace().find_map(|w| w.strip_prefix(c)) };
+    known.map_or_else(|| c.to_string(), str::to_string)
+}
+
 /// Accents, and what they add to a name.
 const ACCENTS: &[(&str, &str)] = &[
     ("bar", "_bar"),
@@ -113,7 +124,7 @@ impl Parser<'_> {
         let token = self.next();
         let made = |text: String, bold: bool, plain: bool| Ok(Name { text, span: token.span, bold, plain });
         match token.kind {
-            Kind::Letter(c) => made(c.to_string(), false, false),
+            Kind::Letter(c) => made(letter(c), false, false),
             Kind::Command => {
                 let command = self.command_of(token);
                 if let Some((_, ending)) = ACCENTS.iter().find(|a| a.0 == command) {
@@ -200,7 +211,7 @@ impl Parser<'_> {
     fn subscript_part(&mut self, braces: bool) -> Read<String> {
         let token = self.next();
         match token.kind {
-            Kind::Letter(c) => Ok(self.index(&c.to_string(), token.span)?.unwrap_or_else(|| c.to_string())),
+            Kind::Letter(c) => Ok(self.index(&letter(c), token.span)?.unwrap_or_else(|| letter(c))),
             Kind::Number(_) => {
                 let text = token.span.text(self.source).to_string();
                 if braces || text.len() == 1 { Ok(text) } else { Err(self.two_digits(token)) }

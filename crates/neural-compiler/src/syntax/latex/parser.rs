@@ -383,7 +383,7 @@ impl<'a> Parser<'a> {
             Kind::Sign('|' | '\u{2016}') => self.bars == 0,
             Kind::Command => {
                 let command = self.command();
-                self.name_starts() || super::primary::starts(command)
+                self.at_where().is_none() && (self.name_starts() || super::primary::starts(command))
             }
             _ => false,
         }
@@ -437,6 +437,12 @@ impl<'a> Parser<'a> {
             }
         }
         self.finish(run, left)
+    }
+
+    /// Whether this is a name that stands right before a raised sign, without parentheses.
+    fn is_name(&self, item: Item) -> bool {
+        let before = self.cursor.tokens[self.cursor.at.saturating_sub(2)];
+        matches!(self.data.get(item.id), Datum::Symbol(_)) && before.kind != Kind::Sign(')')
     }
 
     fn is_matrix(&self, item: Item) -> bool {
@@ -521,6 +527,10 @@ impl<'a> Parser<'a> {
         match lone.kind {
             Kind::Letter('T') if closed => {
                 return Err(self.ambiguous(span, &["\\operatorname{transpose}(A)", "x^{\\mathit{T}} for a power"]));
+            }
+            // E^0 is a standard potential, and x^0 a start, more often than 1.
+            Kind::Number(0.0) if closed && self.is_name(base) => {
+                return Err(self.ambiguous(span, &["another name, as E_0", "the power of what stands in parentheses, (x)^0"]));
             }
             Kind::Sign('*' | '+' | '-' | '\'') if closed => {
                 return Err(self.ambiguous(span, &["another name, as x_{star}", "a power"]));

@@ -76,6 +76,10 @@ pub(super) fn primary(p: &mut Parser<'_>) -> Read<Item> {
             }
             Ok(inner)
         }
+        Kind::Sign('|') if p.ahead(1).kind == Kind::Sign('|') && p.ahead(1).glued => {
+            let span = token.span.join(p.ahead(1).span);
+            Err(p.ambiguous(span, &["\\|v\\| for the length of a vector", "\\lvert … \\rvert for absolute values"]))
+        }
         Kind::Sign('|') => between(p, Kind::Sign('|'), "", "abs"),
         Kind::Sign('\u{2016}') => between(p, Kind::Sign('\u{2016}'), "", "norm"),
         Kind::Command => command(p),
@@ -90,7 +94,7 @@ pub(super) fn is_sum(p: &Parser<'_>, item: Item) -> bool {
 
 pub(super) fn group(p: &mut Parser<'_>, close: char) -> Read<Item> {
     p.next();
-    let inner = p.enclosed(|p| p.condition())?;
+    let inner = p.enclosed(|p| p.with_where())?;
     if p.is(',') {
         let help = "a vector is written \\begin{pmatrix} 1 \\\\ 2 \\end{pmatrix}";
         return Err(p.unknown(p.peek().span, "a comma between values", help));

@@ -1,5 +1,5 @@
 //! Data to LaTeX. In: data of a program; out: a formula, or several below each other. Invariant: formulas of operations, names and numbers
-//! read back to the same data; forms that bind names are set for readers, with `where`.
+//! read back to the same data, forms that bind names, set with `where`, to the same program.
 
 use super::names::LETTERS;
 use crate::syntax::reader::{Data, Datum, DatumId};
@@ -55,7 +55,7 @@ fn name(text: &str) -> String {
         Some((base, subscript)) if !base.is_empty() && !subscript.is_empty() => (base, Some(subscript)),
         _ => (text, None),
     };
-    let one_letter = base.chars().count() == 1 && base.chars().all(char::is_alphabetic);
+    let one_letter = base.len() == 1 && base.chars().all(|c| c.is_ascii_alphabetic());
     let set = if LETTERS.contains(&base) {
         format!("\\{base}")
     } else if one_letter && base != "d" && text != "e" {
@@ -68,6 +68,12 @@ fn name(text: &str) -> String {
         Some(s) if s.len() == 1 || s.bytes().all(|b| b.is_ascii_digit()) => format!("{set}_{{{s}}}"),
         Some(s) => format!("{set}_{{\\mathrm{{{}}}}}", word(s)),
     }
+}
+
+/// The name of a function where it is called.
+fn function_name(operation: &str) -> String {
+    let known = crate::ops::surface(operation).is_some() || operation == "recur";
+    if known { format!("\\operatorname{{{operation}}}") } else { name(operation) }
 }
 
 /// A number as LaTeX.
@@ -107,8 +113,14 @@ impl<'a> Printer<'a> {
         match children.first().and_then(|&h| self.text(h)).unwrap_or("") {
             "define" if children.len() > 2 && self.data.list(d).is_some() => self.definition(children),
             "derive" if children.len() == 3 => format!("\\dot{{{}}} &= {}", set(1), set(2)),
-            "next" if children.len() == 3 => format!("{}_{{\\mathrm{{next}}}} &= {}", set(1), set(2)),
-            "state" if children.len() > 2 => format!("{}\\left(0\\right) &= {}", set(1), set(2)),
+            "next" if children.len() == 3 => format!("{} &\\leftarrow {}", set(1), set(2)),
+            "state" if children.len() == 3 => format!("{}\\left(0\\right) &= {}", set(1), set(2)),
+            "state" if children.len() > 3 => {
+                format!("{}\\left(0\\right) &= {} \\quad \\text{{(state{})}}", set(1), set(2), self.options(&children[3..]))
+            }
+            "observe" if children.len() > 2 => {
+                format!("{} &= {} \\quad \\text{{(observed{})}}", set(1), set(2), self.options(&children[3..]))
+            }
             "param" if children.len() > 2 => {
                 format!("{} &= {} \\quad \\text{{(parameter{})}}", set(1), set(2), self.options(&children[3..]))
             }
@@ -150,26 +162,51 @@ impl<'a> Printer<'a> {
     }
 
     fn definition(&self, children: &[DatumId]) -> String {
-        let target = children[1];
-        let left = match self.data.children(target) {
+        format!("{} &= {}", self.target(children[1]), self.body(&children[2..]))
+    }
+
+    /// What is defined: a name, or a function of names.
+    fn target(&self, target: DatumId) -> String {
+        match self.data.children(target) {
             [] => self.at_least(target, FORM),
             [f, parameters @ ..] => {
                 let parameters: Vec<String> = parameters.iter().map(|&p| self.at_least(p, FORM)).collect();
-                format!("{}{}", self.at_least(*f, FORM), parentheses(&parameters.join(", ")))
+                format!("{}{}", self.function(*f), parentheses(&parameters.join(", ")))
             }
-        };
-        format!("{left} &= {}", self.body(&children[2..]))
+        }
+    }
+
+    /// The name of a function, as calls have it.
+    fn function(&self, f: DatumId) -> String {
+        self.text(f).map_or_else(|| self.at_least(f, FORM), function_name)
     }
 
     /// Definitions and an expression: the expression, and the definitions behind `where`.
     fn body(&self, items: &[DatumId]) -> String {
         let Some((&last, definitions)) = items.split_last() else { return String::new() };
-        let value = self.at_least(last, FORM);
         if definitions.is_empty() {
-            return value;
+            return self.at_least(last, FORM);
         }
-        let lines: Vec<String> = definitions.iter().map(|&d| self.line(d).replace(" &= ", " = ")).collect();
-        format!("{value} \\;\\text{{ where }}\\; {}", lines.join(",\\; "))
+        let lines: Vec<String> = definitions.iter().map(|&d| self.listed(d)).collect();
+        format!("{} \\;\\text{{ where }}\\; {}", self.at_least(last, LOGIC), lines.join(",\\; "))
+    }
+
+    /// The same as one of several things with commas between them.
+    fn enclosed(&self, items: &[DatumId]) -> String {
+        match items {
+            [one] => self.at_least(*one, LOGIC),
+            _ => parentheses(&self.body(items)),
+        }
+    }
+
+    /// A definition as one of several behind `where`.
+    fn listed(&self, d: DatumId) -> String {
+        match self.data.children(d) {
+            [head, target, body @ ..] if self.is(*head, "define") && !body.is_empty() => {
+                format!("{} = {}", self.target(*target), self.enclosed(body))
+            }
+            _ => self.line(d),
+        }
     }
 
     /// An expression, in parentheses where it holds together less than this.
@@ -208,22 +245,22 @@ impl<'a> Printer<'a> {
                 piece(if digits { format!("-{}", parentheses(&inner)) } else { format!("-{inner}") }, SUM)
             }
             ("*", [_, _, ..]) => self.product(args),
-            ("/", [a, b]) => piece(format!("\\frac{{{}}}{{{}}}", self.at_least(*a, FORM), self.at_least(*b, FORM)), ATOM),
+            ("/", [a, b]) => piece(format!("\\frac{{{}}}{{{}}}", self.at_least(*a, LOGIC), self.at_least(*b, LOGIC)), ATOM),
             ("/", [_, _, ..]) => {
                 let parts: Vec<String> = args.iter().map(|&a| self.at_least(a, POWER)).collect();
                 piece(parts.join(" / "), PRODUCT)
             }
             ("pow", [base, exponent]) => self.power(*base, *exponent),
             ("exp", [x]) => self.exponential(*x),
-            ("sqrt", [x]) => piece(format!("\\sqrt{{{}}}", self.at_least(*x, FORM)), ATOM),
-            ("cbrt", [x]) => piece(format!("\\sqrt[3]{{{}}}", self.at_least(*x, FORM)), ATOM),
+            ("sqrt", [x]) => piece(format!("\\sqrt{{{}}}", self.at_least(*x, LOGIC)), ATOM),
+            ("cbrt", [x]) => piece(format!("\\sqrt[3]{{{}}}", self.at_least(*x, LOGIC)), ATOM),
             ("abs", [x]) => piece(format!("\\left\\lvert {}\\right\\rvert", self.at_least(*x, SUM)), ATOM),
             ("norm", [x]) => piece(format!("\\left\\lVert {}\\right\\rVert", self.at_least(*x, SUM)), ATOM),
             ("floor", [x]) => piece(format!("\\left\\lfloor {}\\right\\rfloor", self.at_least(*x, SUM)), ATOM),
             ("ceiling", [x]) => piece(format!("\\left\\lceil {}\\right\\rceil", self.at_least(*x, SUM)), ATOM),
             ("log", [_]) => command("ln"),
             ("log", [x, base]) if !matches!(self.data.get(*base), Datum::Number(_)) => {
-                piece(format!("\\log_{{{}}}{}", self.at_least(*base, FORM), parentheses(&self.at_least(*x, FORM))), ATOM)
+                piece(format!("\\log_{{{}}}{}", self.at_least(*base, LOGIC), parentheses(&self.at_least(*x, LOGIC))), ATOM)
             }
             ("log10", [_]) => command("log_{10}"),
             ("log2", [_]) => command("log_{2}"),
@@ -269,9 +306,7 @@ impl<'a> Printer<'a> {
     }
 
     fn call(&self, operation: &str, args: &[DatumId]) -> Piece {
-        let known = crate::ops::surface(operation).is_some() || operation == "recur";
-        let head = if known { format!("\\operatorname{{{operation}}}") } else { name(operation) };
-        piece(format!("{head}{}", self.arguments(args)), ATOM)
+        piece(format!("{}{}", function_name(operation), self.arguments(args)), ATOM)
     }
 
     fn is_operation(&self, d: DatumId, operation: &str) -> bool {
@@ -338,12 +373,14 @@ impl<'a> Printer<'a> {
             && matches!(self.data.get(exponent), Datum::Number(x) if x > 0.0)
         {
             let command = if self.is(*head, "log") { "ln" } else { self.text(*head).unwrap_or("") };
-            return piece(format!("\\{command}^{{{raised}}}{}", parentheses(&self.at_least(*argument, FORM))), POWER);
+            return piece(format!("\\{command}^{{{raised}}}{}", parentheses(&self.at_least(*argument, LOGIC))), POWER);
         }
         let text = self.at_least(base, ATOM);
         // A power of a function's value needs parentheses around both.
         let call = text.ends_with("\\right)") && !text.starts_with("\\left(");
-        let text = if call { parentheses(&text) } else { text };
+        // A name with a raised 0 is another name to many.
+        let zero = matches!(self.data.get(exponent), Datum::Number(x) if x == 0.0) && self.text(base).is_some();
+        let text = if call || zero { parentheses(&text) } else { text };
         piece(format!("{text}^{{{raised}}}"), POWER)
     }
 
@@ -375,10 +412,7 @@ impl<'a> Printer<'a> {
 
     fn cases(&self, clauses: &[(Option<DatumId>, &[DatumId])]) -> Piece {
         let line = |(test, body): &(Option<DatumId>, &[DatumId])| {
-            let value = match body {
-                [one] => self.at_least(*one, LOGIC),
-                _ => self.body(body),
-            };
+            let value = self.enclosed(body);
             match test {
                 Some(test) => format!("{value} & \\text{{if }} {}", self.at_least(*test, LOGIC)),
                 None => format!("{value} & \\text{{otherwise}}"),
@@ -398,26 +432,59 @@ impl<'a> Printer<'a> {
         };
         let pairs: Vec<(DatumId, DatumId)> = self.data.children(pairs).iter().filter_map(pair).collect();
         if let Some(function) = named.or((form == "loop").then_some("recur")) {
-            let head = if named.is_some() { name(function) } else { "\\operatorname{recur}".into() };
+            let head = function_name(function);
             let starts: Vec<String> = pairs.iter().map(|p| self.at_least(p.1, LOGIC)).collect();
             let variables: Vec<String> = pairs.iter().map(|p| self.at_least(p.0, FORM)).collect();
             let (starts, variables) = (parentheses(&starts.join(", ")), parentheses(&variables.join(", ")));
-            return piece(format!("{head}{starts} \\;\\text{{ where }}\\; {head}{variables} = {}", self.body(body)), FORM);
+            return piece(format!("{head}{starts} \\;\\text{{ where }}\\; {head}{variables} = {}", self.enclosed(body)), FORM);
         }
         if pairs.is_empty() {
             return piece(self.body(body), FORM);
         }
-        let bound: Vec<String> = pairs
-            .iter()
-            .map(|&(n, v)| match self.data.children(v) {
-                [lambda, parameters, inner @ ..] if self.is(*lambda, "lambda") => {
-                    let parameters: Vec<String> = self.data.children(*parameters).iter().map(|&p| self.at_least(p, FORM)).collect();
-                    format!("{}{} = {}", self.at_least(n, FORM), parentheses(&parameters.join(", ")), self.body(inner))
-                }
-                _ => format!("{} = {}", self.at_least(n, FORM), self.at_least(v, LOGIC)),
-            })
-            .collect();
-        piece(format!("{} \\;\\text{{ where }}\\; {}", self.body(body), bound.join(",\\; ")), FORM)
+        let inner = self.enclosed(body);
+        // Behind `where` a value sees what is bound before it; where it means something else, what is bound at once or around it.
+        let whole = matches!(form, "letrec" | "letrec*")
+            || (0..pairs.len()).all(|i| {
+                let from = if form == "let" { 0 } else { i };
+                let bound = pairs[from..].iter().filter_map(|p| self.text(p.0));
+                !bound.clone().any(|name| self.mentions(pairs[i].1, name))
+                    && self.text(pairs[i].0).is_some_and(|n| bound.filter(|b| *b == n).count() == 1)
+            });
+        if whole || form == "let" {
+            let word = if whole { "where" } else { "where at once" };
+            let bound: Vec<String> = pairs.iter().map(|&(n, v)| self.bound(n, v)).collect();
+            return piece(format!("{inner} \\;\\text{{ {word} }}\\; {}", bound.join(",\\; ")), FORM);
+        }
+        let mut text = inner;
+        for (k, &(n, v)) in pairs.iter().enumerate().rev() {
+            let word = if self.text(n).is_some_and(|name| self.mentions(v, name)) { "where at once" } else { "where" };
+            let all = format!("{text} \\;\\text{{ {word} }}\\; {}", self.bound(n, v));
+            text = if k == 0 { all } else { parentheses(&all) };
+        }
+        piece(text, FORM)
+    }
+
+    /// A name and what it is bound to, as one of several.
+    fn bound(&self, name: DatumId, value: DatumId) -> String {
+        match self.data.children(value) {
+            [lambda, parameters, inner @ ..] if self.is(*lambda, "lambda") => {
+                let parameters: Vec<String> = self.data.children(*parameters).iter().map(|&p| self.at_least(p, FORM)).collect();
+                format!("{}{} = {}", self.function(name), parentheses(&parameters.join(", ")), self.enclosed(inner))
+            }
+            _ => format!("{} = {}", self.at_least(name, FORM), self.at_least(value, LOGIC)),
+        }
+    }
+
+    /// Whether a name is anywhere in an expression.
+    fn mentions(&self, d: DatumId, name: &str) -> bool {
+        let mut work = vec![d];
+        while let Some(d) = work.pop() {
+            if self.is(d, name) {
+                return true;
+            }
+            work.extend(self.data.children(d));
+        }
+        false
     }
 
     fn matrix(&self, d: DatumId) -> Piece {

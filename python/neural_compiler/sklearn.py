@@ -17,7 +17,11 @@ class EquationRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     `model`: the text; its `(param …)` declarations are fitted. `inputs`: the names of the columns of X, in order; left out, they are the
     names of a data frame's columns, or the model's inputs in the order they appear. A model with a single vector as input gets each row
-    of X as that vector. Without a model it is linear regression. The other arguments are those of `neural_compiler.fit`.
+    of X as that vector. The other arguments are those of `neural_compiler.fit`.
+
+    Without a model it is linear regression. Where the rows do not determine every coefficient, because there are fewer of them than
+    columns or columns depend on each other, the coefficients are the smallest that fit best, as scikit-learn's own: what is fitted are
+    those of the directions in which rows differ, the rows of `basis_`.
 
     >>> t = np.linspace(0, 4, 30)[:, None]
     >>> decay = EquationRegressor("(param a 1) (param k 1) (* a (exp (- (* k t))))").fit(t, 3 * np.exp(-0.7 * t[:, 0]))
@@ -49,20 +53,23 @@ class EquationRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> EquationRegressor:
         """Fits the constants to rows of inputs `X` and values `y`."""
         rows, values = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        text = _linear(rows.shape[1]) if self.model is None else self.model
-        self._names = self._bound(text, rows.shape[1])
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, rows, dtype=np.float64)
+        self.basis_ = _directions(rows, weights) if self.model is None else None
+        count = rows.shape[1] if self.basis_ is None else len(self.basis_)
+        text = _linear(count) if self.model is None else self.model
+        self._names = self._bound(text, count)
         columns = self._columns(rows)
         inputs = read_inputs(_native.Core(text, None, []))
         taken = {*columns, *(i.name for i in inputs)}
         target, weight = _free("y", taken), _free("sample_weight", taken)
         columns[target] = np.asarray(values, np.float64)
-        if sample_weight is not None:
-            columns[weight] = _check_sample_weight(sample_weight, rows, dtype=np.float64)
+        if weights is not None:
+            columns[weight] = weights
         needed = sum(i.kind == "param" and int(np.prod(i.shape or ())) for i in inputs)
         if len(rows) < needed:
             raise ValueError(f"n_samples={len(rows)} rows cannot determine {needed} parameters")
         self.result_: FitResult = fit(
-            text, columns, target=target, weights=None if sample_weight is None else weight, loss=self.loss, loss_scale=self.loss_scale,
+            text, columns, target=target, weights=None if weights is None else weight, loss=self.loss, loss_scale=self.loss_scale,
             starts=self.starts, seed=self.seed, threads=self.threads,
         )  # fmt: skip
         return self
@@ -88,7 +95,21 @@ class EquationRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return names
 
     def _columns(self, rows: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        rows = rows if self.basis_ is None else rows @ self.basis_.T
         return {self._names: rows} if isinstance(self._names, str) else dict(zip(self._names, rows.T))
+
+
+def _directions(rows: NDArray[np.float64], weights: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+    """Orthogonal directions in which rows that count differ, where there are fewer than columns: best coefficients along these are the
+    smallest. Rows that are all the same have none, and are left as they are."""
+    counted = rows if weights is None else rows[weights > 0]
+    if len(counted) == 0:
+        return None
+    root = np.ones(len(counted)) if weights is None else np.sqrt(weights[weights > 0])
+    centred = root[:, None] * (counted - np.average(counted, axis=0, weights=root**2))
+    _, sizes, directions = np.linalg.svd(centred, full_matrices=False)
+    found = directions[sizes > sizes[0] * max(rows.shape) * np.finfo(np.float64).eps]
+    return found if 0 < len(found) < rows.shape[1] else None
 
 
 def _free(name: str, taken: set[str]) -> str:

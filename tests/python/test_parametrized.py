@@ -62,6 +62,30 @@ WAYS: dict[str, tuple[Callable[[CompiledModule], CompiledModule], Callable[[floa
 }
 
 
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("replace", ["state", "attribute"])
+def test_a_parameter_that_takes_another_s_place_does_so_in_modules_made_of_it(way: str, replace: str) -> None:
+    base = compile_scheme("(* a x x)", params={"a": 2.0})
+    make, value = WAYS[way]
+    module = make(base)
+    assert module(X).item() == value(2.0)
+    if replace == "state":
+        base.load_state_dict({"a": torch.tensor(5.0, dtype=torch.float64)}, assign=True)
+    else:
+        base.a = torch.nn.Parameter(torch.tensor(5.0, dtype=torch.float64))
+    if way == "copied":
+        assert module(X).item() == value(2.0)
+        return
+    assert module(X).item() == value(5.0) and next(module.parameters()) is base.a
+    module(X).backward()
+    assert base.a.grad is not None
+    # What a module puts there itself is its own.
+    own = torch.nn.Parameter(torch.tensor(7.0, dtype=torch.float64))
+    setattr(module, next(name for name, _ in module.named_parameters()), own)
+    base.a = torch.nn.Parameter(torch.tensor(3.0, dtype=torch.float64))
+    assert module(X).item() == value(7.0) and base(X).item() == 27.0
+
+
 @pytest.mark.parametrize("backend", ["native", "torch"])
 @pytest.mark.parametrize("way", WAYS)
 def test_the_value_follows(way: str, backend: str) -> None:

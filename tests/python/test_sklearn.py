@@ -8,20 +8,34 @@ import numpy as np
 import pandas as pd
 import pytest
 from neural_compiler.sklearn import EquationRegressor
+from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-EXCEPTIONS = {
-    "check_sample_weight_equivalence_on_dense_data": "it fits 31 constants to 15 rows; more constants than rows have no one answer, "
-    "and fit says so",
-}
 
-
-@parametrize_with_checks([EquationRegressor()], expected_failed_checks=lambda _: EXCEPTIONS)
+@parametrize_with_checks([EquationRegressor()])
 def test_scikit_learn_s_own_checks(estimator: Any, check: Any) -> None:
     check(estimator)
+
+
+def test_coefficients_that_rows_do_not_determine_are_the_smallest() -> None:
+    rng = np.random.default_rng(3)
+    wide, new = rng.normal(size=(12, 20)), rng.normal(size=(5, 20))
+    twice = rng.normal(size=(30, 3)) @ rng.normal(size=(3, 5)) + 1.0
+    for rows, others in ((wide, new), (twice, rng.normal(size=(4, 5)))):
+        y, weights = rng.normal(size=len(rows)), rng.integers(0, 4, len(rows))
+        for given in (None, weights):
+            theirs = LinearRegression().fit(rows, y, given)
+            ours = EquationRegressor().fit(rows, y, given)
+            np.testing.assert_allclose(ours.predict(others), theirs.predict(others), rtol=1e-9)
+            intercept, *along = ours.result_.params.values()
+            np.testing.assert_allclose(ours.basis_.T @ along, theirs.coef_, rtol=1e-8, atol=1e-12)
+            assert intercept == pytest.approx(theirs.intercept_, rel=1e-8)
+    assert EquationRegressor().fit(twice[:, :2], y).basis_ is None
+    with pytest.raises(ValueError, match="n_samples=2 rows cannot determine 3 parameters"):
+        EquationRegressor("(param a 1) (param b 1) (param c 1) (+ a (* b x) (* c x x))").fit(np.ones((2, 1)), [1.0, 2.0])
 
 
 DECAY = "(param a 1) (param k 1 :min 0) (* a (exp (- (* k t))))"

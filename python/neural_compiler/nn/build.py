@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from .. import _native
 from ..signature import Input, Inputs, described_inputs, positions, read_inputs
 from .module import CompiledModule
-from .shared import Held, held
+from .shared import Held, follow, held
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def renamed(module: CompiledModule, names: Mapping[str, str]) -> CompiledModule:
     values = {names.get(n, n): value for n, value in held(module).items()}
     bounds = {names.get(n, n): b for n, b in module.bounds.items()}
     told = [(names.get(i.name, i.name), None if i.shape is None else list(i.shape)) for i in module.inputs if i.name not in module._fields]
-    return CompiledModule(core.source, told, values, bounds, (), module.backend)
+    return follow(CompiledModule(core.source, told, values, bounds, (), module.backend), module)
 
 
 def _fed(core: _native.Core, old: str, new: str) -> _native.Core:
@@ -178,4 +178,5 @@ def joined(inner: CompiledModule, outer: CompiledModule, name: str | None) -> Co
         for i in module.inputs:
             if i.kind in ("free", "declared") and i.name not in values and i.name != fed:
                 told[i.name] = list(i.shape) if i.shape is not None else told.get(i.name)
-    return CompiledModule(source, list(told.items()), values, {**inner.bounds, **outer.bounds}, (), outer.backend)
+    made = CompiledModule(source, list(told.items()), values, {**inner.bounds, **outer.bounds}, (), outer.backend)
+    return follow(made, inner, outer)

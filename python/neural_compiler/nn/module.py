@@ -21,7 +21,7 @@ from .compiled import Compiled, Ready, Shapes, Steps, describe, find
 from .function import apply
 from .gate import functionalized, is_compiling, lanes_hidden, numbers_hidden, way
 from .run import call, run
-from .shared import Held, held, hold
+from .shared import DEPENDENTS, ORIGINS, Held, follow, hand_on, held, hold, tensor_of
 from .tensors import as_tensor, assert_exact, common_device, common_type, computed_in, refuse_rounding
 
 _is_grad_enabled = torch.is_grad_enabled
@@ -180,6 +180,12 @@ class CompiledModule(nn.Module):
     def _call_signature(self) -> inspect.Signature:
         return call_signature(self.inputs, {n: _shown(v) for n, v in self._own_values().items()}, {"check": False})
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        before = tensor_of(self, name) if DEPENDENTS in self.__dict__ else None
+        super().__setattr__(name, value)
+        if before is not None:
+            hand_on(self, before, tensor_of(self, name))
+
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._fields.values()]  # type: ignore[no-untyped-call]
 
@@ -188,7 +194,7 @@ class CompiledModule(nn.Module):
     def _derived(self, what: str, wrt: tuple[str, ...]) -> CompiledModule:
         chosen = positions(self._compiled.inputs, wrt or self._open)
         steps = (*self._steps, (what, tuple(chosen)))
-        module = CompiledModule(self.source, self._told, held(self), self.bounds, steps, self.backend)
+        module = follow(CompiledModule(self.source, self._told, held(self), self.bounds, steps, self.backend), self)
         if what != "hessian" and any(i.shape is None for i in module._compiled.inputs):
             return module
         if all(i.shape is not None for i in module._compiled.inputs):
@@ -198,8 +204,8 @@ class CompiledModule(nn.Module):
 
     def grad(self, *wrt: str) -> CompiledModule:
         """A module that gives the derivative of a scalar program with respect to an input (a tuple of them for several; all inputs
-        but parameters when none is named). It shares this module's parameters as they are
-        now: one that is replaced later (`load_state_dict(assign=True)`) is no longer shared.
+        but parameters when none is named). It shares this module's parameters, also one that
+        takes the place of another later, as with `load_state_dict(assign=True)`.
 
         >>> from neural_compiler import compile_scheme
         >>> compile_scheme("(* x x x)").grad("x")(x=torch.tensor(2.0))
@@ -373,7 +379,7 @@ class CompiledModule(nn.Module):
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
-        for made in ("_compiled", "_function", "_follow", "_caller"):
+        for made in ("_compiled", "_function", "_follow", "_caller", DEPENDENTS, ORIGINS):
             state.pop(made, None)
         return state
 

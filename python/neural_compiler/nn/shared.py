@@ -2,11 +2,13 @@
 the same behind its own.
 
 Invariant: a parametrization (`torch.nn.utils.parametrize`) is shared as it is, its originals with it: nothing is computed once and kept.
+A tensor that takes another's place in a module does so in the modules made of it, unless they have put something else there.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
+from weakref import WeakSet
 
 import torch
 from torch import Tensor, nn
@@ -25,7 +27,7 @@ def held(module: CompiledModule) -> dict[str, Held]:
 
 
 def _held(module: CompiledModule, name: str, field: str) -> Held:
-    tensor = module._parameters.get(field, module._buffers.get(field))
+    tensor = tensor_of(module, field)
     if tensor is not None:
         return tensor
     if parametrize.is_parametrized(module, field):
@@ -37,6 +39,34 @@ def _held(module: CompiledModule, name: str, field: str) -> Held:
         f"normalisation do), and another module would not follow: make that module first and change `{name}` in it then, or use "
         "`torch.nn.utils.parametrize`, which modules share"
     )
+
+
+DEPENDENTS, ORIGINS = "_dependents", "_origins"
+"""Where a module keeps those made of it, and those it was made of, directly or not. Copies have none: they are modules of their own."""
+
+
+def follow(module: CompiledModule, *origins: CompiledModule) -> CompiledModule:
+    """Lets a module that has tensors of others have what takes their place."""
+    for origin in origins:
+        # Those in between may be gone when a tensor is replaced.
+        for o in (origin, *origin.__dict__.get(ORIGINS, ())):
+            o.__dict__.setdefault(DEPENDENTS, WeakSet()).add(module)
+            module.__dict__.setdefault(ORIGINS, WeakSet()).add(o)
+    return module
+
+
+def tensor_of(module: nn.Module, field: str) -> Tensor | None:
+    """The parameter or buffer of this name."""
+    return module._parameters.get(field, module._buffers.get(field))
+
+
+def hand_on(module: CompiledModule, before: Tensor, after: Tensor | None) -> None:
+    """Puts a tensor in the place of another in all modules made of this one."""
+    if after is None or after is before:
+        return
+    for dependent in list(module.__dict__[DEPENDENTS]):
+        for field in [f for f in dependent._fields.values() if tensor_of(dependent, f) is before]:
+            setattr(dependent, field, after)
 
 
 def hold(module: nn.Module, field: str, value: Held) -> None:

@@ -1,6 +1,7 @@
 //! Copies of matrices for tiles. In: a matrix whose numbers lie far apart; out: the same in the order tiles read it.
 
 use super::Operand;
+use super::tile::height;
 use crate::vector::{Square, Vector};
 
 /// Copies rows of the left matrix so that the terms of a tile's rows lie together: tile after tile, term after term.
@@ -13,14 +14,7 @@ pub(super) unsafe fn left<V: Vector>(rows: usize, depth: usize, a: Operand<V::T>
     // SAFETY: as the caller holds.
     unsafe {
         while i < rows {
-            // The heights of `rows_of`'s tiles.
-            let n = if i + V::ROWS <= rows {
-                V::ROWS
-            } else if i + 4 <= rows {
-                4
-            } else {
-                1
-            };
+            let n = height::<V>(rows - i);
             let to = to.add(i * depth);
             if a.column == 1 {
                 turn::<V>(a.from(i, 0), a.row, n, depth, to, n);

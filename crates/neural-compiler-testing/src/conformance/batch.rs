@@ -118,9 +118,9 @@ impl<T: Bits> Batch<'_, T> {
     }
 }
 
-/// Values around those of a case, different in each lane, some at the edges of domains and of the number type. `payloads`: with NaNs that
-/// no operation gives.
-pub fn columns<T: Bits>(values: &[(Shape, Vec<f64>)], lanes: usize, seed: u64, payloads: bool) -> Vec<Vec<T>> {
+/// Values around those of a case, different in each lane, some at the edges of domains and of the number type, and NaNs that no
+/// operation gives.
+pub fn columns<T: Bits>(values: &[(Shape, Vec<f64>)], lanes: usize, seed: u64) -> Vec<Vec<T>> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let mut column = |data: &[f64]| -> Vec<T> {
         let mut column = Vec::with_capacity(lanes * data.len());
@@ -132,7 +132,7 @@ pub fn columns<T: Bits>(values: &[(Shape, Vec<f64>)], lanes: usize, seed: u64, p
                 (_, 2) => T::from_f64(-x),
                 (_, 3) => T::from_f64(x.round()),
                 (_, 4) => T::from_f64(f64::NAN),
-                (_, 5) if payloads => T::odd_nan(rng.u32(..)),
+                (_, 5) => T::odd_nan(rng.u32(..)),
                 (_, 6) => T::from_f64(f64::INFINITY),
                 (_, 7) => T::from_f64(f64::NEG_INFINITY),
                 (_, 8) => T::smallest(),

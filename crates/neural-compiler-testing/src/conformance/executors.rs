@@ -31,8 +31,6 @@ pub trait Executor {
     fn name(&self) -> String;
     /// Limits at which it stops where the interpreter does, and, if it can, errors where a domain is left.
     fn options(&self, trap: bool) -> RunOptions;
-    /// Whether a NaN of an input may have a payload: where a vector of one number is a number inside, the lane engine hands it on.
-    fn takes_payloads(&self) -> bool;
     /// Runs in f32.
     fn narrow(&self, batch: &Batch<'_, f32>) -> Ran<f32>;
     /// Runs in f64.
@@ -41,7 +39,7 @@ pub trait Executor {
 
 /// Implements the trait by a method that is generic over the number type.
 macro_rules! executor {
-    ($type:ty, payloads: $payloads:literal, options: $options:expr, |$executor:ident| $name:expr) => {
+    ($type:ty, options: $options:expr, |$executor:ident| $name:expr) => {
         impl Executor for $type {
             fn name(&self) -> String {
                 let $executor = self;
@@ -50,9 +48,6 @@ macro_rules! executor {
             fn options(&self, trap: bool) -> RunOptions {
                 let options: fn(bool) -> RunOptions = $options;
                 options(trap)
-            }
-            fn takes_payloads(&self) -> bool {
-                $payloads
             }
             fn narrow(&self, batch: &Batch<'_, f32>) -> Ran<f32> {
                 self.run(batch)
@@ -88,7 +83,7 @@ impl Interpreter {
     }
 }
 
-executor!(Interpreter, payloads: true, options: |trap| RunOptions { limits: limits(), trap }, |_e| "interpreter".into());
+executor!(Interpreter, options: |trap| RunOptions { limits: limits(), trap }, |_e| "interpreter".into());
 
 /// The lane engine, with or without generated code.
 pub struct Lanes {
@@ -128,7 +123,7 @@ impl Lanes {
     }
 }
 
-executor!(Lanes, payloads: false, options: |trap| RunOptions { limits: limits(), trap }, |e| {
+executor!(Lanes, options: |trap| RunOptions { limits: limits(), trap }, |e| {
     let how = if e.by_values { "value by value" } else { "tile by tile" };
     format!("lane engine {how}, {:?}, {} threads, record of {} bytes, generated code {}", e.level, e.threads, e.record_bytes, e.jit)
 });
@@ -158,7 +153,6 @@ impl Generated {
 // It leaves a run that may take too many steps, and domains, to the lane engine.
 executor!(
     Generated,
-    payloads: true,
     options: |_| RunOptions { limits: Limits { steps: Limits::default().steps, ..limits() }, trap: false },
     |e| format!("generated code, {:?}, {:?}", e.level, e.batches)
 );

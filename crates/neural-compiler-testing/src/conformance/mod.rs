@@ -51,9 +51,8 @@ fn with_gradient(graph: &Graph) -> Vec<Graph> {
 fn both_types(executors: &[Box<dyn Executor>], graph: &Graph, values: &[(Shape, Vec<f64>)], how: How, what: &str) -> usize {
     let uniform: Vec<bool> = (0..values.len()).map(|i| i == 0 && how.shares).collect();
     let run = executors[0].options(how.traps);
-    let payloads = executors.iter().all(|e| e.takes_payloads());
-    let wide = columns::<f64>(values, how.lanes, how.seed, payloads);
-    let narrow = columns::<f32>(values, how.lanes, how.seed, payloads);
+    let wide = columns::<f64>(values, how.lanes, how.seed);
+    let narrow = columns::<f32>(values, how.lanes, how.seed);
     let (lanes, gap, uniform) = (how.lanes, how.gap, &uniform[..]);
     let wide = compare(executors, &Batch { graph, columns: &wide, lanes, uniform, gap, run }, what);
     wide + compare(executors, &Batch { graph, columns: &narrow, lanes, uniform, gap, run }, what)

@@ -1,7 +1,7 @@
 //! The interpreter: slow, obviously right, the oracle of every other executor. In: a graph and input values; out: results.
 //! Invariants: nodes run in order, each once per activation of its region; only the taken branch of an `If` runs; every loop
 //! round and call is counted against the limits, and so is the work of large operations; memory is charged before it is taken; recursion in
-//! the program never exhausts the machine's stack.
+//! the program never exhausts the machine's stack; a NaN among the results is the quiet one, before that nothing tells one from another.
 //!
 //! A region's numbers live in one frame of a stack of frames; arguments are copied into the parameters of the region that runs,
 //! results are copied out. Records (the tape of reverse mode) live beside the frames, shared and freed when nobody needs them.
@@ -11,7 +11,7 @@ use crate::exec::watch::Watch;
 use crate::exec::{EvalError, Tensor, product};
 use crate::graph::{Graph, Kind, NodeId, Region, RegionId, Type};
 use crate::limits::Limits;
-use crate::ops::real::Real;
+use crate::ops::real::{Real, quiet};
 use crate::ops::row::{Kernel, KernelError, Operand, apply_scalar};
 use crate::ops::{Op, Row, work};
 use crate::shape::Shape;
@@ -74,7 +74,7 @@ pub(crate) fn run_watched<T: Real>(
     let tensor = |(place, shape): (&Place, Shape)| {
         let mut numbers = Vec::new();
         make_room(&mut numbers, place.len, Span::default())?;
-        numbers.extend_from_slice(&machine.numbers[place.at..place.at + place.len]);
+        numbers.extend(machine.numbers[place.at..place.at + place.len].iter().map(|&x| quiet(x)));
         Ok(Tensor::new(shape, numbers).expect("a result has its shape"))
     };
     main.results.iter().zip(graph.outputs()).map(tensor).collect()
@@ -543,8 +543,6 @@ impl<T: Real> Machine<'_, '_, T> {
                         ));
                     }
                 }
-                // One NaN for all executors: its sign and payload would depend on the order of operands.
-                result.iter_mut().filter(|x| x.is_nan()).for_each(|x| *x = T::from_f64(f64::NAN));
                 if trap && result.iter().any(|x| x.is_nan()) && !operands.iter().any(|o| o.data.iter().any(|x| x.is_nan())) {
                     return Err(left_domain::<T>(row, &[], node.span));
                 }

@@ -6,7 +6,6 @@ use crate::diagnostic::Diagnostic;
 use crate::diff;
 use crate::graph::{Graph, GraphInput, Kind, NodeId, Region, RegionId, Type, assemble, copy};
 use crate::infer::{Solver, branch_diagnostic, slope_diagnostic};
-use crate::ops::Op;
 use crate::shape::Shape;
 use crate::source::Span;
 use crate::syntax::ast::FunId;

@@ -14,7 +14,6 @@ use crate::anf::{Anf, Arg, Args, Atom, BlockId, Rhs, Tail};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::graph::{Builder, Graph, GraphInput, NodeId, Region, RegionId, Type, compact};
 use crate::limits::Limits;
-use crate::ops::Op;
 use crate::shape::Shape;
 use crate::source::Span;
 use crate::syntax::ast::FunId;

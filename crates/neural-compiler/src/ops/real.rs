@@ -42,6 +42,12 @@ pub(crate) trait Number: Real + math::num::Num<Scalar = Self, Mask = bool> {}
 impl Number for f32 {}
 impl Number for f64 {}
 
+/// The one quiet NaN for every NaN. Results are made so: sign and payload of a NaN that was given, or of one the processor makes of two,
+/// would depend on the order of operands.
+pub(crate) fn quiet<T: Real>(x: T) -> T {
+    if x.is_nan() { T::from_f64(f64::NAN) } else { x }
+}
+
 /// A floating-point type with the project's own elementary functions.
 pub trait Real: Ring + Div<Output = Self> + Neg<Output = Self> + PartialOrd + Send + Sync + std::fmt::Debug + 'static {
     /// Which type this is.

@@ -1,7 +1,7 @@
 //! Graph to code: every value becomes its numbers, every choice a selection, every call its callee. In: a graph, the number type and
 //! the instruction set; out: a `Code`, or the reason why the lane engine should run the program.
 //! Invariants: only operations that cannot fail are translated, so that computing a side nobody takes is never seen; a computed index
-//! makes the code give up when a lane that counts is out of range; a NaN is made quiet wherever its bits could be seen.
+//! makes the code give up when a lane that counts is out of range; every NaN of a result is the quiet one.
 
 mod loops;
 mod operations;
@@ -15,17 +15,14 @@ use crate::ops::real::Dtype;
 use crate::ops::{Op, work};
 use crate::shape::Shape;
 use neural_compiler_math::Level;
-use rustc_hash::FxHashSet;
 use std::ops::Range;
 
-/// How the NaNs of a number relate to the interpreter's, in which every operation gives the one quiet NaN.
+/// What is known of a number's NaNs. Nothing of a NaN but that it is one can be seen before it is a result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Nan {
-    /// Bit for bit the interpreter's, perhaps with a payload that came from an input.
-    Exact,
-    /// Some NaN where the interpreter has the quiet one.
+    /// Any NaN.
     Loose,
-    /// Bit for bit, and no NaN but the quiet one.
+    /// No NaN but the quiet one.
     Quiet,
 }
 
@@ -64,10 +61,6 @@ pub(super) struct Translator<'a> {
     records: Vec<Record>,
     steps: Steps,
     depth: usize,
-    /// Which values carried by which loops may hold a NaN with a payload from an input.
-    payloads: FxHashSet<(u32, usize)>,
-    /// Whether one more was found.
-    found: bool,
     work: Vec<Option<usize>>,
     /// The operations that may fail, with the numbers each gives, of which one at least must be computed to see that it does not.
     pub(super) refusals: Vec<(Op, Vec<Value>)>,
@@ -125,18 +118,12 @@ pub(super) fn translate(graph: &Graph, uniform: &[bool], dtype: Dtype, level: Le
     if is_large(graph) {
         return Err(Declined::TooLarge);
     }
-    let mut payloads = FxHashSet::default();
-    loop {
-        let t = Translator::new(graph, dtype, level, payloads).program(uniform)?;
-        if !t.found {
-            return Ok(Translated { code: t.code, steps: t.steps });
-        }
-        payloads = t.payloads;
-    }
+    let t = Translator::new(graph, dtype, level).program(uniform)?;
+    Ok(Translated { code: t.code, steps: t.steps })
 }
 
 impl<'a> Translator<'a> {
-    fn new(graph: &'a Graph, dtype: Dtype, level: Level, payloads: FxHashSet<(u32, usize)>) -> Translator<'a> {
+    fn new(graph: &'a Graph, dtype: Dtype, level: Level) -> Translator<'a> {
         let work = vec![None; graph.regions.len()];
         let code = Code::new();
         Translator {
@@ -149,8 +136,6 @@ impl<'a> Translator<'a> {
             records: Vec::new(),
             steps: Steps::default(),
             depth: 0,
-            payloads,
-            found: false,
             work,
             refusals: Vec::new(),
         }
@@ -166,7 +151,7 @@ impl<'a> Translator<'a> {
                 let def = if uniform { Def::Shared(*next) } else { Def::Input(*next) };
                 *next += 1;
                 let value = self.code.make(def, Class::Number);
-                self.arena.push(Number { value, nan: Nan::Exact });
+                self.arena.push(Number::loose(value));
             }
             args.push(from..self.arena.len());
         }

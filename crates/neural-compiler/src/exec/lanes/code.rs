@@ -167,8 +167,8 @@ pub(super) fn elementwise(kernel: &'static Kernel, rate: Rate, i: &Instruction, 
 }
 
 /// Operations that only move numbers about.
-fn is_move(op: Op) -> bool {
-    matches!(op, Op::Join | Op::Cut | Op::Place | Op::Fill | Op::Transpose)
+pub(super) fn is_move(op: Op) -> bool {
+    matches!(op, Op::Join | Op::Cut | Op::Place | Op::Spread | Op::Transpose)
 }
 
 /// Finds where each number of a move comes from by moving numbers that name their places.

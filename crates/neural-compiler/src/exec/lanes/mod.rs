@@ -29,6 +29,7 @@ use crate::exec::watch::Watch;
 use crate::exec::{EvalError, threads};
 use crate::graph::{Graph, Kind, flatten};
 use crate::limits::Limits;
+use crate::ops::Op;
 use crate::ops::real::Real;
 use crate::shape::Shape;
 use crate::source::Span;
@@ -138,6 +139,8 @@ pub struct Engine {
     reduced: Vec<bool>,
     /// Results that are computed in the caller's buffers: their numbers and slots.
     in_place: Vec<(usize, u32)>,
+    /// Results whose numbers need not be computed, but only handed on from inputs, as by choices: their numbers and lengths.
+    handed_on: Vec<(usize, usize)>,
     /// Varying slots a tile has to hold.
     slots: usize,
     /// Lanes a tile may have.
@@ -193,6 +196,14 @@ impl Engine {
             place.rate == Rate::Varying && place.len == 1 && !reduced[*k] && once && !main.params.contains(place)
         };
         let in_place = main.results.iter().enumerate().filter(own).map(|(k, place)| (k, place.at)).collect();
+        let computed = |kind: Kind| match kind {
+            Kind::Op(op, _) => op != Op::Select && !code::is_move(op),
+            Kind::Const(_) => true,
+            _ => false,
+        };
+        let results = graph.main().results.iter().enumerate().filter(|(k, _)| !reduced[*k]);
+        let handed_on = results.filter(|(_, r)| !computed(graph.main().node(**r).kind)).map(|(k, r)| (k, graph.main().shape(*r).len()));
+        let handed_on = handed_on.collect();
         let complete = tape.is_complete();
         let code = if complete { Prepared::new(&graph, &tape) } else { Prepared::default() };
         let whole = if complete { whole::Whole::new(&graph, &tape, reduced, false) } else { None };
@@ -205,6 +216,7 @@ impl Engine {
             uniform: uniform.to_vec(),
             reduced: reduced.to_vec(),
             in_place,
+            handed_on,
             slots,
             widest,
             complete,

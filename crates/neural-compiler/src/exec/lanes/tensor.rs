@@ -7,7 +7,7 @@ use crate::exec::room::{is_there, make_room, no_memory};
 use crate::exec::{EvalError, product};
 use crate::ops::Op;
 use crate::ops::block::{Block, LANES};
-use crate::ops::real::Real;
+use crate::ops::real::{Real, quiet};
 use crate::ops::row::{KernelError, Operand, TensorFn, TensorKernel};
 use crate::ops::work::scratch;
 use crate::shape::Shape;
@@ -15,11 +15,6 @@ use crate::source::Span;
 use crate::tape::{Place, Rate};
 use neural_compiler_math::Level;
 use neural_compiler_math::matrix::INTERLEAVED;
-
-/// The one quiet NaN for every NaN.
-pub(super) fn canonical<T: Real>(x: T) -> T {
-    if x.is_nan() { T::from_f64(f64::NAN) } else { x }
-}
 
 /// An application of a tensor kernel.
 pub(super) struct Application<'a> {
@@ -114,7 +109,7 @@ impl Application<'_> {
         let done = operands(self.shapes, data, |operands| self.compute(operands, &mut out, look));
         let at = base.uniform + self.out.at as usize;
         if let Ok(Ok(())) = done {
-            memory.uniform[at..at + out.len()].iter_mut().zip(&out).for_each(|(o, &x)| *o = canonical(x));
+            memory.uniform[at..at + out.len()].iter_mut().zip(&out).for_each(|(o, &x)| *o = quiet(x));
         }
         memory.numbers = out;
         done
@@ -226,7 +221,7 @@ impl Application<'_> {
             debug_assert!(done.is_ok());
             for (k, block) in out.iter().enumerate() {
                 let target = &mut memory.lanes_mut(base.varying + self.out.at as usize + k)[from..from + n];
-                target.iter_mut().zip(block.0).for_each(|(o, x)| *o = canonical(x));
+                target.iter_mut().zip(block.0).for_each(|(o, x)| *o = quiet(x));
             }
         }
         memory.blocks = blocks;
@@ -265,7 +260,7 @@ impl Application<'_> {
                 out.fill(T::from_f64(f64::NAN));
             }
             for (k, &x) in out.iter().enumerate() {
-                memory.lanes_mut(base.varying + self.out.at as usize + k)[lane] = canonical(x);
+                memory.lanes_mut(base.varying + self.out.at as usize + k)[lane] = quiet(x);
             }
         }
         memory.numbers = numbers;

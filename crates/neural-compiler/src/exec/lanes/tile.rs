@@ -6,13 +6,13 @@ use super::code::{Prepared, Source, Step, elementwise};
 use super::memory::{Base, Memory};
 use super::record::{Record, Stored};
 use super::reduce::Sums;
-use super::tensor::{Application, canonical};
+use super::tensor::Application;
 use super::{BatchOptions, Column, Engine, LaneError};
 use crate::exec::EvalError;
 use crate::exec::room::{is_there, no_memory, over_limit};
 use crate::exec::watch::Watch;
 use crate::graph::{Graph, Kind, RegionId};
-use crate::ops::real::Real;
+use crate::ops::real::{Real, quiet};
 use crate::ops::row::{Kernel, KernelError, apply_scalar};
 use crate::ops::work;
 use crate::source::Span;
@@ -220,7 +220,15 @@ impl<'a, T: Real> TileRun<'a, T> {
                 }
             }
         }
+        self.quiet_results(outputs, start);
         self.lost_lanes(outputs, start, from, errors);
+    }
+
+    /// Makes NaNs that were only handed on the quiet one.
+    pub(super) fn quiet_results(&self, outputs: &mut [&mut [T]], start: usize) {
+        for &(k, n) in &self.engine.handed_on {
+            outputs[k][start * n..(start + self.lanes) * n].iter_mut().for_each(|x| *x = quiet(*x));
+        }
     }
 
     /// Reports lanes without a result; they hold NaN.
@@ -362,10 +370,9 @@ impl<'a, T: Real> TileRun<'a, T> {
                 self.memory.uniform[base.uniform + out as usize] = apply_scalar(kernel, &point[..arity as usize]);
             }
             Step::Constant(x, out) => self.memory.uniform[base.uniform + out as usize] = T::from_f64(x),
-            // Moving numbers about is an operation too: the interpreter makes every NaN of its result the quiet one.
             Step::Copy(from, out) => self.memory.apply1(from, base, out, |x, out| match x {
-                Arg::Slice(x) => out.iter_mut().zip(x).for_each(|(o, &x)| *o = canonical(x)),
-                Arg::Splat(x) => out.fill(canonical(x)),
+                Arg::Slice(x) => out.copy_from_slice(x),
+                Arg::Splat(x) => out.fill(x),
             }),
             Step::Fill(x, out) => self.memory.lanes_mut(base.varying + out as usize).fill(T::from_f64(x)),
             Step::Repeat(k) => {

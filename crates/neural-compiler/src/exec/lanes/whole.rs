@@ -267,6 +267,7 @@ impl<T: Real> TileRun<'_, T> {
                 }
             }
             self.deliver_values(whole, &tile, outputs, sums, done);
+            self.quiet_results(outputs, start);
             self.lost_lanes(outputs, start, from, errors);
         }
         Ok(())

@@ -102,7 +102,7 @@ fn refused(code: &Code) -> Vec<Diagnostic> {
         let factored = matches!(op, Op::Det | Op::Inv | Op::Solve | Op::Cofactor | Op::CofactorAlong);
         let message = if factored && side >= LARGE_FACTORS {
             format!("`{}` of more than {} rows has no text in Rust", op.row().name, LARGE_FACTORS - 1)
-        } else if seen.contains(&op.row().name.to_string()) || spelled(*op) {
+        } else if seen.contains(op.row().name) || spelled(*op) {
             seen.insert(op.row().name.to_string());
             continue;
         } else {
@@ -187,7 +187,7 @@ impl Model<'_> {
             write!(out, "/// Most calls within calls.\npub const MAX_DEPTH: u64 = {depth};\n").expect("a string");
         }
         if self.taped() {
-            write!(out, "/// Cells in which `gradient` stores values for the way back; `gradient_in` takes them from the caller.\n")
+            writeln!(out, "/// Cells in which `gradient` stores values for the way back; `gradient_in` takes them from the caller.")
                 .expect("a string");
             writeln!(out, "pub const TAPE: usize = {TAPE};").expect("a string");
         }

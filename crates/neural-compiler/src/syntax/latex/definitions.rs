@@ -198,5 +198,5 @@ impl Parser<'_> {
 
 /// A unit as it was before it was set: `m/s^{2}` is `m/s^2`.
 fn unit_text(set: &str) -> String {
-    set.replace("\\,", "*").replace("^{", "^").replace('}', "").replace('\\', "")
+    set.replace("\\,", "*").replace("^{", "^").replace(['}', '\\'], "")
 }

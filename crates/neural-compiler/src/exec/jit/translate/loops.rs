@@ -3,7 +3,7 @@
 
 use super::super::Declined;
 use super::super::ir::{Def, Prim, Value};
-use super::{MOST_ROUNDS, Nan, Number, Place, RECORDED_VALUES, Record, Translator, UNROLLED_VALUES};
+use super::{MOST_ROUNDS, Number, Place, RECORDED_VALUES, Record, Translator, UNROLLED_VALUES};
 use crate::graph::{RegionId, Type};
 use std::ops::Range;
 
@@ -68,30 +68,13 @@ impl Translator<'_> {
         Ok(state)
     }
 
-    /// What a loop is to carry as its `k`-th value: with the interpreter's bits where a payload may pass through.
-    pub(super) fn carry(&mut self, l: u32, k: usize, x: Number) -> Value {
-        if self.payloads.contains(&(l, k)) {
-            return self.seen(x).value;
-        }
-        if x.nan == Nan::Exact {
-            self.payloads.insert((l, k));
-            self.found = true;
-        }
-        x.value
-    }
-
-    pub(super) fn carried_nan(&self, l: u32, k: usize) -> Nan {
-        if self.payloads.contains(&(l, k)) { Nan::Exact } else { Nan::Loose }
-    }
-
     /// A number where the mask holds; elsewhere anything.
-    pub(super) fn where_held(&self, mask: Value, not: Value, x: Number) -> Number {
-        let value = match self.code.def(x.value) {
+    pub(super) fn where_held(&self, mask: Value, not: Value, x: Value) -> Value {
+        match self.code.def(x) {
             Def::Op(Prim::Keep | Prim::Blend, [m, yes, ..], _) if m == mask => yes,
             Def::Op(Prim::Blend, [m, _, no, _], _) if m == not => no,
-            _ => x.value,
-        };
-        Number { value, ..x }
+            _ => x,
+        }
     }
 
     /// A loop: each lane's results are kept as it leaves, and rounds go on until every lane has left.
@@ -107,7 +90,7 @@ impl Translator<'_> {
         let shapes: Vec<usize> = graph.region(body).results[1 + carried..].iter().map(|r| graph.region(body).shape(*r).len()).collect();
         let zero = self.constant(0.0);
         let l = self.code.loops.len() as u32;
-        let mut init: Vec<Value> = state.iter().enumerate().map(|(k, &x)| self.carry(l, k, x)).collect();
+        let mut init: Vec<Value> = state.iter().map(|x| x.value).collect();
         let held: usize = shapes.iter().sum();
         init.extend(std::iter::repeat_n(zero, held));
         let active = init.len();
@@ -119,10 +102,7 @@ impl Translator<'_> {
         self.code.open(init, place.block);
         let inside = self.code.loops[l as usize].carried.clone();
         let mut from = self.arena.len();
-        for (k, &value) in inside[..state.len()].iter().enumerate() {
-            let nan = self.carried_nan(l, k);
-            self.arena.push(Number { value, nan });
-        }
+        self.arena.extend(inside[..state.len()].iter().map(|&value| Number::loose(value)));
         let mut passed: Vec<Range<usize>> = Vec::with_capacity(args.len());
         for r in &args[..carried] {
             passed.push(from..from + r.len());
@@ -136,15 +116,11 @@ impl Translator<'_> {
         let stop = self.not(go_on);
         let mut next: Vec<Value> = Vec::new();
         // What lanes that leave carry on, and the results of lanes that stay, nobody sees.
-        for (k, i) in results[1..=carried].iter().flat_map(|r| r.clone()).enumerate() {
-            let x = self.where_held(go_on, stop, self.arena[i]);
-            next.push(self.carry(l, k, x));
-        }
+        next.extend(results[1..=carried].iter().flat_map(|r| r.clone()).map(|i| self.where_held(go_on, stop, self.arena[i].value)));
         let together = self.leave_together(l, &next, go_on);
         for (k, i) in results[1 + carried..].iter().flat_map(|r| r.clone()).enumerate() {
             let k = state.len() + k;
-            let x = self.where_held(stop, go_on, self.arena[i]);
-            let x = self.carry(l, k, x);
+            let x = self.where_held(stop, go_on, self.arena[i].value);
             next.push(if together {
                 x
             } else {
@@ -159,8 +135,7 @@ impl Translator<'_> {
         for n in shapes {
             let from = self.arena.len();
             for _ in 0..n {
-                let nan = self.carried_nan(l, k);
-                self.arena.push(Number { value: out[k], nan });
+                self.arena.push(Number::loose(out[k]));
                 k += 1;
             }
             ranges.push(from..self.arena.len());

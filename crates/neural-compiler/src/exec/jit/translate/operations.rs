@@ -26,8 +26,7 @@ impl Translator<'_> {
             let args: Vec<(Vec<Number>, Shape)> = operands.iter().map(|(r, s)| (self.arena[r.clone()].to_vec(), *s)).collect();
             let out = tensor::apply(self, op, attr, &args, shape, place.mask)?;
             let from = self.arena.len();
-            // The interpreter makes every NaN of a tensor quiet.
-            self.arena.extend(out.into_iter().map(|x| Number { nan: if x.nan == Nan::Exact { Nan::Loose } else { x.nan }, ..x }));
+            self.arena.extend(out);
             return Ok(from..self.arena.len());
         }
         if let Kernel::Composite(_) = row.kernel {

@@ -50,9 +50,9 @@ impl Translator<'_> {
         self.code.op(prim, args)
     }
 
-    /// The number with just the interpreter's bits.
+    /// The number as a result: a NaN is the quiet one.
     pub(super) fn seen(&mut self, x: Number) -> Number {
-        if x.nan != Nan::Loose {
+        if x.nan == Nan::Quiet {
             return x;
         }
         let nan = self.constant(f64::NAN);
@@ -123,26 +123,8 @@ impl Translator<'_> {
         }
     }
 
-    /// Two numbers whose NaNs can stand side by side: where one may carry a payload, the other must be quiet.
-    pub(super) fn alike(&mut self, x: Number, y: Number) -> (Number, Number, Nan) {
-        match (x.nan, y.nan) {
-            (Nan::Exact, Nan::Loose) => {
-                let y = self.seen(y);
-                (x, y, Nan::Exact)
-            }
-            (Nan::Loose, Nan::Exact) => {
-                let x = self.seen(x);
-                (x, y, Nan::Exact)
-            }
-            (Nan::Loose, _) | (_, Nan::Loose) => (x, y, Nan::Loose),
-            (Nan::Exact, _) | (_, Nan::Exact) => (x, y, Nan::Exact),
-            (Nan::Quiet, Nan::Quiet) => (x, y, Nan::Quiet),
-        }
-    }
-
     pub(super) fn select(&mut self, mask: Value, yes: Number, no: Number) -> Number {
-        // One machine value may stand for two numbers: an input, and the same with its NaN made quiet.
-        if yes.value == no.value && (yes.nan == no.nan || yes.nan == Nan::Quiet || no.nan == Nan::Quiet) {
+        if yes.value == no.value {
             return if yes.nan == Nan::Quiet { yes } else { no };
         }
         if let (Some(a), Some(b)) = (self.as_test(yes.value), self.as_test(no.value)) {
@@ -164,7 +146,7 @@ impl Translator<'_> {
             };
             return self.one_if(chosen);
         }
-        let (yes, no, nan) = self.alike(yes, no);
+        let nan = if yes.nan == Nan::Quiet { no.nan } else { Nan::Loose };
         let value = if self.is_zero(no.value) {
             self.op(Prim::Keep, &[mask, yes.value])
         } else if self.is_zero(yes.value) {

@@ -3,9 +3,10 @@
 
 use super::{Home, Step, Value};
 use crate::exec::EvalError;
-use crate::exec::lanes::tensor::{canonical, operands};
+use crate::exec::lanes::code::is_move;
+use crate::exec::lanes::tensor::operands;
 use crate::ops::Op;
-use crate::ops::real::Real;
+use crate::ops::real::{Real, quiet};
 use crate::ops::row::{Kernel, TensorKernel};
 use crate::shape::Shape;
 use neural_compiler_math::matrix::Matrices;
@@ -112,10 +113,7 @@ impl Step {
                 for (l, out) in out.chunks_exact_mut(n.max(1)).enumerate().take(lanes) {
                     look()?;
                     match op {
-                        Op::Spread => {
-                            out.fill(canonical(lane(0, l)[0]));
-                            continue;
-                        }
+                        Op::Spread => out.fill(lane(0, l)[0]),
                         Op::Transpose => {
                             let (rows, columns) = sides(self.shapes[0]);
                             T::transpose(level, lane(0, l), rows, columns, out);
@@ -130,8 +128,9 @@ impl Step {
                             debug_assert!(done.is_ok());
                         }
                     }
-                    // Moving numbers about is an operation too: the interpreter makes every NaN of its result the quiet one.
-                    out.iter_mut().for_each(|x| *x = canonical(*x));
+                    if !is_move(op) {
+                        out.iter_mut().for_each(|x| *x = quiet(*x));
+                    }
                 }
             }
         }

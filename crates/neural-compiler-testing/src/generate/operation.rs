@@ -229,6 +229,12 @@ impl Writer {
             // Constants alone would make dull programs.
             (Special::Sized, _) => format!("(+ ({name} {sizes}) {})", self.expr(SCALAR, d)),
             (Special::Fill, _) => format!("({name} {} {sizes})", self.expr(SCALAR, d)),
+            (Special::Grid, _) => format!("({name} {} {} {sizes})", self.expr(SCALAR, d), self.expr(SCALAR, d)),
+            // A place on the grid, whatever is drawn.
+            (Special::Place, _) => {
+                let n = self.rng.u32(2..5);
+                format!("({name} {} 0 1 (sigmoid {}))", self.expr(Shape::Vector(n), d), self.expr(SCALAR, d))
+            }
         }
     }
 }

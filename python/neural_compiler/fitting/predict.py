@@ -50,7 +50,7 @@ def predict(
     options.update({name: value for name, value in given.items() if value is not None})
     if any(i["kind"] == "weight" for i in core.inputs):
         options["values"] = _weights(core, path)
-    options["doses"] = doses(events, options["time"], options["group"], data)
+    options["doses"] = doses(core, events, options["time"], options["group"], data)
     columns = Columns(data, [options["group"], *core.groups])
     columns.read_dates(core, [options["time"]], time_unit, time_origin, False)
     return predicted(core, columns, options)

@@ -132,7 +132,7 @@ pub enum Part {
     EventTimes,
     /// One of those of an event.
     EventTime(usize, usize),
-    /// For each event with a condition what is negative where the condition holds.
+    /// For each event with a condition what is negative where the condition holds, then for each whether it does.
     Levels,
     /// All states behind an event.
     Jump(usize),

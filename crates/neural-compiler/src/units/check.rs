@@ -319,9 +319,10 @@ impl Walk<'_> {
                 vec![(time.to_string(), unit, "the time"); count]
             }
             (Part::Levels, _) => {
-                // What a condition compares is of one unit, whatever that is.
+                // What a condition compares is of one unit, whatever that is; behind the levels stand the same conditions again.
                 if let Expr::Op(_, args) = ast.expr(root) {
-                    ast.args(args).iter().for_each(|&arg| drop(self.expr(arg)));
+                    let levels = ast.args(args);
+                    levels[..levels.len() / 2].iter().for_each(|&arg| drop(self.expr(arg)));
                 }
                 return;
             }

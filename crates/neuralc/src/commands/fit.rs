@@ -161,7 +161,6 @@ fn given() -> serde_json::Value {
 
 /// The options of the library.
 fn options<'a>(args: &FitArgs, model: &Compiled, whole: &Whole) -> Result<Options<'a>, Failure> {
-    let groups = args.group.as_deref().map(|g| (g, &whole.groups[..]));
     let number = args
         .sigma
         .as_ref()
@@ -182,7 +181,7 @@ fn options<'a>(args: &FitArgs, model: &Compiled, whole: &Whole) -> Result<Option
         step: args.step,
         tolerance: args.rtol,
         absolute_tolerance: args.atol,
-        doses: doses::read(args.events.as_deref(), &args.table, model, args.time.as_deref(), groups)?,
+        doses: doses::read(args.events.as_deref(), &args.table, model, (args.time.as_deref(), args.group.as_deref()), Some(whole))?,
         holdout: args.holdout,
         training: args.training,
         weight_decay: args.weight_decay,

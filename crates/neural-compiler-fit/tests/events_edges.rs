@@ -37,9 +37,8 @@ fn a_condition_that_holds_with_equality_from_the_start_does_not_become_true() {
 #[test]
 fn equality_behind_a_jump_is_what_the_condition_says() {
     let run = |condition: &str| {
-        let model = format!(
-            "(state x 0) (state y 0) (derive x 0) (derive y 0) (event (at 1) (set x 1)) (event (when {condition}) (add y 1))"
-        );
+        let model =
+            format!("(state x 0) (state y 0) (derive x 0) (derive y 0) (event (at 1) (set x 1)) (event (when {condition}) (add y 1))");
         last(&model, &[0.0, 3.0], vec![]).unwrap()
     };
     assert_eq!(run("(>= x 1)"), [1.0, 1.0]);

@@ -123,8 +123,8 @@ pub struct Events {
     pub all: Vec<Event>,
     /// What computes the numbers that say when events happen, where some happen at times.
     pub times: Option<Program>,
-    /// What computes a number for each condition, negative where it holds and 0 where it is about to change; behind these for each condition
-    /// whether it holds (not 0), which decides where its sides are equal.
+    /// What computes a number for each condition, negative where it holds and 0 where it is about to change; behind these for each
+    /// condition whether it holds (not 0), which decides where its sides are equal.
     pub levels: Option<Program>,
 }
 

@@ -6,8 +6,8 @@
 use crate::anf::{Anf, Arg, Args, Atom, BlockId, Rhs, Tail};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::diff;
-use crate::graph::{Builder, Graph, GraphInput, Kind, NodeId, Region, RegionId, Type, assemble, compact, copy, result_shape};
-use crate::infer::{Solver, branch_diagnostic, misfit_diagnostic, slope_diagnostic, test_diagnostic};
+use crate::graph::{Builder, Graph, GraphInput, Kind, NodeId, Region, RegionId, Type, assemble, compact, copy, result_shape, root};
+use crate::infer::{Solver, branch_diagnostic, misfit_diagnostic, root_diagnostic, slope_diagnostic, test_diagnostic};
 use crate::limits::Limits;
 use crate::ops::row::{Arity, Kernel};
 use crate::ops::{Op, Surface};
@@ -119,6 +119,8 @@ struct Lowering<'a> {
     made: usize,
     /// Derivatives by function and shapes, and where their regions begin.
     derivatives: FxHashMap<(FunId, Vec<Shape>), (Arc<Graph>, u32)>,
+    /// Equations by function, shapes and number of starts.
+    roots: FxHashMap<(FunId, Vec<Shape>, usize), Kind>,
     /// Functions whose derivatives are being made.
     deriving: Vec<FunId>,
     /// Loops around the one being lowered.
@@ -157,6 +159,7 @@ pub(crate) fn lower(anf: &Anf, tails: &Tails, inputs: Vec<GraphInput>, limits: &
         calls,
         made: 0,
         derivatives: FxHashMap::default(),
+        roots: FxHashMap::default(),
         deriving: vec![],
         loops: 0,
     };
@@ -166,6 +169,12 @@ pub(crate) fn lower(anf: &Anf, tails: &Tails, inputs: Vec<GraphInput>, limits: &
     l.regions[0] = Some(main);
     let regions = l.regions.into_iter().map(|r| r.expect("every region is finished")).collect();
     Ok(compact(Graph { regions, main: RegionId(0), inputs, origin: None }))
+}
+
+/// The derivative of a graph by its first input.
+fn slope_of(graph: &Graph, span: Span) -> Lowered<Graph> {
+    let derived = diff::derive(graph, &[diff::Step::Jacobian(vec![0])], true);
+    derived.map(|d| d.graph).map_err(|e| Box::new(Diagnostic { span, ..e.0.into_iter().next().expect("an error says what it is") }))
 }
 
 impl Lowering<'_> {
@@ -245,7 +254,7 @@ impl Lowering<'_> {
                 Tail::Return(_) | Tail::If(..) => None,
             };
             let called = block.stmts.iter().filter_map(|s| match s.rhs {
-                Rhs::Call(g, _) | Rhs::Derivative(g, _) => Some(g),
+                Rhs::Call(g, _) | Rhs::Derivative(g, _) | Rhs::Root(g, ..) => Some(g),
                 Rhs::Op(..) | Rhs::If(..) => None,
             });
             for g in called.chain(tail) {
@@ -306,12 +315,7 @@ impl Lowering<'_> {
             None => {
                 let derived = crate::deep(|| self.derived(f, &shapes, span))?;
                 let offset = self.regions.len() as u32;
-                let up = |r: RegionId| RegionId(r.0 + offset);
-                self.regions.extend(derived.regions.iter().cloned().map(|mut region| {
-                    region.nodes.iter_mut().for_each(|node| node.kind = node.kind.renumbered(up));
-                    Some(region)
-                }));
-                self.charge(derived.size(), span)?;
+                self.adopt(&derived, span)?;
                 let made = (Arc::new(derived), offset);
                 self.derivatives.insert((f, shapes), made.clone());
                 made
@@ -324,7 +328,18 @@ impl Lowering<'_> {
         Ok(results[0])
     }
 
+    /// The derivative of a function by its first parameter, as a graph.
     fn derived(&mut self, f: FunId, shapes: &[Shape], span: Span) -> Lowered<Graph> {
+        let graph = self.closed(f, shapes, span)?;
+        let (of, by) = (graph.outputs()[0], shapes[0]);
+        if of.dims().len() + by.dims().len() > 2 {
+            return Err(Box::new(slope_diagnostic(&of.to_string(), &by.to_string(), span)));
+        }
+        slope_of(&graph, span)
+    }
+
+    /// A function as a graph of its own.
+    fn closed(&mut self, f: FunId, shapes: &[Shape], span: Span) -> Lowered<Graph> {
         let endless = || {
             let message = "this is the derivative of something that takes this derivative itself";
             Box::new(
@@ -340,10 +355,6 @@ impl Lowering<'_> {
         self.deriving.push(f);
         let region = self.function(f, shapes, &fun.name)?;
         self.deriving.pop();
-        let (of, by) = (region.shape(region.results[0]), shapes[0]);
-        if of.dims().len() + by.dims().len() > 2 {
-            return Err(Box::new(slope_diagnostic(&of.to_string(), &by.to_string(), span)));
-        }
         let inputs = fun.locals.iter().zip(shapes).map(|(name, &shape)| GraphInput { name: name.clone(), shape }).collect();
         // The regions it runs, each in its place.
         let mut regions = vec![Region::default(); self.regions.len()];
@@ -357,9 +368,43 @@ impl Lowering<'_> {
             open.extend(run.nodes.iter().flat_map(|n| Graph::children(n.kind)));
             regions[r.0 as usize] = run.clone();
         }
-        let graph = assemble(regions, region, inputs);
-        let derived = diff::derive(&graph, &[diff::Step::Jacobian(vec![0])], true);
-        derived.map(|d| d.graph).map_err(|e| Box::new(Diagnostic { span, ..e.0.into_iter().next().expect("an error says what it is") }))
+        Ok(assemble(regions, region, inputs))
+    }
+
+    /// Takes over the regions of a graph; gives the number of its main region.
+    fn adopt(&mut self, graph: &Graph, span: Span) -> Lowered<RegionId> {
+        let offset = self.regions.len() as u32;
+        let up = |r: RegionId| RegionId(r.0 + offset);
+        self.regions.extend(graph.regions.iter().cloned().map(|mut region| {
+            region.nodes.iter_mut().for_each(|node| node.kind = node.kind.renumbered(up));
+            Some(region)
+        }));
+        self.charge(graph.size(), span)?;
+        Ok(up(graph.main))
+    }
+
+    /// Where a function is 0 by its first parameter, as a node.
+    fn root(&mut self, nest: &mut Nest, f: FunId, args: &[NodeId], starts: usize, span: Span) -> Lowered<NodeId> {
+        let all: Vec<Shape> = args.iter().map(|&a| nest.top().shape(a)).collect();
+        let shapes: Vec<Shape> = all[..1].iter().chain(&all[starts..]).copied().collect();
+        let key = (f, shapes.clone(), starts);
+        let kind = match self.roots.get(&key) {
+            Some(&kind) => kind,
+            None => {
+                let zero = crate::deep(|| self.closed(f, &shapes, span))?;
+                let (of, by) = (zero.outputs()[0], shapes[0]);
+                if of != by || matches!(by, Shape::Matrix(..)) || starts > 1 && all[..starts].iter().any(|&s| s != Shape::Scalar) {
+                    return Err(Box::new(root_diagnostic(&of.to_string(), &by.to_string(), span)));
+                }
+                let slope = slope_of(&zero, span)?;
+                let solve = root::solver(&zero, &slope, starts > 1, span);
+                let (solve, zero, slope) = (self.adopt(&solve, span)?, self.adopt(&zero, span)?, self.adopt(&slope, span)?);
+                let kind = Kind::Root { solve, zero, slope, starts: starts as u32 };
+                self.roots.insert(key, kind);
+                kind
+            }
+        };
+        Ok(nest.top().many(kind, args, &[Type::Value(shapes[0])])[0])
     }
 
     /// A loop as a node.
@@ -501,6 +546,10 @@ impl Lowering<'_> {
                 Rhs::Derivative(f, args) => {
                     let args = self.args(nest, frame, args);
                     self.derivative(nest, f, &args, stmt.span)?
+                }
+                Rhs::Root(f, args, starts) => {
+                    let args = self.args(nest, frame, args);
+                    self.root(nest, f, &args, starts as usize, stmt.span)?
                 }
                 Rhs::If(c, t, e) => self.choice(nest, frame, c, Branch::Block(t), Branch::Block(e), Mode::Value)?[0],
             };

@@ -22,10 +22,7 @@ def doses(
         return []
     items = [(name, np.asarray(_plain(values)[0])) for name, values in _items(events)]
     headers, columns = [name for name, _ in items], [values for _, values in items]
-    if data is None:
-        group = None
-    else:
-        group = group or next(iter(core.groups), None)
+    group = None if data is None else group or next(iter(core.groups), None)
     called = (time, group)
     when, amount, (rate, target, whose) = _native.dose_columns(core, headers, called)
     count = len(columns[when])

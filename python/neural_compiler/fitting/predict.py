@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import _native
+from ..files import linked
 from .columns import Columns, names
 from .doses import doses
 from .result import FitResult, predicted
@@ -61,7 +62,7 @@ def _read(model: str | os.PathLike[str]) -> tuple[str, Path | None]:
     if isinstance(model, str) and ("(" in model or not model.endswith((".scm", ".eq", ".tex"))):
         return model, None
     path = Path(model)
-    return path.read_text(encoding="utf-8"), path
+    return path.read_text(encoding="utf-8") if path.suffix in (".eq", ".tex") else linked(path), path
 
 
 def _weights(core: _native.Core, path: Path | None) -> list[tuple[str, list[int], Any]]:

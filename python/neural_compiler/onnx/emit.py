@@ -95,7 +95,7 @@ class _Emitter:
                 return args[0][node.about["index"]]
             case "op":
                 return built(self.b, node.about["op"], Site(node.about["attr"], node.shape, self.size, active), args)
-            case "call":
+            case "call" | "root":
                 return self._several(node, self._region(node.about["region"], args, active))
             case "if":
                 return self._several(node, self._branch(node, args, active))

@@ -9,7 +9,8 @@ use neural_compiler::{Diagnostic, Diagnostics, Program, Shape};
 use neural_compiler_fit::plot::{self, Drawing, Line, Look};
 use neural_compiler_fit::remember::{Remembered, check_weights};
 use neural_compiler_fit::{
-    Axis, Check, Dose, DoseTable, Fit, Options, Other, Side, Stage, Table, fit, fit_at_once, predict, save, simulate, text, to_json, weights,
+    Axis, Check, Dose, DoseTable, Fit, Options, Other, Side, Stage, Table, fit, fit_at_once, predict, save, simulate, text, to_json,
+    weights,
 };
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;

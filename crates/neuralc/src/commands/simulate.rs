@@ -75,7 +75,8 @@ pub(crate) fn run(context: &mut Context, args: &SimulateArgs) -> Result<u8, Fail
             let start_time = args.start_time.map(|t| t.number(whole.calendar)).transpose()?;
             let group = group_column(&model.program, options.group.as_deref()).map_err(|e| blame(&model, e))?;
             let group = group.filter(|name| options.group.is_some() || whole.table.column(name).is_some());
-            let doses = doses::read(args.events.as_deref(), &args.table, &model, (options.time.as_deref(), group.as_deref()), Some(&whole))?;
+            let doses =
+                doses::read(args.events.as_deref(), &args.table, &model, (options.time.as_deref(), group.as_deref()), Some(&whole))?;
             told = group.as_deref().and_then(|name| Some((name.to_string(), whole.names_in(name)?)));
             let options = Options { start_time, doses, group, ..options.clone() };
             simulate(&model.program, &whole.table, &options, &given).map_err(|e| whole.blame(&model, e, None))

@@ -208,8 +208,8 @@ impl Solver {
         self.events().map_or(0, |e| e.waiting.len())
     }
 
-    /// The levels of all conditions for some lanes, where they are: each with its interval and time. A level is negative where the condition
-    /// holds, and only there.
+    /// The levels of all conditions for some lanes, where they are: each with its interval and time. A level is negative where the
+    /// condition holds, and only there.
     pub(super) fn levels(
         &self,
         workspace: &mut Workspace<f64>,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._native import __version__
 from .errors import CompileError, Diagnostic, EvaluationError, FitError
+from .files import linked
 from .fitting import Estimate, FitResult, fit, predict, simulate
 from .operations import Operation, operations
 from .program import Program, compile
@@ -40,6 +41,7 @@ __all__ = [
     "compose",
     "fit",
     "get_num_threads",
+    "linked",
     "odeint",
     "operations",
     "predict",

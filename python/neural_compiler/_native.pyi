@@ -14,12 +14,15 @@ __all__ = [
     "Taped",
     "__version__",
     "all_between",
+    "dose_columns",
+    "doses_in_units",
     "failure",
     "fit_lines",
     "fit_model",
     "fit_number",
     "fit_saved",
     "fit_svg",
+    "link",
     "operations",
     "predict_model",
     "read_dates",
@@ -163,6 +166,16 @@ def predict_model(
 def simulate_model(
     core: Core, columns: list[tuple[str, _Column]], options: dict[str, Any], given: list[tuple[str, list[float]]]
 ) -> tuple[int, list[tuple[str, list[int], _Column]]]: ...
+def dose_columns(
+    core: Core, headers: list[str], called: tuple[str | None, str | None]
+) -> tuple[int, int, tuple[int | None, int | None, int | None]]: ...
+def doses_in_units(
+    core: Core,
+    headers: list[str],
+    called: tuple[str | None, str | None],
+    rows: list[tuple[float, float, float, str | None, float | None]],
+) -> list[tuple[float, float, float, str | None, float | None]]: ...
+def link(name: str, text: str, load: Callable[[str, str], tuple[str, str]]) -> str: ...
 def fit_number(x: float, error: float | None) -> str: ...
 def fit_saved(source: str, found: str, columns: list[tuple[str, _Column]], given: str, weights: bytes | None) -> str: ...
 def remembered(core: Core, columns: list[str], group: str | None) -> dict[str, Any]: ...

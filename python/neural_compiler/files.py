@@ -1,4 +1,5 @@
-"""Files written whole. In: a folder and texts by name; out: the files, each complete before it takes its name."""
+"""Files written whole, and programs read with what they use. In: a folder and texts by name, or the path of a program; out: the files, each
+complete before it takes its name; or one text."""
 
 from __future__ import annotations
 
@@ -6,6 +7,8 @@ import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+
+from . import _native
 
 
 def write_files(folder: Path, files: Mapping[str, str | bytes]) -> None:
@@ -16,3 +19,14 @@ def write_files(folder: Path, files: Mapping[str, str | bytes]) -> None:
             (Path(aside) / name).write_bytes(held.encode() if isinstance(held, str) else held)
         for name in files:
             os.replace(Path(aside) / name, folder / name)
+
+
+def linked(path: str | os.PathLike[str]) -> str:
+    """The text of a program with the definitions of the texts it uses, `(use "file.scm" (name))`, in place: what `compile`, `fit` and all
+    others take. Paths are as seen from the file they stand in."""
+
+    def load(of: str, wanted: str) -> tuple[str, str]:
+        found = os.path.normpath(Path(of).parent / wanted)
+        return found, Path(found).read_text(encoding="utf-8")
+
+    return _native.link(os.fspath(path), Path(path).read_text(encoding="utf-8"), load)

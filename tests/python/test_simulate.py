@@ -87,3 +87,18 @@ def test_a_fit_with_doses_predicts_other_tables() -> None:
     fitted = nc.fit(drug, data, group="who", events={"time": [0, 0], "amount": [8, 4], "who": ["ann", "bob"]})
     found = fitted.predict({"t": times, "who": ["bob"] * 3})
     np.testing.assert_allclose(found["A"], [0, 4 / np.e**0.5, 4 / np.e], atol=1e-6)
+
+
+def test_doses_have_units_and_the_groups_of_constants() -> None:
+    model = "(time t :start 0 :unit h) (param k 1 :per who :unit 1/h) (state A 0 :unit mg) (derive A (* -1 k A))"
+    data = {"who": ["ann", "ann", "bob", "bob"], "t": [0.0, 3.0, 0.0, 3.0]}
+    table = {**data, "A": [0.0, 100 * np.exp(-1.0), 0.0, 300 * np.exp(-2.0)]}
+    given = {"time (min)": [120.0, 120.0], "amount [g]": [0.1, 0.3], "who": ["ann", "bob"]}
+    found = nc.fit(model, table, events=given)
+    assert abs(found.params["k[ann]"] - 1) < 1e-6 and abs(found.params["k[bob]"] - 2) < 1e-6
+    with pytest.raises(nc.FitError) as error:
+        nc.fit(model, table, events={"time (kg)": [1.0], "amount": [1.0]})
+    assert error.value.diagnostics[0].code == "unit-mismatch"
+    with pytest.raises(nc.FitError) as error:
+        nc.fit(model, table, events={"time": [1.0], "dose": [1.0]})
+    assert error.value.diagnostics[0].code == "bad-events"

@@ -31,6 +31,7 @@ pub mod support;
 pub use data::dates;
 pub use data::table::{Other, Side, Table, censored};
 pub use dynamics::clock::Clock;
+pub use dynamics::dose_table::{DoseTable, group_column};
 pub use dynamics::ensemble::Given;
 pub use dynamics::schedule::Dose;
 pub use dynamics::simulate::{Simulation, simulate};

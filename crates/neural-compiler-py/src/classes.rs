@@ -14,6 +14,7 @@ use neural_compiler::export::{File, OnnxWanted, Request, Target, export, onnx, w
 use neural_compiler::graph::{json, print, svg};
 use neural_compiler::ops::real::Dtype;
 use neural_compiler::syntax::ast::{InputKind, ModelKind, StateStart};
+use neural_compiler::syntax::modules::{self, Loaded};
 use neural_compiler::units::Mode;
 use neural_compiler::{InputShape, Limits, Shape, Syntax, compose, domain};
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
@@ -45,6 +46,20 @@ fn named_syntax(name: &str) -> PyResult<Syntax> {
         let known: Vec<&str> = Syntax::ALL.iter().map(|s| s.name()).collect();
         PyValueError::new_err(format!("there is no syntax `{name}`: {}", known.join(", ")))
     })
+}
+
+/// A text with the definitions of the texts it uses in place. `load(of, path)`: the name and the text of what a text asks for.
+#[pyfunction]
+pub(crate) fn link(py: Python<'_>, name: &str, text: &str, load: &Bound<'_, PyAny>) -> PyResult<String> {
+    let mut loaded = |of: &str, path: &str| {
+        let found = load.call1((of, path)).and_then(|f| f.extract::<(String, String)>()).map_err(|e| e.value(py).to_string())?;
+        Ok(Loaded { name: found.0, text: found.1 })
+    };
+    let main = Loaded { name: name.into(), text: text.into() };
+    match modules::link(main, &mut loaded, &Limits::default()) {
+        Ok(whole) => Ok(whole.map_or_else(|| text.to_string(), |w| w.text)),
+        Err(mistake) => Err(compile_error(py, &mistake.file.text, &mistake.errors)),
+    }
 }
 
 /// A text in another syntax, comments included.

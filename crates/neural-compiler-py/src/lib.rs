@@ -26,6 +26,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<torch::autograd::Taped>()?;
     m.add_function(wrap_pyfunction!(convert::operations::operations, m)?)?;
     m.add_function(wrap_pyfunction!(classes::translate, m)?)?;
+    m.add_function(wrap_pyfunction!(classes::link, m)?)?;
     m.add_function(wrap_pyfunction!(fit::schemes::schemes, m)?)?;
     m.add_function(wrap_pyfunction!(fit::schemes::step_control, m)?)?;
     m.add_function(wrap_pyfunction!(torch::dlpack::use_exchange, m)?)?;
@@ -39,6 +40,8 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(fit::model::fit_svg, m)?)?;
     m.add_function(wrap_pyfunction!(fit::model::predict_model, m)?)?;
     m.add_function(wrap_pyfunction!(fit::model::simulate_model, m)?)?;
+    m.add_function(wrap_pyfunction!(fit::model::dose_columns, m)?)?;
+    m.add_function(wrap_pyfunction!(fit::model::doses_in_units, m)?)?;
     m.add_function(wrap_pyfunction!(fit::model::fit_saved, m)?)?;
     m.add_function(wrap_pyfunction!(fit::model::remembered, m)?)?;
     m.add_function(wrap_pyfunction!(fit::dates::read_dates, m)?)?;

@@ -5,9 +5,11 @@
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use neural_compiler::diagnostic::Severity;
 use neural_compiler::source::{Span, position};
-use neural_compiler::{Diagnostic, Syntax};
+use neural_compiler::syntax::modules::Linked;
+use neural_compiler::{Diagnostic, Diagnostics, Syntax};
 use serde_json::{Value, json};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A text and what to call it.
 #[derive(Clone, Debug)]
@@ -18,12 +20,25 @@ pub struct Source {
     pub text: String,
     /// What it is written in.
     pub syntax: Syntax,
+    /// The texts it is made of, where it is made of several.
+    pub linked: Option<Arc<Linked>>,
 }
 
 impl Source {
     /// A text with a name.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Source {
-        Source { name: name.into(), text: text.into(), syntax: Syntax::Scheme }
+        Source { name: name.into(), text: text.into(), syntax: Syntax::Scheme, linked: None }
+    }
+
+    /// The text that mistakes are in, and these there.
+    pub fn blame(&self, errors: Diagnostics) -> (Source, Diagnostics) {
+        match &self.linked {
+            None => (self.clone(), errors),
+            Some(linked) => {
+                let found = linked.blame(&errors);
+                (Source::new(found.file.name, found.file.text).written_in(self.syntax), found.errors)
+            }
+        }
     }
 
     /// The same in another syntax than Scheme.

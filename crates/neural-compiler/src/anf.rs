@@ -50,6 +50,8 @@ pub enum Rhs {
     Call(FunId, Args),
     /// The derivative of a function by its first parameter, at these arguments.
     Derivative(FunId, Args),
+    /// Where a function is 0 by its first parameter: so many starts in the place of that, then its other arguments.
+    Root(FunId, Args, u32),
 }
 
 /// A statement: a local and what it is.
@@ -174,6 +176,12 @@ impl Anf {
                             return Err(format!("`{}` is called with a wrong number of arguments", self.fun(f).name));
                         }
                     }
+                    Rhs::Root(f, args, starts) => {
+                        check(self.args(args), defined)?;
+                        if self.args(args).len() + 1 != self.fun(f).params + starts as usize {
+                            return Err(format!("`{}` is solved with a wrong number of arguments", self.fun(f).name));
+                        }
+                    }
                     Rhs::If(c, t, e) => {
                         check(&[c], defined)?;
                         self.verify_block(t, defined, false)?;
@@ -233,7 +241,7 @@ pub(crate) fn captures(ast: &Ast, limits: &Limits) -> Result<Vec<Vec<VarId>>, Di
             Expr::Var(v) if !owns(f, v) => {
                 free.insert(v);
             }
-            Expr::Call(g, _) | Expr::Derivative(g, _) => {
+            Expr::Call(g, _) | Expr::Derivative(g, _) | Expr::Root(g, _) => {
                 if called.insert(g) {
                     callers[g.0 as usize].push(f);
                 }
@@ -342,7 +350,9 @@ impl Converter<'_> {
                     let args = self.call_args(f, args, span, stmts);
                     Tail::Call(f, args, span)
                 }
-                Expr::Number(_) | Expr::Var(_) | Expr::Op(..) | Expr::Call(..) | Expr::Derivative(..) => Tail::Return(self.atom(e, stmts)),
+                Expr::Number(_) | Expr::Var(_) | Expr::Op(..) | Expr::Call(..) | Expr::Derivative(..) | Expr::Root(..) => {
+                    Tail::Return(self.atom(e, stmts))
+                }
             }
         })
     }
@@ -423,6 +433,7 @@ impl Converter<'_> {
             }
             Expr::Call(f, args) => Rhs::Call(f, self.call_args(f, args, span, stmts)),
             Expr::Derivative(f, args) => Rhs::Derivative(f, self.call_args(f, args, span, stmts)),
+            Expr::Root(f, args) => Rhs::Root(f, self.call_args(f, args, span, stmts), args.1 - args.0),
             Expr::If(c, t, f) => {
                 let c = self.atom(c, stmts);
                 Rhs::If(c, self.block(t, false), self.block(f, false))

@@ -123,7 +123,8 @@ pub struct Events {
     pub all: Vec<Event>,
     /// What computes the numbers that say when events happen, where some happen at times.
     pub times: Option<Program>,
-    /// What computes a number for each condition, negative where it holds.
+    /// What computes a number for each condition, negative where it holds and 0 where it is about to change; behind these for each
+    /// condition whether it holds (not 0), which decides where its sides are equal.
     pub levels: Option<Program>,
 }
 
@@ -211,7 +212,7 @@ fn events(ast: &Ast, part: &dyn Fn(Part) -> Result<Program, Diagnostics>) -> Res
     let levels = ast.events.iter().any(|e| e.level.is_some()).then(|| part(Part::Levels)).transpose()?;
     if let Some(levels) = &levels {
         let (found, wanted) = (levels.graph()?.outputs()[0].len(), ast.events.iter().filter(|e| e.level.is_some()).count());
-        if found != wanted {
+        if found != 2 * wanted {
             return Err(Diagnostic::error("shape-mismatch", ast.events[0].span, "the condition of an event compares numbers").into());
         }
     }

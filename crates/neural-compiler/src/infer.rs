@@ -306,6 +306,7 @@ impl<'a> Solver<'a> {
                         }
                         out
                     }
+                    Rhs::Root(f, args, starts) => self.root(f, anf.args(args), starts as usize, env, stmt.span),
                     Rhs::If(c, t, e) => self.choice(c, t, e, env),
                 };
                 env[stmt.local.0 as usize] = t;
@@ -319,6 +320,25 @@ impl<'a> Solver<'a> {
                 }
             }
         })
+    }
+
+    /// What is looked for has the shape of its start, and so has what is to be 0; the ends of an interval are numbers.
+    fn root(&mut self, f: FunId, args: &[Arg], starts: usize, env: &[Term], span: Span) -> Term {
+        let terms: Vec<Term> = args.iter().map(|&a| self.atom(a, env)).collect();
+        let x = terms[0];
+        if starts > 1 && !terms[..starts].iter().all(|&t| self.unify(t, Term::Scalar)) {
+            let found = self.describe(terms[..starts].iter().copied().find(|&t| self.resolve(t) != Term::Scalar).unwrap_or(x));
+            let message = format!("the ends of an interval are numbers, this is a {found}");
+            self.errors
+                .push(Diagnostic::error("shape-mismatch", span, message).help("a system of equations takes a start: (root (v [1 1]) …)"));
+        }
+        let inside = std::iter::once(x).chain(terms[starts..].iter().copied()).collect();
+        let value = self.call(f, inside);
+        if !self.unify(value, x) {
+            let (of, by) = (self.describe(value), self.describe(x));
+            self.errors.push(root_diagnostic(&of, &by, span));
+        }
+        x
     }
 
     fn choice(&mut self, c: Arg, t: BlockId, e: BlockId, env: &mut Vec<Term>) -> Term {
@@ -629,6 +649,12 @@ pub(crate) fn misfit_diagnostic(op: Op, args: &[(String, Span)], span: Span) -> 
         _ => row.doc,
     };
     d.help(format!("{}: {advice}", row.usage))
+}
+
+/// The error of an equation with another shape than what is looked for.
+pub(crate) fn root_diagnostic(of: &str, by: &str, span: Span) -> Diagnostic {
+    Diagnostic::error("shape-mismatch", span, format!("a {by} is looked for, and what is to be 0 is a {of}"))
+        .help("there are as many equations as numbers that are looked for")
 }
 
 pub(crate) fn slope_diagnostic(of: &str, by: &str, span: Span) -> Diagnostic {

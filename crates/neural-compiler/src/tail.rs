@@ -48,7 +48,7 @@ pub fn analyse(anf: &Anf) -> Tails {
             for (id, _) in anf.blocks_of(FunId(f as u32)) {
                 let block = anf.block(id);
                 for stmt in &block.stmts {
-                    if let Rhs::Call(g, _) | Rhs::Derivative(g, _) = stmt.rhs {
+                    if let Rhs::Call(g, _) | Rhs::Derivative(g, _) | Rhs::Root(g, ..) = stmt.rhs {
                         calls[f].push(g.0 as usize);
                     }
                 }
@@ -217,6 +217,7 @@ impl Printer<'_> {
                         Rhs::Op(op, args) => self.application(op.name(), self.anf.args(args)),
                         Rhs::Call(g, args) => self.application(&self.names[g.0 as usize], self.anf.args(args)),
                         Rhs::Derivative(g, args) => self.application(&format!("d {}", self.names[g.0 as usize]), self.anf.args(args)),
+                        Rhs::Root(g, args, _) => self.application(&format!("root {}", self.names[g.0 as usize]), self.anf.args(args)),
                         Rhs::If(c, t, e) => self.choice(c, t, e, depth + 3),
                     }
                     self.out.push(')');

@@ -227,10 +227,10 @@ impl Rates {
                     let choice = region.args(n)[0];
                     self.projection(region.node(choice).kind, i as usize).max(self.under(region, r, choice))
                 }
-                kind @ (Kind::If(..) | Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_)) => {
+                kind @ (Kind::If(..) | Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_) | Kind::Root { .. }) => {
                     let skip = usize::from(matches!(kind, Kind::If(..) | Kind::Back { .. }));
                     let stored = if let Kind::Back { stored, .. } = kind { vec![args[0]; stored as usize] } else { vec![] };
-                    for child in Graph::children(kind) {
+                    for child in Graph::runs(kind) {
                         changed |=
                             Rates::raise(&mut self.params[child.0 as usize], stored.iter().copied().chain(args[skip..].iter().copied()));
                     }
@@ -261,7 +261,7 @@ impl Rates {
     fn projection(&self, kind: Kind, i: usize) -> Rate {
         match kind {
             Kind::If(a, b) => self.results[a.0 as usize][i].max(self.results[b.0 as usize][i]),
-            Kind::Call(f) => self.results[f.0 as usize][i],
+            Kind::Call(f) | Kind::Root { solve: f, .. } => self.results[f.0 as usize][i],
             Kind::Back { body, .. } => self.results[body.0 as usize][i],
             Kind::Loop { body, carried, .. } => {
                 let results = &self.results[body.0 as usize];
@@ -397,6 +397,7 @@ fn allocate(graph: &Graph, id: RegionId, region: &Region, rates: &[Rate]) -> Reg
             | Kind::Loop { .. }
             | Kind::Back { .. }
             | Kind::Call(_)
+            | Kind::Root { .. }
             | Kind::Pack
             | Kind::Unpack(_) => {}
         }

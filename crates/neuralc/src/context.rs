@@ -30,12 +30,13 @@ impl Failure {
 
     /// Everything wrong with a program.
     pub(crate) fn program(source: &Source, diagnostics: Diagnostics) -> Failure {
-        Failure::Wrong(source.clone(), diagnostics.0.into_iter().map(advise).collect())
+        let (source, diagnostics) = source.blame(diagnostics);
+        Failure::Wrong(source, diagnostics.0.into_iter().map(advise).collect())
     }
 
     /// What went wrong while a program ran.
     pub(crate) fn run(source: &Source, error: EvalError) -> Failure {
-        Failure::Wrong(source.clone(), vec![advise(Diagnostic::error(error.code, error.span, error.message))])
+        Failure::program(source, Diagnostic::error(error.code, error.span, error.message).into())
     }
 
     /// What is wrong, in the words of its first diagnostic.

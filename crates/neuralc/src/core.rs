@@ -1,13 +1,46 @@
 //! The library, as the commands use it. In: sources and limits; out: programs, graphs and their derivatives, with every mistake
 //! turned into a `Failure` that knows its source.
 
-use crate::context::{Context, Failure};
+use crate::context::{Context, Failure, reason};
 use crate::render::Source;
 use neural_compiler::exec::interp::{self, RunOptions};
 use neural_compiler::graph::Graph;
 use neural_compiler::ops::real::{Dtype, Real};
-use neural_compiler::{Diagnostic, Options, Program, Shape, Tensor, compile, diff, domain};
+use neural_compiler::syntax::modules::{Loaded, link};
+use neural_compiler::{Diagnostic, Options, Program, Shape, Syntax, Tensor, compile, diff, domain};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
+
+/// A program with the definitions of the texts it uses in place, found beside it.
+fn linked(context: &Context, source: Source) -> Result<Source, Failure> {
+    if source.syntax != Syntax::Scheme {
+        return Ok(source);
+    }
+    let mut load = |of: &str, path: &str| {
+        let found = beside(of, path);
+        let text = std::fs::read_to_string(&found).map_err(|e| reason(&e))?;
+        Ok(Loaded { name: found.to_string_lossy().into_owned(), text })
+    };
+    let main = Loaded { name: source.name.clone(), text: source.text.clone() };
+    match link(main, &mut load, &context.limits) {
+        Ok(None) => Ok(source),
+        Ok(Some(whole)) => Ok(Source { text: whole.text.clone(), linked: Some(Arc::new(whole)), ..source }),
+        Err(e) => Err(Failure::program(&Source::new(e.file.name, e.file.text), e.errors)),
+    }
+}
+
+/// A path as seen from a file, without steps back and forth.
+fn beside(of: &str, path: &str) -> PathBuf {
+    let mut found = PathBuf::new();
+    for part in Path::new(of).parent().unwrap_or(Path::new("")).join(path).components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if matches!(found.components().next_back(), Some(Component::Normal(_))) => drop(found.pop()),
+            other => found.push(other),
+        }
+    }
+    found
+}
 
 /// A compiled program and the text it was made from.
 pub(crate) struct Compiled {
@@ -23,6 +56,7 @@ impl Compiled {
 
     /// Compiles; when inputs are given, other free names are mistakes.
     pub(crate) fn closed(context: &Context, source: Source, inputs: Option<Vec<(String, Option<Shape>)>>) -> Result<Compiled, Failure> {
+        let source = linked(context, source)?;
         match compile(&source.text, &Options { inputs, limits: context.limits, syntax: source.syntax, units: context.units }) {
             Ok(program) => Ok(Compiled { source, program }),
             Err(e) => Err(Failure::program(&source, e)),

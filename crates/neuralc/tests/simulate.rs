@@ -148,3 +148,39 @@ fn doses_of_a_table_are_given_and_mistakes_in_it_told() {
         assert!(done.code == 1 && done.err.contains("bad-events"), "{table}: {done:?}");
     }
 }
+
+#[test]
+fn groups_have_a_column_and_names_are_not_told_twice() {
+    let model = "(param CL 1 :per who) (state A 0) (derive A (* 0 CL A))";
+    let (folder, times) = file("times.csv", "who,t\nann,0\nann,2\nbob,0\nbob,2\n");
+    let events = folder.path().join("doses.csv");
+    std::fs::write(&events, "who,time,amount\nann,1,5\nbob,1,7\n").expect("doses");
+    let events = events.to_str().expect("UTF-8");
+    let expected = "who,t,A\nann,0.0,0.0\nann,2.0,5.0\nbob,0.0,0.0\nbob,2.0,7.0\n";
+    // The column by which a constant differs tells groups apart, and so does --group.
+    for args in [&[model][..], &["(state A 0) (derive A 0)", "--group", "who"]] {
+        let done = neuralc(&[&["simulate", "-e"], args, &["--times", &times, "--events", events]].concat());
+        assert_eq!((done.code, done.out.as_str()), (0, expected), "{done:?}");
+    }
+    let swept = neuralc(&["simulate", "-e", "(state A 0) (derive A 0)", "--group", "who", "--times", &times, "--sweep", "A=1,2"]);
+    assert_eq!(swept.out.lines().nth(8), Some("bob,2.0,2.0,2.0"), "{swept:?}");
+    // What stands for nobody's group is a mistake.
+    std::fs::write(events, "who,time,amount\neve,1,5\n").expect("doses");
+    let done = neuralc(&["simulate", "-e", model, "--times", &times, "--events", events]);
+    assert!(done.code == 1 && done.err.contains("no group `eve`"), "{done:?}");
+    let done = neuralc(&["simulate", "-e", "(state x 1) (derive x 0) (observe x.start 3)", "--until", "1", "--sweep", "x=1,2"]);
+    assert!(done.code == 1 && done.err.contains("duplicate-column") && done.err.contains("x.start"), "{done:?}");
+}
+
+#[test]
+fn doses_have_units() {
+    let model = "(time t :start 0 :unit h) (state A 0 :unit mg) (derive A 0)";
+    let (_folder, events) = file("doses.csv", "time (min),amount [g],rate (g/d)\n60,0.1,\n120,1,24\n");
+    let done = neuralc(&["simulate", "-e", model, "--until", "2.5", "--points", "6", "--events", &events]);
+    // 100 mg at 1 h, from 2 h on 1000 mg in an hour.
+    let last: f64 = done.out.lines().last().and_then(|l| l.split(',').nth(1)).and_then(|x| x.parse().ok()).unwrap_or(f64::NAN);
+    assert!(done.code == 0 && (last - 600.0).abs() < 1e-6, "{done:?}");
+    let (_folder, events) = file("doses.csv", "time (kg),amount (mg)\n60,0.1\n");
+    let done = neuralc(&["simulate", "-e", model, "--until", "2.5", "--events", &events]);
+    assert!(done.code == 1 && done.err.contains("unit-mismatch"), "{done:?}");
+}

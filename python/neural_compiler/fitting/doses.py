@@ -1,5 +1,5 @@
 """Doses and infusions as tables. In: a dict of columns or a frame with `time`, `amount`, `rate`, `target` and the column of groups; out:
-rows as the extension takes them."""
+rows as the extension takes them, in the units of the model."""
 
 from __future__ import annotations
 
@@ -7,37 +7,38 @@ from typing import Any
 
 import numpy as np
 
+from .. import _native
 from .columns import _items, _plain
 
 Dose = tuple[float, float, float, "str | None", "float | None"]
 
 
-def doses(events: Any, time: str | None = None, group: str | None = None, data: Any = None, every: bool = True) -> list[Dose]:
-    """The rows of `events`; `data`: the table whose column `group` says which groups there are, and what numbers stand for their names;
-    `every`: a row for a group that is not there is a mistake, else it is left out."""
+def doses(
+    core: _native.Core, events: Any, time: str | None = None, group: str | None = None, data: Any = None, every: bool = True
+) -> list[Dose]:
+    """The rows of `events`; `data`: the table whose column `group`, or that by which constants of the model differ, says which groups there
+    are, and what numbers stand for their names; `every`: a row for a group that is not there is a mistake, else it is left out."""
     if events is None:
         return []
-    columns = {name: np.asarray(_plain(values)[0]) for name, values in _items(events)}
-    when = next((columns[n] for n in (time, "time", "t") if n in columns), None)
-    if when is None or "amount" not in columns:
-        raise ValueError("events are a table with the columns time, amount, rate (0: at once), target (a state) and that of the groups")
-    known = {time, "time", "t", "amount", "rate", "target", group}
-    if others := [n for n in columns if n not in known]:
-        raise ValueError(f"the column {others[0]!r} of the events means nothing: they have time, amount, rate, target and the groups")
-    count = len(when)
-    rate = np.nan_to_num(np.asarray(columns.get("rate", np.zeros(count)), np.float64))
-    target = columns.get("target")
-    whose: list[float | None] = [None] * count
-    if group is not None and group in columns and data is not None:
+    items = [(name, np.asarray(_plain(values)[0])) for name, values in _items(events)]
+    headers, columns = [name for name, _ in items], [values for _, values in items]
+    group = None if data is None else group or next(iter(core.groups), None)
+    called = (time, group)
+    when, amount, (rate, target, whose) = _native.dose_columns(core, headers, called)
+    count = len(columns[when])
+    rates = np.zeros(count) if rate is None else np.nan_to_num(np.asarray(columns[rate], np.float64))
+    of: list[float | None] = [None] * count
+    if whose is not None:
         names = np.asarray(_plain(dict(_items(data))[group])[0])
         numbers = names.dtype.kind in "fiub"
         there = {name: float(name) if numbers else float(k) for k, name in enumerate(np.unique(names if numbers else names.astype(str)))}
-        for k, name in enumerate(columns[group] if numbers else columns[group].astype(str)):
+        for k, name in enumerate(columns[whose] if numbers else columns[whose].astype(str)):
             if name not in there and every:
                 raise ValueError(f"the data have no group {name!r}, which row {k + 1} of the events is for")
-            whose[k] = there.get(name, np.nan)
-    return [
-        (float(when[k]), float(columns["amount"][k]), float(rate[k]), None if target is None else str(target[k]), whose[k])
+            of[k] = there.get(name, np.nan)
+    rows = [
+        (float(columns[when][k]), float(columns[amount][k]), float(rates[k]), None if target is None else str(columns[target][k]), of[k])
         for k in range(count)
-        if (own := whose[k]) is None or not np.isnan(own)
+        if (own := of[k]) is None or not np.isnan(own)
     ]
+    return _native.doses_in_units(core, headers, called, rows)

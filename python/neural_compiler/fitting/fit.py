@@ -86,7 +86,6 @@ def fit(
         "time_origin": time_origin, "weights": weights, "loss": loss, "loss_scale": loss_scale, "starts": starts, "budget": budget,
         "method": method, "step": step, "rtol": tolerance if rtol is None else rtol, "atol": atol, "holdout": holdout, "profile": profile,
         "seed": seed, "threads": threads,
-        "doses": doses(events, time, group, data),
         "training": training, "weight_decay": weight_decay, "epochs": epochs, "batch": batch,
     }  # fmt: skip
     if isinstance(sigma, str):
@@ -98,6 +97,7 @@ def fit(
     columns = Columns(data, [group, *_native.Core(model, None, []).groups])
     model = columns.read_dates(_native.Core(model, None, []), [time, target, weights], time_unit, time_origin, True)
     core = _native.Core(model, None, [])
+    options["doses"] = doses(core, events, time, group, data)
     try:
         found = _native.fit_model(core, columns.listed(), columns.beside(), {**options, **columns.further()}, progress)
     except FitError as error:

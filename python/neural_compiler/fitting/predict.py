@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import _native
+from ..files import linked
 from .columns import Columns, names
 from .doses import doses
 from .result import FitResult, predicted
@@ -50,7 +51,7 @@ def predict(
     options.update({name: value for name, value in given.items() if value is not None})
     if any(i["kind"] == "weight" for i in core.inputs):
         options["values"] = _weights(core, path)
-    options["doses"] = doses(events, options["time"], options["group"], data)
+    options["doses"] = doses(core, events, options["time"], options["group"], data)
     columns = Columns(data, [options["group"], *core.groups])
     columns.read_dates(core, [options["time"]], time_unit, time_origin, False)
     return predicted(core, columns, options)
@@ -61,7 +62,7 @@ def _read(model: str | os.PathLike[str]) -> tuple[str, Path | None]:
     if isinstance(model, str) and ("(" in model or not model.endswith((".scm", ".eq", ".tex"))):
         return model, None
     path = Path(model)
-    return path.read_text(encoding="utf-8"), path
+    return path.read_text(encoding="utf-8") if path.suffix in (".eq", ".tex") else linked(path), path
 
 
 def _weights(core: _native.Core, path: Path | None) -> list[tuple[str, list[int], Any]]:

@@ -188,7 +188,7 @@ class FitResult:
         columns = Columns(data, [self._solving["group"], *core.groups])
         columns.read_dates(core, [self._solving["time"]], None, None, False)
         # The numbers of groups are those of this table.
-        given = doses(self._events, self._solving["time"], self._solving["group"], data, every=False)
+        given = doses(core, self._events, self._solving["time"], self._solving["group"], data, every=False)
         return predicted(core, columns, {**self._fitted(), "doses": given})
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -78,7 +78,7 @@ def simulate(
                 raise ValueError(f"`{key}` has the shape {array.shape}; it is {own or 'a number'}, or an array of such along a first axis")
     options: dict[str, Any] = {
         "start_time": start_time, "method": method, "step": step, "rtol": rtol, "atol": atol, "threads": threads, "values": known,
-        "doses": doses(events, name),
+        "doses": doses(core, events, name),
     }  # fmt: skip
     sets, found = _native.simulate_model(core, columns, options, given)
     lead = (sets, times.size) if several else (times.size,)

@@ -72,6 +72,8 @@ class Graph:
                 return (node.about["body"],)
             case "call":
                 return (node.about["region"],)
+            case "root":
+                return node.about["region"], node.about["zero"], node.about["slope"]
             case _:
                 return ()
 
@@ -97,7 +99,7 @@ class Graph:
     def results_of(self, node: Node) -> tuple[Type, ...]:
         """What a node with several results gives."""
         match node.kind:
-            case "if" | "call" | "back":
+            case "if" | "call" | "back" | "root":
                 return self.regions[self.children(node)[0]].result_types
             case "loop":
                 results = self.regions[node.about["body"]].result_types[1 + node.about["carried"] :]

@@ -10,9 +10,9 @@ from .leaf import leaf
 
 
 @leaf
-def element_at(x: torch.Tensor, i: torch.Tensor, shape: Shape, span: tuple[int, int]) -> torch.Tensor:
-    """The element of a vector, or the row of a matrix, of this shape, at an index."""
-    index = _checked(i, shape, span)
+def element_at(x: torch.Tensor, i: torch.Tensor, shape: Shape, span: tuple[int, int], root: bool = False) -> torch.Tensor:
+    """The element of a vector, or the row of a matrix, of this shape, at an index; `root`: what is not there is the root of an equation."""
+    index = _checked(i, shape, span, root)
     batch = torch.broadcast_shapes(x.shape[: x.ndim - len(shape)], i.shape)
     x, index = x.expand(*batch, *shape), index.expand(batch)
     if len(shape) == 1:
@@ -27,16 +27,19 @@ def placed_at(x: torch.Tensor, i: torch.Tensor, shape: Shape, span: tuple[int, i
     return torch.where(here, x[..., None], 0.0) if len(shape) == 1 else torch.where(here[..., None], x[..., None, :], 0.0)
 
 
-def _checked(i: torch.Tensor, shape: Shape, span: tuple[int, int]) -> torch.Tensor:
+def _checked(i: torch.Tensor, shape: Shape, span: tuple[int, int], root: bool = False) -> torch.Tensor:
     """The index as whole numbers; outside the value, or not whole, it is an error."""
     i = i.detach()
     good = (i >= 0) & (i < shape[0]) & (i == torch.trunc(i))
     described = f"{'vector' if len(shape) == 1 else 'matrix'}({','.join(map(str, shape))})"
     if torch.compiler.is_compiling():
         # No exception can leave a compiled graph by a branch on data; an assertion can.
-        torch._assert_async(good.all(), f"index-out-of-range: an index is outside a {described}")
+        message = "no-root: an equation has none" if root else f"index-out-of-range: an index is outside a {described}"
+        torch._assert_async(good.all(), message)
     elif not i.is_meta and not bool(good.all()):
         lane = None if i.ndim == 0 else int(torch.argmin(good.flatten().to(torch.uint8)))
+        if root:
+            raise evaluation_error("no-root", "there is no root in this interval, or none is found from this start", span, lane)
         first = float(i if lane is None else i.flatten()[lane])
         raise evaluation_error("index-out-of-range", f"the index {first:g} is outside a {described}", span, lane)
     return i.long()

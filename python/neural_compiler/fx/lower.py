@@ -104,7 +104,7 @@ class _Lowering:
 
     def _control(self, node: Node, types: tuple[Type, ...]) -> Control:
         children = self.graph.children(node)
-        about = {k: node.about[k] for k in ("carried", "taped", "index") if k in node.about}
+        about = {k: node.about[k] for k in ("carried", "taped", "index", "starts") if k in node.about}
         if node.kind == "loop":
             about["stores_record"] = self.graph.regions[children[0]].result_types[-1] == "record"
         if node.kind == "call":

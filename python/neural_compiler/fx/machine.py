@@ -19,6 +19,7 @@ from .deep import Deep, run
 from .failures import evaluation_error, relocated
 from .lanes import Lanes, Value, take
 from .records import Packed, Record, Round, Rounds, merge
+from .root import Equation, Implicit
 
 
 class Machine:
@@ -32,6 +33,7 @@ class Machine:
             "loop": self._loop,
             "back": self._back,
             "call": self._call,
+            "root": self._root,
             "pack": self._pack,
             "unpack": self._unpack,
         }
@@ -133,6 +135,28 @@ class Machine:
         found = yield self._region(control.runs[0], lanes, args)
         self.depth -= 1
         return list(found)
+
+    def _root(self, control: Control, lanes: Lanes, args: list[Value]) -> Deep:
+        """An equation: the search has no derivative, the root that of the implicit function."""
+        search, *equations = control.runs
+        tensors = [_tensor(a) for a in args]
+        found = yield self._region(search, lanes, [a.detach() for a in tensors])
+        root = _tensor(lanes.full(found[0], control.results[0]))
+        given = tensors[control.about["starts"] :]
+        if not (torch.is_grad_enabled() and any(g.requires_grad for g in given)):
+            return [root]
+        regions, like = self.regions, self.like
+
+        def equation(name: str, shape: Any) -> Equation:
+            def at(x: torch.Tensor, rest: Sequence[torch.Tensor]) -> torch.Tensor:
+                (value,) = run(Machine(regions, like)._region(name, lanes, [x, *rest]))
+                return _tensor(lanes.full(value, shape))
+
+            return at
+
+        sizes: Any = control.results[0]
+        zero, slope = equations
+        return [Implicit.apply((equation(zero, sizes), equation(slope, (*sizes, *sizes))), root, *given)]  # type: ignore[no-untyped-call]
 
     def _pack(self, control: Control, lanes: Lanes, args: list[Value]) -> Deep:
         yield from ()

@@ -405,7 +405,7 @@ OPERATIONS: dict[str, Expression] = {
     "Join": whole(join),
     "Cut": whole(cut),
     "Place": whole(place),
-    "CutAt": whole(lambda site, x, i: element_at(x, i, site.shapes[0], site.span)),
+    "CutAt": whole(lambda site, x, i: element_at(x, i, site.shapes[0], site.span, site.attr > 0)),
     "PlaceAt": whole(lambda site, x, i: placed_at(x, i, site.shape, site.span)),
     "Spread": whole(spread),
     "Identity": whole(lambda site: torch.diag_embed(site.anchor.new_ones(site.shape[0]))),

@@ -171,7 +171,7 @@ impl Table {
     }
 
     /// What a number of a column stands for.
-    pub(crate) fn label(&self, column: &str, x: f64) -> String {
+    pub fn label(&self, column: &str, x: f64) -> String {
         let text = self.labels.get(column).and_then(|l| l.get(x as usize)).cloned();
         text.unwrap_or_else(|| neural_compiler::number_text(x))
     }

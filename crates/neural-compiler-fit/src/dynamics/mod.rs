@@ -4,6 +4,7 @@
 pub(crate) mod check;
 pub mod clock;
 pub(crate) mod differences;
+pub mod dose_table;
 pub mod ensemble;
 pub(crate) mod fit;
 mod inputs;

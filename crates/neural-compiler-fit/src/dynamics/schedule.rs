@@ -31,6 +31,8 @@ pub struct Dose {
 
 /// Events of one lane at most.
 const MOST: usize = 100_000;
+/// Periods of a schedule that are counted at most: as many times are still told apart.
+const MOST_PERIODS: f64 = 1e12;
 /// Times that differ by so many roundings are one.
 const ROUNDINGS: f64 = 4.0;
 
@@ -58,7 +60,7 @@ pub fn infused<'a>(doses: &'a [Dose], program: &'a Program) -> Result<Vec<&'a st
 }
 
 /// The state a dose goes to.
-fn target<'a>(dose: &'a Dose, program: &'a Program) -> Result<&'a str, Diagnostic> {
+pub(super) fn target<'a>(dose: &'a Dose, program: &'a Program) -> Result<&'a str, Diagnostic> {
     let states: Vec<&str> = program
         .inputs()
         .iter()
@@ -79,13 +81,13 @@ fn target<'a>(dose: &'a Dose, program: &'a Program) -> Result<&'a str, Diagnosti
     }
 }
 
-/// Doses of one group as changes of its states, in order.
+/// Doses of one group as changes of its states, in order; `times`: those of its rows, since the start.
 pub(super) fn doses(
     doses: &[Dose],
     (program, field): (&Program, &Field),
     pace: &Pace,
     group: Option<f64>,
-    origin: f64,
+    (origin, times): (f64, &[f64]),
 ) -> Result<Vec<Timed>, Diagnostic> {
     let mut all = Vec::new();
     // For each number that is infused: from when to when, at which rate.
@@ -99,11 +101,14 @@ pub(super) fn doses(
         let Some(state) = field.states.iter().find(|s| s.name == name).filter(|s| s.shape.len() == 1) else {
             return Err(error("bad-events", format!("events, row {}: the target `{name}` is not a number", row + 1)));
         };
-        let since = dose.time - origin;
-        if dose.rate == 0.0 {
-            all.push(Timed { time: since, what: What::Add(state.at, dose.amount), moves: vec![] });
-        } else if let Some(k) = field.infused.iter().position(|&at| at == state.at) {
-            rates[k].push((since, since + dose.amount / dose.rate, dose.rate));
+        let since = snapped(dose.time - origin, origin, times);
+        let end = snapped(since + dose.amount / dose.rate, origin, times);
+        let infused = field.infused.iter().position(|&at| at == state.at);
+        match infused.filter(|_| dose.rate > 0.0 && end > since) {
+            // Times are rounded, amounts are not: the rate is what gives the amount in the time there is.
+            Some(k) => rates[k].push((since, end, if end.is_finite() { dose.amount / (end - since) } else { dose.rate })),
+            // At once, or over a time too short to be told.
+            None => all.push(Timed { time: since, what: What::Add(state.at, dose.amount), moves: vec![] }),
         }
     }
     let own = field.law.size - field.infused.len();
@@ -160,7 +165,7 @@ impl Schedule {
         let end = t.times[t.times.len() - 1];
         let by = |k: usize| (0..free).map(|j| derivative(k, j)).collect::<Vec<f64>>();
         let mut add = |event: usize, time: f64, moves: Vec<f64>| {
-            let since = snapped(time - t.origin, t);
+            let since = snapped(time - t.origin, t.origin, &t.times);
             if since >= 0.0 && since < end {
                 let moves = if moves.iter().all(|m| *m == 0.0) { vec![] } else { moves };
                 all.push(Timed { time: since, what: What::Event(event), moves });
@@ -183,19 +188,24 @@ impl Schedule {
                     return Err(Unusable(format!("a schedule with the period {period} from {first} to {last}")));
                 }
                 let (of_period, of_first) = (by(numbers.start), by(numbers.start + 1));
+                let (nearest, before) = nearer(first, period, t.origin);
                 // What lies before the start does not happen.
-                let skipped = ((t.origin - first) / period - 1.0).floor().max(0.0);
+                let skipped = ((t.origin - nearest) / period - 1.0).floor().max(0.0);
+                if skipped > MOST_PERIODS {
+                    let since = t.origin;
+                    return Err(Unusable(format!("a schedule with the period {period}: its times cannot be told apart at {since}")));
+                }
                 for k in 0.. {
                     let k = skipped + f64::from(k);
-                    let time = first + k * period;
+                    let time = nearest + k * period;
                     if time > last + ROUNDINGS * f64::EPSILON * last.abs() || time - t.origin >= end {
                         break;
                     }
-                    add(*event, time, of_first.iter().zip(&of_period).map(|(a, b)| a + k * b).collect())?;
+                    add(*event, time, of_first.iter().zip(&of_period).map(|(a, b)| a + (before + k) * b).collect())?;
                 }
             }
         }
-        all.extend(t.events.iter().map(|e| Timed { time: snapped(e.time, t), ..e.clone() }));
+        all.extend(t.events.iter().cloned());
         all.sort_by(|a, b| a.time.total_cmp(&b.time));
         Ok(Arc::new(all))
     }
@@ -203,12 +213,22 @@ impl Schedule {
 
 /// What happens to a trajectory of a model without events of its own.
 pub(super) fn of_doses(t: &Trajectory) -> Arc<Vec<Timed>> {
-    Arc::new(t.events.iter().map(|e| Timed { time: snapped(e.time, t), ..e.clone() }).collect())
+    Arc::new(t.events.clone())
 }
 
 /// A time since the start: that of a row which is only a few roundings away.
-fn snapped(since: f64, t: &Trajectory) -> f64 {
-    let close = ROUNDINGS * f64::EPSILON * since.abs().max((t.origin + since).abs());
-    let after = t.times.partition_point(|x| *x < since - close);
-    t.times.get(after).copied().filter(|x| (x - since).abs() <= close).unwrap_or(since)
+fn snapped(since: f64, origin: f64, times: &[f64]) -> f64 {
+    let close = ROUNDINGS * f64::EPSILON * since.abs().max((origin + since).abs());
+    let after = times.partition_point(|x| *x < since - close);
+    times.get(after).copied().filter(|x| (x - since).abs() <= close).unwrap_or(since)
+}
+
+/// A time of a schedule near the start, and how many periods after the first one it is. A schedule that begins so many periods before the
+/// start that these cannot be counted is counted from its remainder instead, which is exact.
+fn nearer(first: f64, period: f64, origin: f64) -> (f64, f64) {
+    if (origin - first) / period <= MOST_PERIODS {
+        return (first, 0.0);
+    }
+    let rest = first % period;
+    (rest, (rest - first) / period)
 }

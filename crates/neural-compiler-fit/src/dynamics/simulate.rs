@@ -129,6 +129,7 @@ pub fn simulate(program: &Program, table: &Table, options: &Options<'_>, given: 
     if let Some(i) = (1..given.len()).find(|&i| given[..i].iter().any(|g| g.0 == given[i].0)) {
         return Err(wrong("duplicate-input", format!("`{}` is given twice", given[i].0)));
     }
+    not_by_group(program, options, given)?;
     let values = first_values(program, options, given);
     crate::predict::trained(program, &values)?;
     let table = with_columns(program, table, given)?;
@@ -142,6 +143,23 @@ pub fn simulate(program: &Program, table: &Table, options: &Options<'_>, given: 
             settled(&prepared.solver.of_ensembles(), &options, (table.rows(), components.len()), |solver| all.solve(solver, &components))?;
         Ok(Simulation { time: prepared.axis_name().to_string(), times: prepared.data.row_times.clone(), sets, quantities, values })
     })
+}
+
+/// Complains about constants that a fit has found for each group, and of which a simulation would take none.
+fn not_by_group(program: &Program, options: &Options<'_>, given: &Given) -> Result<(), Diagnostics> {
+    let layout = Layout::new(program, &options.values)?;
+    let known = crate::predict::known(program, options)?;
+    let is_given = |name: &str| given.iter().any(|g| g.0 == name);
+    let local = layout.shared.iter().filter(|s| s.per.is_some()).flat_map(|s| element_names(&s.name, s.shape));
+    let of_groups = |name: &str| known.iter().any(|k| k.0.strip_prefix(name).is_some_and(|rest| rest.starts_with('[') && k.0 != name));
+    match { local }.find(|name| !is_given(name) && of_groups(name)) {
+        None => Ok(()),
+        Some(name) => {
+            let message = format!("the fit of this model has a value of `{name}` for each group, and a simulation has one for all");
+            let help = format!("give the one to simulate with, {name}=…; `neuralc predict` takes each group's own");
+            Err(Diagnostic::error("values-by-group", Default::default(), message).help(help).into())
+        }
+    }
 }
 
 /// The values the caller gives with the options, and over them those of the first set: the method is chosen by them.

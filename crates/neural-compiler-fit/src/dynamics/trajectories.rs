@@ -150,7 +150,8 @@ pub fn read(
             when.push(scheduled.row(&part, &rows)?);
         }
         let key = keys.as_ref().map(|k| k[rows[0]]);
-        let happens = schedule::doses(doses, (program, field), pace, key, origin)?;
+        let since: Vec<f64> = rows.iter().map(|&r| row_times[r] - origin).collect();
+        let happens = schedule::doses(doses, (program, field), pace, key, (origin, &since))?;
         let later = rows.partition_point(|&r| row_times[r] < origin);
         let (earlier, later) = rows.split_at(later);
         let backward: Vec<usize> = earlier.iter().rev().copied().collect();

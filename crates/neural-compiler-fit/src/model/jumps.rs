@@ -84,6 +84,10 @@ impl Walk<'_> {
                     }
                 }
             }
+            Kind::Root { zero, starts, .. } => {
+                let inside = std::iter::once(false).chain(args[starts as usize..].iter().copied()).collect();
+                Some(self.region(zero, inside)?.contains(&true))
+            }
             Kind::Call(region) => Some(self.region(region, args.to_vec())?.contains(&true)),
             Kind::Back { .. } => None,
             Kind::Param(_) | Kind::Const(_) | Kind::Proj(_) | Kind::Pack | Kind::Unpack(_) => Some(true),

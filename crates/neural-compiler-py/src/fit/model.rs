@@ -4,13 +4,14 @@
 
 use crate::classes::PyCore;
 use crate::convert::errors::fit_error;
-use crate::fit::options::options;
+use crate::fit::options::{DoseRow, options};
 use neural_compiler::units::header::Asked;
-use neural_compiler::{Diagnostics, Shape};
+use neural_compiler::{Diagnostic, Diagnostics, Program, Shape};
 use neural_compiler_fit::plot::{self, Drawing, Line, Look};
 use neural_compiler_fit::remember::{Remembered, check_weights};
 use neural_compiler_fit::{
-    Axis, Check, Fit, Options, Other, Side, Stage, Table, fit, fit_at_once, predict, save, simulate, text, to_json, weights,
+    Axis, Check, Dose, DoseTable, Fit, Options, Other, Side, Stage, Table, fit, fit_at_once, predict, save, simulate, text, to_json,
+    weights,
 };
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
@@ -279,6 +280,43 @@ pub(crate) fn simulate_model<'py>(
         (name.clone(), shape.dims().to_vec(), PyArray1::from_vec(py, numbers))
     };
     Ok((found.sets, found.quantities.iter().map(&mut one).collect()))
+}
+
+/// Which of these headers of a table of doses is the time, the amount, the rate, the state and the group; `called`: what time and group
+/// are called.
+#[pyfunction]
+pub(crate) fn dose_columns(
+    py: Python<'_>,
+    core: &PyCore,
+    headers: Vec<String>,
+    called: (Option<String>, Option<String>),
+) -> PyResult<(usize, usize, [Option<usize>; 3])> {
+    let found = dose_table(&core.0.program, &headers, &called).map_err(|d| blame(py, core, &d.into()))?;
+    Ok((found.time, found.amount, [found.rate, found.target, found.group]))
+}
+
+/// Rows of that table in the units of the model.
+#[pyfunction]
+pub(crate) fn doses_in_units(
+    py: Python<'_>,
+    core: &PyCore,
+    headers: Vec<String>,
+    called: (Option<String>, Option<String>),
+    rows: Vec<DoseRow>,
+) -> PyResult<Vec<DoseRow>> {
+    let program = &core.0.program;
+    let wrong = |d: Diagnostic| blame(py, core, &d.into());
+    let found = dose_table(program, &headers, &called).map_err(wrong)?;
+    let one = |(k, row): (usize, DoseRow)| {
+        let (time, amount, rate, target, group) = row;
+        let dose = found.in_units_of(program, Dose { time, amount, rate, target, group }, k).map_err(wrong)?;
+        Ok((dose.time, dose.amount, dose.rate, dose.target, dose.group))
+    };
+    rows.into_iter().enumerate().map(one).collect()
+}
+
+fn dose_table(program: &Program, headers: &[String], called: &(Option<String>, Option<String>)) -> Result<DoseTable, Diagnostic> {
+    DoseTable::new(program, &headers.iter().map(String::as_str).collect::<Vec<_>>(), called.0.as_deref(), called.1.as_deref())
 }
 
 /// What a saved model remembers of how trajectories are read and solved, as options, for a table with these columns; `group`: the column

@@ -46,10 +46,12 @@ fn values(given: &Bound<'_, PyDict>) -> PyResult<Values> {
     list.into_iter().map(one).collect()
 }
 
-/// Doses and infusions: time, amount, rate, target and group of each.
+/// A dose or infusion: time, amount, rate, target and group.
+pub(crate) type DoseRow = (f64, f64, f64, Option<String>, Option<f64>);
+
+/// Doses and infusions.
 fn doses(given: &Bound<'_, PyDict>) -> PyResult<Vec<Dose>> {
-    type Row = (f64, f64, f64, Option<String>, Option<f64>);
-    let rows: Vec<Row> = get(given, "doses")?.unwrap_or_default();
+    let rows: Vec<DoseRow> = get(given, "doses")?.unwrap_or_default();
     Ok(rows.into_iter().map(|(time, amount, rate, target, group)| Dose { time, amount, rate, target, group }).collect())
 }
 

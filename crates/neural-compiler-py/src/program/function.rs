@@ -28,7 +28,7 @@ const WORK_UNDER_LOCK: u64 = 128 * 1024;
 fn lane_work(graph: &Graph) -> u64 {
     let node = |region: &Region, id: NodeId| match region.node(id).kind {
         Kind::Op(op, _) => work::of(op, region.args(id).iter().map(|&a| region.shape(a)), region.shape(id)),
-        Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_) => u64::MAX,
+        Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_) | Kind::Root { .. } => u64::MAX,
         _ => 0,
     };
     graph.regions().iter().flat_map(|r| r.ids().map(move |id| node(r, id))).fold(1, u64::saturating_add)

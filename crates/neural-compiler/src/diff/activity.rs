@@ -21,6 +21,7 @@ fn differentiable(kind: Kind) -> bool {
         | Kind::Loop { .. }
         | Kind::Back { .. }
         | Kind::Call(_)
+        | Kind::Root { .. }
         | Kind::Proj(_)
         | Kind::Pack
         | Kind::Unpack(_) => true,
@@ -65,6 +66,7 @@ impl Activity {
                     let record = regions[f.0 as usize].params.contains(&Type::Record);
                     regions[f.0 as usize].result_types().iter().map(|t| (any || record) && matches!(t, Type::Value(_))).collect()
                 }
+                Kind::Root { starts, .. } => vec![args[starts as usize..].contains(&true)],
                 Kind::Loop { body, carried, taped } => {
                     let (_, mut out) = self.round(regions, body, carried as usize, taped, &args);
                     if taped {
@@ -150,6 +152,7 @@ impl Activity {
                 Kind::Const(_) | Kind::Pack | Kind::Unpack(_) | Kind::Back { .. } => continue,
                 Kind::Op(..) => vec![needed[n.0 as usize] && differentiable(node.kind); args.len()],
                 Kind::Call(_) => vec![wanted.iter().any(|&w| w); args.len()],
+                Kind::Root { starts, .. } => (0..args.len()).map(|k| k >= starts as usize && wanted.contains(&true)).collect(),
                 Kind::If(a, b) => {
                     let mut wanted = wanted;
                     wanted.resize(regions[a.0 as usize].results.len(), false);

@@ -3,7 +3,7 @@
 //! next to its tangent; a branch not taken contributes no tangent.
 
 use super::activity::Activity;
-use crate::graph::{Builder, Graph, Kind, NodeId, Region, RegionId, Type, copy, result_types};
+use crate::graph::{Builder, Graph, Kind, NodeId, Region, RegionId, Type, copy, result_types, root};
 use crate::ops::Derivative;
 use crate::ops::row::Applied;
 use rustc_hash::FxHashMap;
@@ -104,7 +104,7 @@ impl Forward {
                     (value, tangent)
                 }
                 Kind::Proj(i) => many[&region.args(id)[0]][i as usize],
-                Kind::If(..) | Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_) => {
+                Kind::If(..) | Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_) | Kind::Root { .. } => {
                     let results = self.control(&mut b, node.kind, &args, &dots);
                     many.insert(id, results);
                     // Stands for the node; only `Proj` looks at it, through the list.
@@ -150,6 +150,23 @@ impl Forward {
                 let mut all = args.to_vec();
                 all.extend(dots.iter().flatten());
                 self.spread(b, Kind::Call(f), &all, &[wanted])
+            }
+            Kind::Root { zero, slope, starts, .. } => {
+                let x = b.many(kind, args, &result_types(&self.regions, kind))[0];
+                let starts = starts as usize;
+                if !active[starts..].contains(&true) {
+                    return vec![(x, None)];
+                }
+                // Where f(x, p) = 0, f' dx = -df, with x standing still in df.
+                let inside: Vec<NodeId> = std::iter::once(x).chain(args[starts..].iter().copied()).collect();
+                let slope = copy::inline(b, &self.take(slope), &self.regions, &inside)[0];
+                let moves: Vec<bool> = std::iter::once(false).chain(active[starts..].iter().copied()).collect();
+                let along = self.region(zero, &moves, &[true], &Groups::whole(&self.take(zero)));
+                let all: Vec<NodeId> = inside.into_iter().chain(dots[starts..].iter().flatten().copied()).collect();
+                let moved = copy::inline(b, &self.take(along), &self.regions, &all)[1];
+                let back = root::step(b, slope, moved);
+                let dot = b.neg(back);
+                vec![(x, Some(dot))]
             }
             Kind::Loop { body, carried, taped } => {
                 let c = carried as usize;

@@ -8,7 +8,7 @@
 //! Invariant: a branch not taken contributes nothing, because its backward region is not run either.
 
 use super::activity::{Activity, recorded};
-use crate::graph::{Builder, Graph, Kind, NodeId, Region, RegionId, Type, copy, result_types};
+use crate::graph::{Builder, Graph, Kind, NodeId, Region, RegionId, Type, copy, result_types, root};
 use crate::ops::row::Applied;
 use crate::ops::{Derivative, Op};
 use crate::shape::Shape;
@@ -62,7 +62,9 @@ impl Reverse {
     }
 
     fn is_recorded(&self, kind: Kind) -> bool {
-        Graph::children(kind).iter().any(|c| self.recorded.get(c.0 as usize).copied().unwrap_or(false))
+        // Where a root is, its equation says: the search is not walked back.
+        !matches!(kind, Kind::Root { .. })
+            && Graph::children(kind).iter().any(|c| self.recorded.get(c.0 as usize).copied().unwrap_or(false))
     }
 
     /// Repeats a region's forward part, recording what its backward part needs.
@@ -86,7 +88,7 @@ impl Reverse {
             Kind::Param(p) => params[p as usize],
             Kind::Const(_) | Kind::Op(..) => copy::single(b, node.kind, node.ty, &args),
             Kind::Proj(i) => primal.many[&region.args(id)[0]].results[i as usize],
-            Kind::If(..) | Kind::Loop { .. } | Kind::Call(_) => {
+            Kind::If(..) | Kind::Loop { .. } | Kind::Call(_) | Kind::Root { .. } => {
                 let many = known.unwrap_or_else(|| self.run(b, node.kind, &args));
                 primal.many.insert(id, many);
                 NodeId(u32::MAX)
@@ -203,7 +205,7 @@ impl Reverse {
                     let wanted: Vec<bool> = originals.iter().map(|a| active[a.0 as usize][0]).collect();
                     pull_back(b, node.kind, primal.values[id.0 as usize], &args, &wanted, bar)
                 }
-                Kind::If(..) | Kind::Loop { .. } | Kind::Call(_) => {
+                Kind::If(..) | Kind::Loop { .. } | Kind::Call(_) | Kind::Root { .. } => {
                     let Some(seeds) = many.remove(&id) else { continue };
                     let args: Vec<NodeId> = originals.iter().map(|a| primal.values[a.0 as usize]).collect();
                     let wanted: Vec<bool> = originals.iter().map(|a| active[a.0 as usize][0]).collect();
@@ -250,6 +252,21 @@ impl Reverse {
                 }
                 let out = b.many(Kind::Call(back), &operands, &result_types(&self.regions, Kind::Call(back)));
                 out.into_iter().map(Some).collect()
+            }
+            Kind::Root { zero, slope, starts, .. } => {
+                let starts = starts as usize;
+                let nothing = vec![None; args.len()];
+                let Some(bar) = seeds[0] else { return nothing };
+                let inside: Vec<NodeId> = many.results.iter().chain(&args[starts..]).copied().collect();
+                let slope = copy::inline(b, &self.regions[slope.0 as usize].clone(), &self.regions, &inside)[0];
+                let slope = if b.shape(slope) == Shape::Scalar { slope } else { b.op(Op::Transpose, &[slope]) };
+                let share = root::step(b, slope, bar);
+                let seed = b.neg(share);
+                let region = self.regions[zero.0 as usize].clone();
+                let primal = self.repeat(b, &region, &inside);
+                let inner: Vec<bool> = std::iter::once(false).chain(wanted[starts..].iter().copied()).collect();
+                let cotangents = self.sweep(b, &region, &primal, &inner, &[Some(seed)]);
+                nothing[..starts].iter().copied().chain(cotangents.into_iter().skip(1)).collect()
             }
             Kind::Loop { body, carried, .. } => {
                 self.back_loop(b, body, carried as usize, args, wanted, seeds, many.record.expect("loops are taped"))

@@ -22,6 +22,7 @@ use crate::graph::{Graph, Kind, NodeId, Region, RegionId, Type};
 use crate::ops::interval::Interval;
 use crate::ops::real::{Dtype, Real};
 use crate::ops::row::TensorFn;
+use crate::source::Span;
 use report::Found;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -244,6 +245,10 @@ impl<T: Checked> Analysis<'_, T> {
                         let operands: Vec<Abs<T>> = args.iter().map(|a| env[a.0 as usize][0].clone()).collect();
                         self.call(f, operands)
                     }
+                    Kind::Root { zero, slope, starts, .. } => {
+                        let operands: Vec<Abs<T>> = args.iter().map(|a| env[a.0 as usize][0].clone()).collect();
+                        self.root((zero, slope), starts as usize, &operands, node.span)
+                    }
                     Kind::Back { .. } => {
                         self.report_unknown(node.span);
                         self.give_up(node.kind, node.ty)
@@ -258,7 +263,7 @@ impl<T: Checked> Analysis<'_, T> {
 
     fn give_up(&self, kind: Kind, ty: Type) -> Vec<Abs<T>> {
         let types = match kind {
-            Kind::If(r, _) | Kind::Call(r) => self.graph.region(r).result_types(),
+            Kind::If(r, _) | Kind::Call(r) | Kind::Root { solve: r, .. } => self.graph.region(r).result_types(),
             Kind::Loop { body, carried, .. } => self.graph.region(body).result_types()[1 + carried as usize..].to_vec(),
             Kind::Back { body, .. } => self.graph.region(body).result_types(),
             Kind::Param(_) | Kind::Const(_) | Kind::Op(..) | Kind::Proj(_) | Kind::Pack | Kind::Unpack(_) => vec![ty],
@@ -283,6 +288,30 @@ impl<T: Checked> Analysis<'_, T> {
             self.changed = true;
         }
         summary.results.clone()
+    }
+
+    /// A root lies in its interval, if one is given, else anywhere; what is 0 there must be defined wherever it is looked for. That there
+    /// is one is known where the signs at the ends of the interval are.
+    fn root(&mut self, (zero, slope): (RegionId, RegionId), starts: usize, args: &[Abs<T>], span: Span) -> Vec<Abs<T>> {
+        let somewhere = match args[..starts] {
+            [ref from, ref to] => join(from, to),
+            _ => args[0].iter().map(|_| Interval::everything()).collect(),
+        };
+        let at = |x: &Abs<T>| -> Vec<Abs<T>> { std::iter::once(x.clone()).chain(args[starts..].iter().cloned()).collect() };
+        let reporting = std::mem::replace(&mut self.reporting, false);
+        let mut ends = args[..starts].iter().map(|end| self.region(zero, &at(end), None).map(|r| r[0][0]));
+        let (first, last) = (ends.next().flatten(), ends.next().flatten());
+        drop(ends);
+        self.reporting = reporting;
+        let below = |x: &Interval<T>| !x.nan && x.hi < T::ZERO;
+        let above = |x: &Interval<T>| !x.nan && x.lo > T::ZERO;
+        let is_there = first.zip(last).is_some_and(|(a, b)| below(&a) && above(&b) || above(&a) && below(&b));
+        self.region(zero, &at(&somewhere), None);
+        self.region(slope, &at(&somewhere), None);
+        if !is_there {
+            self.report_no_root(span);
+        }
+        vec![somewhere]
     }
 
     fn run_loop(&mut self, body: RegionId, carried: usize, mut args: Vec<Abs<T>>) -> Vec<Abs<T>> {

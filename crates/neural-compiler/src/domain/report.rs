@@ -63,6 +63,15 @@ impl<T: Checked> Analysis<'_, T> {
     }
 
     /// Notes that nothing is known about a part of the program.
+    pub(super) fn report_no_root(&mut self, span: Span) {
+        if self.reporting {
+            let message = "that there is a root is not proved: the signs at the ends of an interval would show it";
+            let warning = Diagnostic::warning("domain-unknown", span, message)
+                .help("write (root (x from to) …) with ends between which it changes its sign");
+            self.found.entry((span.start, span.end, "root")).or_insert(warning);
+        }
+    }
+
     pub(super) fn report_unknown(&mut self, span: Span) {
         if self.reporting {
             let message = "what the derivative of a loop does is not followed, so it is not proved to stay in its domain";

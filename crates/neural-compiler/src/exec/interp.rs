@@ -9,6 +9,7 @@
 use crate::exec::room::{is_there, make_room, no_memory, over_limit, widen};
 use crate::exec::watch::Watch;
 use crate::exec::{EvalError, Tensor, product};
+use crate::graph::root::no_root;
 use crate::graph::{Graph, Kind, NodeId, Region, RegionId, Type};
 use crate::limits::Limits;
 use crate::ops::real::{Real, quiet};
@@ -318,7 +319,7 @@ impl<T: Real> Machine<'_, '_, T> {
                 let branch = if test != T::ZERO { yes } else { no };
                 self.run(branch, &step.args[1..], &step.out, id, base)?;
             }
-            Kind::Call(f) => {
+            Kind::Call(f) | Kind::Root { solve: f, .. } => {
                 self.count(span)?;
                 self.depth += 1;
                 if self.depth > self.options.limits.depth {
@@ -534,6 +535,9 @@ impl<T: Real> Machine<'_, '_, T> {
                 match done {
                     Ok(()) => {}
                     Err(KernelError::IndexOutOfRange) => {
+                        if let Some(why) = no_root(attr) {
+                            return Err(EvalError::new("no-root", node.span, why));
+                        }
                         let index = operands[1].data[0].to_f64();
                         let of = if operands[0].shape.len() > shape.len() { operands[0].shape } else { shape };
                         return Err(EvalError::new(

@@ -317,8 +317,8 @@ pub(super) fn code(graph: &Graph) -> Code {
     let mut uses = vec![0usize; graph.regions.len()];
     for node in graph.regions.iter().flat_map(|r| &r.nodes) {
         // A called region is a function, however often it is called.
-        let weight = if matches!(node.kind, Kind::Call(_)) { 2 } else { 1 };
-        Graph::children(node.kind).into_iter().for_each(|c| uses[c.0 as usize] += weight);
+        let weight = if matches!(node.kind, Kind::Call(_) | Kind::Root { .. }) { 2 } else { 1 };
+        Graph::runs(node.kind).into_iter().for_each(|c| uses[c.0 as usize] += weight);
     }
     let mut writer = Writer { graph, uses, function_of: vec![None; graph.regions.len()], pending: Vec::new(), applied: Vec::new() };
     let mut functions = vec![writer.function(graph.main)];
@@ -462,7 +462,7 @@ impl Writer<'_> {
                     scene.block.push(Statement::Unpack { to, from, index });
                     Known::One(Expr::Var(to))
                 }
-                Kind::If(..) | Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_) => {
+                Kind::If(..) | Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_) | Kind::Root { .. } => {
                     // What a block or function is given has a name, so that nothing is computed twice, or in every round.
                     let args: Vec<Expr> = region.args(id).iter().map(|&a| named(one(&known, a), scene)).collect();
                     region.args(id).iter().zip(&args).for_each(|(a, e)| known[a.0 as usize] = Known::One(e.clone()));
@@ -476,7 +476,7 @@ impl Writer<'_> {
     fn control(&mut self, kind: Kind, args: Vec<Expr>, scene: &mut Scene<'_>) -> Vec<Var> {
         let types = self.graph.result_types(kind);
         match kind {
-            Kind::Call(f) => {
+            Kind::Call(f) | Kind::Root { solve: f, .. } => {
                 let function = self.shared(f).expect("a called region is a function");
                 self.call(function, f, &args, scene, true)
             }

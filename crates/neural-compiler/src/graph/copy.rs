@@ -26,7 +26,7 @@ pub(crate) fn inline_with(
             Kind::Param(p) => args[p as usize],
             // The original's argument is a node with several results: its stand-in numbers the list of copies.
             Kind::Proj(i) => many[mapped[0].0 as usize][i as usize],
-            Kind::If(..) | Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_) => {
+            Kind::If(..) | Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_) | Kind::Root { .. } => {
                 let other = instead(b, node, &mapped);
                 many.push(other.unwrap_or_else(|| b.many(node.kind, &mapped, &result_types(regions, node.kind))));
                 NodeId(many.len() as u32 - 1)
@@ -44,7 +44,7 @@ pub(crate) fn single(b: &mut Builder, kind: Kind, ty: Type, args: &[NodeId]) -> 
         Kind::Const(bits) => b.constant(f64::from_bits(bits)),
         Kind::Op(op, attr) => b.given(op, attr, ty.shape(), args),
         Kind::Pack | Kind::Unpack(_) => b.pure(kind, ty, args),
-        Kind::Param(_) | Kind::Proj(_) | Kind::If(..) | Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_) => {
+        Kind::Param(_) | Kind::Proj(_) | Kind::If(..) | Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_) | Kind::Root { .. } => {
             unreachable!("copied where its region is known")
         }
     }

@@ -49,7 +49,14 @@ fn plain(region: &Region) -> bool {
             Kernel::Tensor(k) => k.lanes32.is_some(),
             Kernel::Composite(_) => false,
         },
-        Kind::If(..) | Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_) | Kind::Proj(_) | Kind::Pack | Kind::Unpack(_) => false,
+        Kind::If(..)
+        | Kind::Loop { .. }
+        | Kind::Back { .. }
+        | Kind::Call(_)
+        | Kind::Root { .. }
+        | Kind::Proj(_)
+        | Kind::Pack
+        | Kind::Unpack(_) => false,
     };
     let numbers = |r: &NodeId| matches!(region.node(*r).ty, Type::Value(_));
     let operations = region.nodes.iter().filter(|n| matches!(n.kind, Kind::Op(..))).map(|n| n.ty.shape().len()).sum::<usize>();

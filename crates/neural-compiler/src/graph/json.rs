@@ -47,6 +47,9 @@ fn node(graph: &Graph, region: &Region, id: NodeId) -> Value {
         Kind::Loop { body, carried, taped } => json!({"kind": "loop", "body": body.0, "carried": carried, "taped": taped}),
         Kind::Back { body, stored, carried } => json!({"kind": "back", "body": body.0, "stored": stored, "carried": carried}),
         Kind::Call(f) => json!({"kind": "call", "region": f.0}),
+        Kind::Root { solve, zero, slope, starts } => {
+            json!({"kind": "root", "region": solve.0, "zero": zero.0, "slope": slope.0, "starts": starts})
+        }
         Kind::Proj(i) => json!({"kind": "proj", "index": i}),
         Kind::Pack => json!({"kind": "pack"}),
         Kind::Unpack(i) => json!({"kind": "unpack", "index": i}),

@@ -12,6 +12,7 @@ mod flatten;
 pub mod json;
 mod layout;
 pub mod print;
+pub(crate) mod root;
 mod splice;
 pub mod svg;
 pub mod verify;
@@ -90,6 +91,18 @@ pub enum Kind {
     },
     /// Runs a function.
     Call(RegionId),
+    /// Solves an equation: runs `solve` on the arguments, whose only result x makes `zero`, run on x and the arguments behind the starts,
+    /// 0. Differentiated as the implicit function it is, by `slope`, the derivative of `zero` by x; starts do not count there.
+    Root {
+        /// Finds the root.
+        solve: RegionId,
+        /// What is 0 there.
+        zero: RegionId,
+        /// Its derivative by what is looked for.
+        slope: RegionId,
+        /// How many arguments say where to look.
+        starts: u32,
+    },
     /// One of several results.
     Proj(u32),
     /// A record of the arguments.
@@ -106,6 +119,7 @@ impl Kind {
             Kind::Loop { body, carried, taped } => Kind::Loop { body: new(body), carried, taped },
             Kind::Back { body, stored, carried } => Kind::Back { body: new(body), stored, carried },
             Kind::Call(f) => Kind::Call(new(f)),
+            Kind::Root { solve, zero, slope, starts } => Kind::Root { solve: new(solve), zero: new(zero), slope: new(slope), starts },
             other @ (Kind::Param(_) | Kind::Const(_) | Kind::Op(..) | Kind::Proj(_) | Kind::Pack | Kind::Unpack(_)) => other,
         }
     }
@@ -242,10 +256,16 @@ impl Graph {
     }
 
     /// The regions a node runs.
+    pub fn runs(kind: Kind) -> Vec<RegionId> {
+        if let Kind::Root { solve, .. } = kind { vec![solve] } else { Graph::children(kind) }
+    }
+
+    /// The regions a node knows: those it runs, and those its derivative does.
     pub fn children(kind: Kind) -> Vec<RegionId> {
         match kind {
             Kind::If(a, b) => vec![a, b],
             Kind::Loop { body, .. } | Kind::Back { body, .. } | Kind::Call(body) => vec![body],
+            Kind::Root { solve, zero, slope, .. } => vec![solve, zero, slope],
             Kind::Param(_) | Kind::Const(_) | Kind::Op(..) | Kind::Proj(_) | Kind::Pack | Kind::Unpack(_) => vec![],
         }
     }
@@ -256,7 +276,7 @@ pub(crate) fn result_types(regions: &[Region], kind: Kind) -> Vec<Type> {
     let types = |r: RegionId| regions[r.0 as usize].result_types();
     match kind {
         Kind::If(a, _) => types(a),
-        Kind::Call(f) => types(f),
+        Kind::Call(f) | Kind::Root { solve: f, .. } => types(f),
         Kind::Back { body, .. } => types(body),
         Kind::Loop { body, carried, taped } => {
             let mut out: Vec<Type> = types(body).into_iter().skip(1 + carried as usize).collect();

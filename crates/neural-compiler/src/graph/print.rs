@@ -29,6 +29,7 @@ pub(crate) fn title(graph: &Graph, region: &Region, id: NodeId) -> String {
         Kind::Loop { body, carried, taped } => format!("loop{} {} carrying {carried}", if taped { "-taped" } else { "" }, name(body)),
         Kind::Back { body, carried, .. } => format!("loop-back {} carrying {carried}", name(body)),
         Kind::Call(f) => format!("call {}", name(f)),
+        Kind::Root { zero, .. } => format!("root of {}", name(zero)),
         Kind::Proj(i) => format!("result {i}"),
         Kind::Pack => "pack".into(),
         Kind::Unpack(i) => format!("unpack {i}"),
@@ -65,7 +66,9 @@ pub fn to_dot(graph: &Graph) -> String {
             let style = match node.kind {
                 Kind::Param(_) => ", style=filled, fillcolor=\"#dbeafe\"",
                 Kind::Const(_) => ", style=filled, fillcolor=\"#f3f4f6\"",
-                Kind::If(..) | Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_) => ", style=filled, fillcolor=\"#fef3c7\"",
+                Kind::If(..) | Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_) | Kind::Root { .. } => {
+                    ", style=filled, fillcolor=\"#fef3c7\""
+                }
                 Kind::Op(..) | Kind::Proj(_) | Kind::Pack | Kind::Unpack(_) => "",
             };
             writeln!(out, "    n{r}_{} [label=\"{}{shape}\"{style}];", id.0, escape(&title(graph, region, id))).expect("a string");

@@ -116,7 +116,7 @@ fn draw(graph: &Graph, index: usize) -> Picture {
         let class = match node.kind {
             Kind::Const(_) => continue,
             Kind::Param(_) => "input",
-            Kind::If(..) | Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_) => "control",
+            Kind::If(..) | Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_) | Kind::Root { .. } => "control",
             Kind::Op(..) | Kind::Proj(_) | Kind::Pack | Kind::Unpack(_) => "op",
         };
         let args = region.args(id);
@@ -216,6 +216,7 @@ fn summary(region: &Region, index: usize) -> Picture {
             Kind::Loop { .. } => "loop",
             Kind::Back { .. } => "loop-back",
             Kind::Call(_) => "call",
+            Kind::Root { .. } => "root",
             Kind::Param(_) | Kind::Const(_) | Kind::Proj(_) | Kind::Pack | Kind::Unpack(_) => continue,
         };
         match counts.iter_mut().find(|c| c.0 == name) {

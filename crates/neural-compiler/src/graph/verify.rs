@@ -56,7 +56,7 @@ fn node(graph: &Graph, region: &Region, id: NodeId) -> Result<(), String> {
     if args.iter().any(|a| *a >= id) {
         return Err("an argument does not come first".into());
     }
-    let several = |k: Kind| matches!(k, Kind::If(..) | Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_));
+    let several = |k: Kind| matches!(k, Kind::If(..) | Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_) | Kind::Root { .. });
     if several(n.kind) != (n.ty == Type::Many) {
         return Err("the type does not go with the kind".into());
     }
@@ -93,6 +93,15 @@ fn node(graph: &Graph, region: &Region, id: NodeId) -> Result<(), String> {
             expect("branches", &a.result_types(), &b.result_types())?;
         }
         Kind::Call(f) => expect("call", &found, &child(graph, f)?.params)?,
+        Kind::Root { solve, zero, slope, starts } => {
+            let (solve, zero, slope) = (child(graph, solve)?, child(graph, zero)?, child(graph, slope)?);
+            expect("root", &found, &solve.params)?;
+            let inside: Vec<Type> = found[..1].iter().chain(&found[starts as usize..]).copied().collect();
+            expect("what is 0", &inside, &zero.params)?;
+            expect("its slope", &inside, &slope.params)?;
+            expect("the root", &solve.result_types(), &found[..1])?;
+            expect("what is 0 there", &zero.result_types(), &found[..1])?;
+        }
         Kind::Loop { body, carried, .. } => {
             let body = child(graph, body)?;
             expect("loop", &found, &body.params)?;

@@ -3,16 +3,17 @@
 //! once-called functions are inlined; truly recursive ones become regions of their own, one per combination of shapes; a branch
 //! on a constant is decided here.
 //!
-//! `calls` (inlined or not, derivatives), `loops`, `choices`, `application` (operations of any number of arguments).
+//! `calls` (inlined or not), `derived` (derivatives and roots of functions), `loops`, `choices`, `application` (operations of any number of arguments).
 
 mod application;
 mod calls;
 mod choices;
+mod derived;
 mod loops;
 
 use crate::anf::{Anf, Arg, Args, Atom, BlockId, Rhs, Tail};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::graph::{Builder, Graph, GraphInput, NodeId, Region, RegionId, Type, compact};
+use crate::graph::{Builder, Graph, GraphInput, Kind, NodeId, Region, RegionId, Type, compact};
 use crate::limits::Limits;
 use crate::shape::Shape;
 use crate::source::Span;
@@ -122,6 +123,8 @@ struct Lowering<'a> {
     made: usize,
     /// Derivatives by function and shapes, and where their regions begin.
     derivatives: FxHashMap<(FunId, Vec<Shape>), (Arc<Graph>, u32)>,
+    /// Equations by function, shapes and number of starts.
+    roots: FxHashMap<(FunId, Vec<Shape>, usize), Kind>,
     /// Functions whose derivatives are being made.
     deriving: Vec<FunId>,
     /// Loops around the one being lowered.
@@ -160,6 +163,7 @@ pub(crate) fn lower(anf: &Anf, tails: &Tails, inputs: Vec<GraphInput>, limits: &
         calls,
         made: 0,
         derivatives: FxHashMap::default(),
+        roots: FxHashMap::default(),
         deriving: vec![],
         loops: 0,
     };
@@ -267,6 +271,10 @@ impl Lowering<'_> {
                 Rhs::Derivative(f, args) => {
                     let args = self.args(nest, frame, args);
                     self.derivative(nest, f, &args, stmt.span)?
+                }
+                Rhs::Root(f, args, starts) => {
+                    let args = self.args(nest, frame, args);
+                    self.root(nest, f, &args, starts as usize, stmt.span)?
                 }
                 Rhs::If(c, t, e) => self.choice(nest, frame, c, Branch::Block(t), Branch::Block(e), Mode::Value)?[0],
             };

@@ -40,6 +40,8 @@ pub enum Expr {
     Call(FunId, Range),
     /// The derivative of a function by its only parameter; the argument in `Ast::args`.
     Derivative(FunId, Range),
+    /// Where a function of one parameter is 0; the start, or the ends of an interval, in `Ast::args`.
+    Root(FunId, Range),
 }
 
 /// A variable.
@@ -132,7 +134,7 @@ pub enum Part {
     EventTimes,
     /// One of those of an event.
     EventTime(usize, usize),
-    /// For each event with a condition what is negative where the condition holds.
+    /// For each event with a condition what is negative where the condition holds, then for each whether it does.
     Levels,
     /// All states behind an event.
     Jump(usize),
@@ -333,7 +335,7 @@ impl Ast {
             look(e);
             match e {
                 Expr::Number(_) | Expr::Var(_) => {}
-                Expr::Op(_, args) | Expr::Call(_, args) | Expr::Derivative(_, args) => stack.extend(self.args(args)),
+                Expr::Op(_, args) | Expr::Call(_, args) | Expr::Derivative(_, args) | Expr::Root(_, args) => stack.extend(self.args(args)),
                 Expr::If(a, b, c) => stack.extend([a, b, c]),
                 Expr::Let(bindings, body) => {
                     stack.extend(self.bindings(bindings).iter().map(|&(_, e)| e));
@@ -380,6 +382,7 @@ impl Ast {
                 Expr::Op(s, args) => application(s.name(), args, out),
                 Expr::Call(f, args) => application(&funs[f.0 as usize], args, out),
                 Expr::Derivative(f, args) => application(&format!("d {}", funs[f.0 as usize]), args, out),
+                Expr::Root(f, args) => application(&format!("root {}", funs[f.0 as usize]), args, out),
                 Expr::If(c, t, e) => {
                     out.push_str("(if ");
                     self.write_expr(c, depth + 1, names, funs, out);

@@ -59,7 +59,7 @@ impl Search<'_> {
         let (mut used, mut inside) = (Vec::new(), FxHashSet::default());
         self.ast.walk(e, |e| match e {
             Expr::Var(v) => used.push(v),
-            Expr::Call(g, _) | Expr::Derivative(g, _) => used.extend(&self.free[g.0 as usize]),
+            Expr::Call(g, _) | Expr::Derivative(g, _) | Expr::Root(g, _) => used.extend(&self.free[g.0 as usize]),
             Expr::Let(bindings, _) => inside.extend(self.ast.bindings(bindings).iter().map(|b| b.0)),
             Expr::Number(_) | Expr::Op(..) | Expr::If(..) => {}
         });

@@ -1,6 +1,7 @@
 //! Events of models: `(event (at 24) (add depot dose))`. In: data of such declarations; out: what they say, and the expressions that
 //! compute their times, the levels whose change of sign is their condition, and the states behind them.
-//! Invariants: the level of a condition is negative where the condition holds; the values of an event's actions are those of the states
+//! Invariants: the level of a condition is negative where the condition holds, and 0 where its sides are equal, as the condition itself, a
+//! second number, says whether it holds there; the values of an event's actions are those of the states
 //! before it, whatever the other actions do.
 
 use crate::diagnostic::{Diagnostic, did_you_mean};
@@ -149,7 +150,13 @@ impl<'a> Expander<'a> {
             Part::EventTime(event, k) => self.times_of_one(&events[event], k, end),
             Part::Levels => {
                 let conditions = events.iter().filter_map(|e| if let Trigger::When(c) = e.trigger { Some(c) } else { None });
-                conditions.map(|c| self.level(c)).collect()
+                let conditions: Vec<DatumId> = conditions.collect();
+                let mut all: Vec<ExprId> = conditions.iter().map(|&c| self.level(c)).collect();
+                // Mistakes are told once.
+                if self.errors.is_empty() {
+                    all.extend(conditions.iter().map(|&c| self.expr(c, NOWHERE)));
+                }
+                all
             }
             Part::Action(event, k) => vec![self.changed(&events[event].actions[k])],
             Part::Jump(event) => {

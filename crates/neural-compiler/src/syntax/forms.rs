@@ -123,6 +123,7 @@ const CHOICE: &str = "conditional";
 const LOGIC: &str = "comparison, logic";
 const CONTROL: &str = "control";
 const DERIVATIVES: &str = "derivatives";
+const EQUATIONS: &str = "equations";
 const MODELS: &str = "model files";
 
 /// What most expressions have in common.
@@ -301,6 +302,18 @@ pub const FORMS: &[Form] = &[
         doc: "the exact derivative of the expression by what the name stands for, through definitions",
         derivative_doc: "the second derivative",
         expansion: Expansion::Expression(|x, written, place| x.derivative(written, place)),
+        ..EXPRESSION
+    },
+    Form {
+        name: "root",
+        layout: Layout::Body,
+        group: EQUATIONS,
+        arguments: "2 or more",
+        usage: "(root (name start) expression) or (root (name from to) expression)",
+        infix: "root name = start in expression or root name = from, to in expression",
+        doc: "the value of the name at which the expression is 0, found from a start or within an interval",
+        derivative_doc: "by the implicit function theorem",
+        expansion: Expansion::Expression(|x, written, place| x.root(written, place)),
         ..EXPRESSION
     },
     Form {

@@ -2,7 +2,8 @@
 //! of papers), `forms` (the table of forms), `expand` (forms and names), `declare`, `observations` and `events` (model declarations),
 //! `derivatives` (what derivatives inside programs go through), `constants` (physical constants by name), `distributions` (of errors, by
 //! name), `foreign` (names of other languages), `ast` (the result and its printer). And back to text: `format` (the formatter), `translate`
-//! (from one syntax to another), with `comments`, `layout` and `respell` (diagnostics in the syntax of the user).
+//! (from one syntax to another), `modules` (texts that use others), with `comments`, `layout` and `respell` (diagnostics in the syntax of
+//! the user).
 
 pub mod ast;
 mod comments;
@@ -20,6 +21,7 @@ pub(crate) mod infix;
 pub(crate) mod latex;
 mod layout;
 pub mod lexer;
+pub mod modules;
 pub(crate) mod observations;
 pub mod reader;
 pub(crate) mod respell;

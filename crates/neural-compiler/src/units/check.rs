@@ -319,9 +319,10 @@ impl Walk<'_> {
                 vec![(time.to_string(), unit, "the time"); count]
             }
             (Part::Levels, _) => {
-                // What a condition compares is of one unit, whatever that is.
+                // What a condition compares is of one unit, whatever that is; behind the levels stand the same conditions again.
                 if let Expr::Op(_, args) = ast.expr(root) {
-                    ast.args(args).iter().for_each(|&arg| drop(self.expr(arg)));
+                    let levels = ast.args(args);
+                    levels[..levels.len() / 2].iter().for_each(|&arg| drop(self.expr(arg)));
                 }
                 return;
             }
@@ -438,6 +439,7 @@ impl Walk<'_> {
             }
             Expr::Call(f, args) => self.call(f, ast.args(args)),
             Expr::Derivative(f, _) => self.derivative(f),
+            Expr::Root(f, args) => self.root(f, ast.args(args), span),
         }
     }
 
@@ -568,6 +570,16 @@ impl Walk<'_> {
     }
 
     /// The derivative of an expression by what a name stands for.
+    /// What is looked for has the unit of where it is looked for; a number there is one of that unit.
+    fn root(&mut self, f: FunId, starts: &[ExprId], span: Span) -> Quantity {
+        let said: Vec<ExprId> = starts.iter().copied().filter(|&s| !matches!(self.ast.expr(s), Expr::Number(_))).collect();
+        let unit = if said.is_empty() { Quantity::One(self.fresh()) } else { self.agree(&said, span, "the other end is") };
+        let fun = &self.ast.funs[f.0 as usize];
+        self.vars[fun.params[0].0 as usize] = Some(unit.clone());
+        self.expr(fun.body);
+        unit
+    }
+
     fn derivative(&mut self, f: FunId) -> Quantity {
         let fun = &self.ast.funs[f.0 as usize];
         let span = self.ast.span(fun.body);

@@ -277,7 +277,7 @@ impl Walk<'_> {
                     _ => None,
                 }
             }
-            Expr::Var(_) | Expr::If(..) | Expr::Let(..) | Expr::Call(..) | Expr::Derivative(..) => None,
+            Expr::Var(_) | Expr::If(..) | Expr::Let(..) | Expr::Call(..) | Expr::Derivative(..) | Expr::Root(..) => None,
         }
     }
 

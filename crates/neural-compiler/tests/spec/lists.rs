@@ -6,6 +6,7 @@ use neural_compiler::export::{Request, Target, export};
 use neural_compiler::ops::real::Dtype;
 use neural_compiler::ops::{Op, Row};
 use neural_compiler::syntax::forms::FORMS;
+use neural_compiler::syntax::modules::{Loaded, Loader, link};
 use neural_compiler::units::table::{Prefixes, ROWS};
 use neural_compiler::{Diagnostics, Limits, Options, compile, compose};
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +14,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// Codes no program text can cause: `codes_of_the_library_interface` shows them.
-const INTERFACE_CODES: &[&str] = &["export-unsupported", "nothing-to-compose"];
+const INTERFACE_CODES: &[&str] = &["cannot-use", "export-unsupported", "not-a-definition", "nothing-to-compose", "use-cycle"];
 
 /// Codes that come from outside of programs; `tests/interrupt.rs` has the example.
 const OUTSIDE_CODES: &[&str] = &["run-interrupted"];
@@ -203,6 +204,16 @@ fn codes_of_the_library_interface() {
     let large = compile("(input m :size [48 48]) (det m)", &Options::default()).and_then(|p| p.graph()).expect("a graph");
     let request = Request::new(Target::C, Dtype::F64);
     seen.insert(code(export(&large, &request).map(drop).expect_err("a matrix too large for C")));
+    for module in ["", "(param k 1)", "(use \"a.scm\" (f)) (define (f x) x)"] {
+        let main = Loaded { name: "a.scm".into(), text: "(use \"b.scm\" (f)) (f x)".into() };
+        let mut load = |_: &str, path: &str| match module {
+            "" => Err("there is none".to_string()),
+            _ if path == "a.scm" => Ok(main.clone()),
+            text => Ok(Loaded { name: path.into(), text: text.into() }),
+        };
+        let load: &mut Loader<'_> = &mut load;
+        seen.insert(code(link(main.clone(), load, &Limits::default()).expect_err("no module").errors));
+    }
     assert_eq!(seen, INTERFACE_CODES.iter().copied().collect());
 }
 

@@ -1,41 +1,29 @@
 //! `--events`: doses and infusions as rows of a table. In: a table with the columns time, amount, rate, target and that of groups; out: the
 //! library's doses.
 
+use crate::commands::fit_table::Whole;
 use crate::context::Failure;
 use crate::core::Compiled;
 use crate::table::dialect::TableArgs;
 use crate::table::{Reader, rows_for};
-use neural_compiler_fit::Dose;
+use neural_compiler::Diagnostic;
+use neural_compiler_fit::{Dose, DoseTable, group_column};
 
-fn wrong(path: &str, message: String, help: Option<&str>) -> Failure {
-    Failure::plain("bad-events", format!("`{path}`: {message}"), help.map(String::from))
-}
-
-/// Reads the doses of a file. `time`: the column of times where the command line names one; `group`: the column of groups with the names of
-/// those there are, in the order of their numbers.
+/// Reads the doses of a file. `time`, `group`: the columns the command line names; `data`: the table they are doses for.
 pub(crate) fn read(
     path: Option<&str>,
     args: &TableArgs,
     model: &Compiled,
-    time: Option<&str>,
-    group: Option<(&str, &[String])>,
+    (time, group): (Option<&str>, Option<&str>),
+    data: Option<&Whole>,
 ) -> Result<Vec<Dose>, Failure> {
     let Some(path) = path else { return Ok(vec![]) };
+    let blame = |d: Diagnostic| Failure::plain(d.code, format!("`{path}`: {}", d.message), d.help);
+    let group = group_column(&model.program, group).map_err(|e| Failure::program(&model.source, e))?;
     let mut reader = Reader::open(path, args)?;
     let columns = reader.columns().to_vec();
-    let place = |name: &str| columns.iter().position(|c| c == name);
-    let declared = model.program.time().map(|t| t.name.as_str());
-    let times = time.and_then(place).or_else(|| declared.and_then(place)).or_else(|| place("time")).or_else(|| place("t"));
-    let (Some(times), Some(amounts)) = (times, place("amount")) else {
-        let help = "its columns are time, amount, rate (0 or empty: at once), target (a state) and that of --group";
-        return Err(wrong(path, "it needs the columns `time` and `amount`".into(), Some(help)));
-    };
-    let known = [times, amounts].into_iter().chain(place("rate")).chain(place("target")).chain(group.and_then(|g| place(g.0)));
-    let known: Vec<usize> = known.collect();
-    if let Some(other) = columns.iter().enumerate().find(|(i, c)| !known.contains(i) && !c.is_empty()) {
-        let help = "its columns are time, amount, rate, target and that of --group; leave others out";
-        return Err(wrong(path, format!("the column `{}` means nothing here", other.1), Some(help)));
-    }
+    let headers: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let found = DoseTable::new(&model.program, &headers, time, group.as_deref().filter(|_| data.is_some())).map_err(blame)?;
     let mut doses = Vec::new();
     let most = rows_for(columns.len());
     while let Some(chunk) = reader.next(most)? {
@@ -45,22 +33,26 @@ pub(crate) fn read(
             chunk.numbers_or_missing(i, &mut numbers).map_err(|e| e.failure(&chunk.place(before, e.row), &columns[i]))?;
             Ok(numbers)
         };
-        let (time, amount) = (numbers(times)?, numbers(amounts)?);
-        let rate = place("rate").map(numbers).transpose()?;
-        let target = place("target").map(|i| chunk.texts(i)).transpose()?;
-        let whose = group.and_then(|g| place(g.0)).map(|i| chunk.texts(i)).transpose()?;
+        let (time, amount) = (numbers(found.time)?, numbers(found.amount)?);
+        let rate = found.rate.map(numbers).transpose()?;
+        let target = found.target.map(|i| chunk.texts(i)).transpose()?;
+        let whose = found.group.map(|i| chunk.texts(i)).transpose()?;
         for row in 0..chunk.rows() {
-            let group = match (group, whose.as_ref().map(|w| &w[row])) {
-                (Some((_, names)), Some(name)) => match names.iter().position(|n| n == name) {
-                    Some(number) => Some(number as f64),
-                    None => return Err(wrong(path, format!("{}: the data have no group `{name}`", chunk.place(before, row)), None)),
-                },
-                _ => None,
+            let number = |name: &String| {
+                let number = data.zip(group.as_deref()).and_then(|(data, column)| data.number_of(column, name));
+                let none = || error(path, format!("{}: the data have no group `{name}`", chunk.place(before, row)));
+                number.ok_or_else(none)
             };
+            let group = whose.as_ref().map(|w| number(&w[row])).transpose()?;
             let target = target.as_ref().map(|t| t[row].clone()).filter(|t| !t.is_empty());
             let rate = rate.as_ref().map_or(0.0, |r| if r[row].is_nan() { 0.0 } else { r[row] });
-            doses.push(Dose { time: time[row], amount: amount[row], rate, target, group });
+            let dose = Dose { time: time[row], amount: amount[row], rate, target, group };
+            doses.push(found.in_units_of(&model.program, dose, before as usize + row).map_err(blame)?);
         }
     }
     Ok(doses)
+}
+
+fn error(path: &str, message: String) -> Failure {
+    Failure::plain("bad-events", format!("`{path}`: {message}"), None)
 }

@@ -108,7 +108,7 @@ fn files(args: &FitArgs, model: &Compiled, whole: &Whole, options: &Options<'_>,
         let weights = weights::to_bytes(&model.program, &fitted.values).map_err(|d| Failure::plain(d.code, d.message, d.help))?;
         let text = save::fitted(&model.program.scheme(), fitted);
         let text = whole.calendar.map_or(text.clone(), |calendar| calendar.remember(&text));
-        let text = save::with_record(&text, &to_json(fitted), &provenance(args, whole, weights.as_deref())?);
+        let text = save::with_record(&text, &to_json(fitted), &provenance(args, model, whole, weights.as_deref())?);
         // As the model is written, unless the name of the file says otherwise.
         let to = if path == "-" { model.source.syntax } else { Syntax::of_file(path) };
         let text = match to {
@@ -133,15 +133,19 @@ fn files(args: &FitArgs, model: &Compiled, whole: &Whole, options: &Options<'_>,
     [saved, drawn].into_iter().flatten().filter_map(Result::err).collect()
 }
 
-/// Where the fit comes from: the file with its hash (of what came from standard input, that of the columns), every option given, and the
-/// hash of the weights.
-fn provenance(args: &FitArgs, whole: &Whole, weights: Option<&[u8]>) -> Result<save::Provenance, Failure> {
+/// Where the fit comes from: the file with its hash (of what came from standard input, that of the columns), every option given, the
+/// hashes of the texts the model uses, and that of the weights.
+fn provenance(args: &FitArgs, model: &Compiled, whole: &Whole, weights: Option<&[u8]>) -> Result<save::Provenance, Failure> {
     let sha256 = match args.data.as_str() {
         "-" => (save::sha256_of_columns(&whole.table), "columns"),
         path => (std::fs::File::open(path).and_then(save::sha256).map_err(|e| table::cannot_read(path, reason(&e)))?, "file"),
     };
     let weights = weights.map(save::sha256).transpose()?;
-    Ok(save::Provenance { data: args.data.clone(), rows: whole.table.rows(), sha256, options: given(), weights })
+    let mut options = given();
+    for module in model.source.linked.iter().flat_map(|l| &l.files[1..]) {
+        options["use"][&module.name] = json!(save::sha256(module.text.as_bytes())?);
+    }
+    Ok(save::Provenance { data: args.data.clone(), rows: whole.table.rows(), sha256, options, weights })
 }
 
 /// The options on the command line, by name, but those that name files or are the model.
@@ -161,7 +165,6 @@ fn given() -> serde_json::Value {
 
 /// The options of the library.
 fn options<'a>(args: &FitArgs, model: &Compiled, whole: &Whole) -> Result<Options<'a>, Failure> {
-    let groups = args.group.as_deref().map(|g| (g, &whole.groups[..]));
     let number = args
         .sigma
         .as_ref()
@@ -182,7 +185,7 @@ fn options<'a>(args: &FitArgs, model: &Compiled, whole: &Whole) -> Result<Option
         step: args.step,
         tolerance: args.rtol,
         absolute_tolerance: args.atol,
-        doses: doses::read(args.events.as_deref(), &args.table, model, args.time.as_deref(), groups)?,
+        doses: doses::read(args.events.as_deref(), &args.table, model, (args.time.as_deref(), args.group.as_deref()), Some(whole))?,
         holdout: args.holdout,
         training: args.training,
         weight_decay: args.weight_decay,

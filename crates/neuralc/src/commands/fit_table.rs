@@ -58,6 +58,8 @@ pub(crate) struct Whole {
     pub(crate) table: Table,
     /// The names of the groups, in the order of their numbers.
     pub(crate) groups: Vec<String>,
+    /// The names that numbers stand for, column by column.
+    coded: HashMap<String, Vec<String>>,
     /// What the dates of the table count.
     pub(crate) calendar: Option<Calendar>,
     unreadable: HashMap<String, Unreadable>,
@@ -223,8 +225,23 @@ impl Whole {
             notes.borrow_mut().columns.push(remark.to_string());
         }
         let groups = wanted.group.and_then(|g| coded.get(g)).map(|c| c.0.clone()).unwrap_or_default();
-        let table = coded.into_iter().fold(table, |table, (name, (labels, _))| table.with_labels(name, labels));
-        Ok(Whole { table, groups, calendar, unreadable, lines })
+        let coded: HashMap<String, Vec<String>> = coded.into_iter().map(|(name, (labels, _))| (name.to_string(), labels)).collect();
+        let table = coded.iter().fold(table, |table, (name, labels)| table.with_labels(name, labels.clone()));
+        Ok(Whole { table, groups, coded, calendar, unreadable, lines })
+    }
+
+    /// The number that stands for a name in a column of groups, where the table has that name.
+    pub(crate) fn number_of(&self, column: &str, name: &str) -> Option<f64> {
+        match self.coded.get(column) {
+            Some(names) => names.iter().position(|n| n == name).map(|k| k as f64),
+            None => name.parse().ok().filter(|x| self.table.column(column).is_some_and(|all| all.contains(x))),
+        }
+    }
+
+    /// The names in a column of groups, row by row.
+    pub(crate) fn names_in(&self, column: &str) -> Option<Vec<String>> {
+        let numbers = self.table.column(column)?;
+        Some(numbers.iter().map(|&x| self.table.label(column, x)).collect())
     }
 
     /// The row as the fit counts it, with its line in the file.

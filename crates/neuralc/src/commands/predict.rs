@@ -36,8 +36,8 @@ pub(crate) fn run(context: &mut Context, args: &PredictArgs) -> Result<u8, Failu
     let wanted = Wanted { model: &model, named, roles, group: options.group.as_deref(), dates: &args.dates, fitting: false };
     let predicted = |whole: Whole| {
         let start_time = args.start_time.map(|t| t.number(whole.calendar)).transpose()?;
-        let groups = options.group.as_deref().map(|g| (g, &whole.groups[..]));
-        let doses = doses::read(args.events.as_deref(), &args.table, &model, options.time.as_deref(), groups)?;
+        let called = (options.time.as_deref(), options.group.as_deref());
+        let doses = doses::read(args.events.as_deref(), &args.table, &model, called, Some(&whole))?;
         let options = Options { start_time, doses, ..options.clone() };
         predict(&model.program, &whole.table, &options).map_err(|e| whole.blame(&model, e, None))
     };

@@ -9,13 +9,13 @@ use crate::commands::predict::saved_weights;
 use crate::context::{Context, Failure};
 use crate::core::Compiled;
 use crate::render::Source;
-use crate::table::{self, Chunk, Format, MOST_ROWS, Reader, Results, Target, Writer, same_file, write_whole};
+use crate::table::{self, Chunk, Format, MOST_ROWS, Reader, Results, Rows, Target, Writer, same_file, write_whole};
 use crate::value;
 use neural_compiler::syntax::ast::ModelKind;
 use neural_compiler::{Diagnostics, number_text};
 use neural_compiler_fit::layout::element_names;
 use neural_compiler_fit::plot::{Look, Paths};
-use neural_compiler_fit::{Given, Options, Simulation, Table, simulate};
+use neural_compiler_fit::{Given, Options, Simulation, Table, group_column, simulate};
 use serde_json::json;
 
 /// Most times between start and end.
@@ -61,6 +61,8 @@ pub(crate) fn run(context: &mut Context, args: &SimulateArgs) -> Result<u8, Fail
         return Err(Failure::Usage(format!("the sweeps make {sets} sets of values, more than {MOST_NUMBERS}")));
     }
     given.extend(product(&swept, sets));
+    // What the groups of the table are called, row by row.
+    let mut told: Option<(String, Vec<String>)> = None;
     let outcome = match &args.times {
         Some(path) => {
             let reader = Reader::open(path, &args.table)?;
@@ -72,21 +74,24 @@ pub(crate) fn run(context: &mut Context, args: &SimulateArgs) -> Result<u8, Fail
             table::say(context, path, &notes);
             let whole = whole?;
             let start_time = args.start_time.map(|t| t.number(whole.calendar)).transpose()?;
-            let groups = options.group.as_deref().map(|g| (g, &whole.groups[..]));
-            let doses = doses::read(args.events.as_deref(), &args.table, &model, options.time.as_deref(), groups)?;
-            let options = Options { start_time, doses, ..options.clone() };
+            let group = group_column(&model.program, options.group.as_deref()).map_err(|e| blame(&model, e))?;
+            let group = group.filter(|name| options.group.is_some() || whole.table.column(name).is_some());
+            let doses =
+                doses::read(args.events.as_deref(), &args.table, &model, (options.time.as_deref(), group.as_deref()), Some(&whole))?;
+            told = group.as_deref().and_then(|name| Some((name.to_string(), whole.names_in(name)?)));
+            let options = Options { start_time, doses, group, ..options.clone() };
             simulate(&model.program, &whole.table, &options, &given).map_err(|e| whole.blame(&model, e, None))
         }
         None => {
             let start_time = args.start_time.map(|t| t.number(None)).transpose()?;
-            let doses = doses::read(args.events.as_deref(), &args.table, &model, options.time.as_deref(), None)?;
+            let doses = doses::read(args.events.as_deref(), &args.table, &model, (options.time.as_deref(), None), None)?;
             let options = Options { start_time, doses, ..options };
             let table = until(&model, args, start_time)?;
             simulate(&model.program, &table, &options, &given).map_err(|e| blame(&model, e))
         }
     };
     let found = outcome?;
-    let names = write(args, format, &found, &swept, context.limits.memory_bytes)?;
+    let names = write(args, format, &found, (&swept, told.as_ref()), context.limits.memory_bytes)?;
     if let Some(path) = &args.plot {
         let drawing = Paths { simulation: &found, sets: labels(&swept, sets), look: Look::default() };
         let bytes = match path.rsplit('.').next() {
@@ -198,7 +203,7 @@ fn write(
     args: &SimulateArgs,
     format: Format,
     found: &Simulation,
-    swept: &[(String, Vec<f64>)],
+    (swept, group): (&[(String, Vec<f64>)], Option<&(String, Vec<String>)>),
     memory: usize,
 ) -> Result<Vec<String>, Failure> {
     let (rows, sets) = (found.times.len(), found.sets);
@@ -212,16 +217,26 @@ fn write(
     columns.push((0..sets).flat_map(|_| found.times.iter().copied()).collect());
     columns.extend((0..of_states.len()).map(|k| found.column(k)));
     names.extend(of_states);
+    let texts: Vec<String> = group.map(|g| g.0.clone()).into_iter().collect();
+    let all: Vec<String> = texts.iter().chain(&names).cloned().collect();
+    if let Some(twice) = (1..all.len()).find(|&k| all[..k].contains(&all[k])) {
+        let message = format!("two columns of the table would be called `{}`", all[twice]);
+        let help = "give the state, the observable or the time another name: columns are the groups, what is swept, the time, every state \
+                    and every observable; where a state is swept, `x.start` is its start";
+        return Err(Failure::plain("duplicate-column", message, Some(help.into())));
+    }
     let target = Target::open(&args.out)?;
-    let mut writer = Writer::alone(format, &target, &names, memory).map_err(|e| target.blame(e))?;
+    let mut writer = Writer::alone(format, &target, &texts, &names, memory).map_err(|e| target.blame(e))?;
     let mut done = 0;
     while done < rows * sets {
         let now = (rows * sets - done).min(MOST_ROWS);
         let blocks = columns.iter().map(|c| (&c[done..done + now], 1)).collect();
-        writer.write(Chunk::Bare(now), done as u64, &Results { blocks, failed: Vec::new() }).map_err(|e| target.blame(e))?;
+        let labels = group.map(|(_, of_rows)| Rows::of_texts((done..done + now).map(|k| &of_rows[k % rows][..])));
+        let chunk = labels.as_ref().map_or(Chunk::Bare(now), Chunk::Text);
+        writer.write(chunk, done as u64, &Results { blocks, failed: Vec::new() }).map_err(|e| target.blame(e))?;
         done += now;
     }
     writer.finish().map_err(|e| target.blame(e))?;
     target.finish()?;
-    Ok(names)
+    Ok(all)
 }

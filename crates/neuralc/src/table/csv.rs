@@ -36,6 +36,18 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
+    /// Rows of one column of texts, which are handed on as they are.
+    pub(crate) fn of_texts<'a>(texts: impl Iterator<Item = &'a str>) -> Rows {
+        let mut rows =
+            Rows { columns: 1, bytes: Vec::new(), ends: Vec::new(), lines: Vec::new(), numbers: Numbers::new(&TableArgs::default()) };
+        for text in texts {
+            rows.bytes.extend_from_slice(text.as_bytes());
+            rows.ends.push(rows.bytes.len());
+            rows.lines.push(rows.ends.len() as u64);
+        }
+        rows
+    }
+
     pub(super) fn len(&self) -> usize {
         self.lines.len()
     }

@@ -17,6 +17,7 @@ mod source;
 mod target;
 
 pub(crate) use cell::CellError;
+pub(crate) use csv::Rows;
 pub(crate) use target::{Target, same_file, write_together, write_whole};
 
 use crate::context::{Context, Failure, reason};
@@ -390,14 +391,15 @@ impl Writer {
         }
     }
 
-    /// Writes what comes before the rows of a table of these columns alone.
-    pub(crate) fn alone(format: Format, target: &Target, names: &[String], memory: usize) -> Result<Writer, Failure> {
+    /// Writes what comes before the rows of a table of these columns alone: texts, then numbers.
+    pub(crate) fn alone(format: Format, target: &Target, texts: &[String], names: &[String], memory: usize) -> Result<Writer, Failure> {
         let sink = target.sink()?;
         match format {
-            Format::Csv => Ok(Writer::Csv(Box::new(csv::Writer::new(sink, &[], names)?))),
+            Format::Csv => Ok(Writer::Csv(Box::new(csv::Writer::new(sink, texts, names)?))),
             Format::Parquet => {
-                let fields = parquet::fields_for_text(&[], &[]);
-                Ok(Writer::Parquet(Box::new(parquet::Writer::new::<f64>(sink, fields, &[], names, memory)?)))
+                let numeric = vec![false; texts.len()];
+                let fields = parquet::fields_for_text(texts, &numeric);
+                Ok(Writer::Parquet(Box::new(parquet::Writer::new::<f64>(sink, fields, &numeric, names, memory)?)))
             }
         }
     }

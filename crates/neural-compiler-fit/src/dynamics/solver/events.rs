@@ -208,7 +208,8 @@ impl Solver {
         self.events().map_or(0, |e| e.waiting.len())
     }
 
-    /// The levels of all conditions for some lanes, where they are: each with its interval and time.
+    /// The levels of all conditions for some lanes, where they are: each with its interval and time. A level is negative where the
+    /// condition holds, and only there.
     pub(super) fn levels(
         &self,
         workspace: &mut Workspace<f64>,
@@ -217,7 +218,11 @@ impl Solver {
         shared: &[&[f64]],
     ) -> Result<Vec<f64>, Unusable> {
         let Some(levels) = self.events().and_then(|e| e.levels.as_ref()) else { return Ok(vec![]) };
-        self.values(&levels.value, levels.size(), workspace, lanes, states, shared)
+        let found = self.values(&levels.value, levels.size(), workspace, lanes, states, shared)?;
+        let count = self.conditions();
+        // Where the sides of a comparison are equal, `<=` holds and `<` does not.
+        let level = |own: &[f64], k: usize| if own[k] == 0.0 && own[count + k] != 0.0 { -f64::MIN_POSITIVE } else { own[k] };
+        Ok(found.chunks(levels.size()).flat_map(|own| (0..count).map(move |k| level(own, k))).collect())
     }
 
     /// The law for some lanes where they are.

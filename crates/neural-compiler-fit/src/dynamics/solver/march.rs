@@ -149,6 +149,9 @@ struct Round {
     constants: Option<Vec<Vec<f64>>>,
 }
 
+/// Steps that are short beside the time: whose length the rounding of the time would change by a share that counts.
+const SHORT: f64 = 1e-6;
+
 /// The length to begin a stretch with; one of a few roundings is taken as a whole.
 pub(super) fn begin(from: f64, to: f64, longest: f64) -> f64 {
     let span = to - from;
@@ -206,6 +209,11 @@ impl<'a> March<'a> {
             if !self.solver.adaptive() {
                 let count = self.solver.equal_steps(segment.to - segment.from, left);
                 (last, length) = (count == 1.0, left / count);
+            }
+            // So short a step is as long as the time passes: what flows in meanwhile must not depend on how times are rounded.
+            let passed = (place.time + length) - place.time;
+            if length < SHORT * place.time.abs() && passed > 0.0 {
+                length = passed;
             }
             if let Some(hunt) = &place.hunt {
                 length = hunt.length();

@@ -341,7 +341,7 @@ impl Finder<'_> {
                     own.iter().copied().collect::<Option<Vec<NodeId>>>().map(|own| self.operation(op, attr, node.ty.shape(), &own))
                 }
                 Kind::Proj(i) => many.get(&region.args(id)[0]).and_then(|m| m.get(i as usize).copied().flatten()),
-                Kind::If(..) | Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_) => {
+                Kind::If(..) | Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_) | Kind::Root { .. } => {
                     let results = self.control(node.kind, &own, depth);
                     many.insert(id, results);
                     None

@@ -236,7 +236,7 @@ impl<'a> Translator<'a> {
                     many.push(results);
                     many.len() - 1..many.len()
                 }
-                Kind::Call(f) => {
+                Kind::Call(f) | Kind::Root { solve: f, .. } => {
                     if place.block > 0 {
                         return Err(Declined::CallInLoop);
                     }
@@ -307,9 +307,9 @@ impl<'a> Translator<'a> {
                     let cheap = super::arithmetic::is_arithmetic(op);
                     node.ty.shape().len() * if cheap { 1 } else { CALL_WORK }
                 }
-                Kind::If(..) | Kind::Call(_) => {
+                Kind::If(..) | Kind::Call(_) | Kind::Root { .. } => {
                     let mut sum = 0;
-                    for child in Graph::children(node.kind) {
+                    for child in Graph::runs(node.kind) {
                         sum += crate::deep(|| self.work(child))?;
                     }
                     sum

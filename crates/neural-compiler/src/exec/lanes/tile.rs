@@ -11,6 +11,7 @@ use super::{BatchOptions, Column, Engine, LaneError};
 use crate::exec::EvalError;
 use crate::exec::room::{is_there, no_memory, over_limit};
 use crate::exec::watch::Watch;
+use crate::graph::root::no_root;
 use crate::graph::{Graph, Kind, RegionId};
 use crate::ops::real::{Real, quiet};
 use crate::ops::row::{Kernel, KernelError, apply_scalar};
@@ -409,7 +410,7 @@ impl<'a, T: Real> TileRun<'a, T> {
         match i.kind {
             Kind::Op(..) => return self.operation(i, base, mask, span),
             Kind::If(yes, no) => return crate::deep(|| self.choice(id, i, (yes, no), base, mask)),
-            Kind::Call(f) => return crate::deep(|| self.call(id, i, f, base, mask, span)),
+            Kind::Call(f) | Kind::Root { solve: f, .. } => return crate::deep(|| self.call(id, i, f, base, mask, span)),
             Kind::Loop { body, carried, taped } => {
                 return crate::deep(|| self.run_loop(id, i, (body, carried as usize, taped), base, mask, span));
             }
@@ -474,10 +475,11 @@ impl<'a, T: Real> TileRun<'a, T> {
         }
         let of = i.arg_shapes.first().copied().filter(|s| s.len() > i.shapes[0].len()).unwrap_or(i.shapes[0]);
         for (lane, index) in failures {
-            self.fail(
-                lane,
-                EvalError::new("index-out-of-range", span, format!("the index {} is outside a {of}", crate::number_text(index))),
-            );
+            let error = match no_root(attr) {
+                Some(why) => EvalError::new("no-root", span, why),
+                None => EvalError::new("index-out-of-range", span, format!("the index {} is outside a {of}", crate::number_text(index))),
+            };
+            self.fail(lane, error);
         }
         Ok(())
     }

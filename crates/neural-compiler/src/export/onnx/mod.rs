@@ -176,7 +176,7 @@ impl Emitter<'_> {
                 Known::One(_) | Known::Number(_) => unreachable!("the verifier lets only several results be taken apart"),
             },
             Kind::Op(op, attribute) => self.operation(op, attribute as usize, node, args, active)?,
-            Kind::Call(f) => several(node, self.region(f, args, active)?),
+            Kind::Call(f) | Kind::Root { solve: f, .. } => several(node, self.region(f, args, active)?),
             Kind::If(yes, no) => several(node, self.branch(yes, no, args, active)?),
             Kind::Loop { body, carried, taped: false } => several(node, self.rounds(body, carried as usize, args, active)?),
             Kind::Loop { .. } | Kind::Back { .. } | Kind::Pack | Kind::Unpack(_) => {

@@ -60,6 +60,23 @@ impl Expander<'_> {
         self.push(Expr::Derivative(f, (from, from + 1)), span)
     }
 
+    /// The name is a function's only parameter, whose body is 0 at the root.
+    pub(crate) fn root(&mut self, written: Written<'_>, place: Place) -> ExprId {
+        let Written { args, span, form } = written;
+        let [binding, ref body @ ..] = *args else { return self.bad_form(span, form) };
+        let data = self.data;
+        let Some(&[name, ref starts @ ..]) = data.list(binding).filter(|l| matches!(l.len(), 2 | 3) && !body.is_empty()) else {
+            return self.bad_form(span, form);
+        };
+        if data.symbol(name).is_none() {
+            return self.bad_form(data.span(name), form);
+        }
+        let starts = self.args(starts, place);
+        let f = self.new_fun("root", &[name], span);
+        self.function(f, &[name], body, span, NOWHERE);
+        self.push(Expr::Root(f, starts), span)
+    }
+
     pub(crate) fn let_form(&mut self, written: Written<'_>, place: Place) -> ExprId {
         let Written { args, span, form } = written;
         match *args {

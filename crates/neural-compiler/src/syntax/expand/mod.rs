@@ -78,7 +78,7 @@ pub(crate) struct Expander<'a> {
 }
 
 /// Operations and forms whose names are also common names of quantities: not called, and not bound, they are inputs like any other name.
-const QUANTITIES: &[&str] = &["beta", "d", "gamma"];
+const QUANTITIES: &[&str] = &["beta", "d", "gamma", "root"];
 
 /// Expands a whole text. `inputs`: the names the caller allows, in order; `None` lets every free name be an input.
 pub(crate) fn expand(data: &Data, inputs: Option<&[(String, Option<crate::shape::Shape>)]>, part: Part) -> Result<Ast, Diagnostics> {

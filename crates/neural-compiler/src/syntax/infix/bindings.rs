@@ -217,6 +217,34 @@ impl Parser<'_> {
         self.form(name, word.span, base, word.span.join(end))
     }
 
+    /// Whether `root` here is followed by a name and its start.
+    pub(super) fn root_follows(&self) -> bool {
+        self.name_at(1).is_some() && self.ahead(2).kind == Kind::Equals
+    }
+
+    /// `root x = 0.5 in …`, `root x = 0, 1 in …`
+    pub(super) fn root_form(&mut self) -> Read<Item> {
+        let word = self.next();
+        let base = self.stack.len();
+        let start = self.peek().span;
+        let name = self.name("a name")?;
+        self.stack.push(name);
+        self.expect(Kind::Equals, "`=`")?;
+        loop {
+            let value = self.expression(ANY)?;
+            self.stack.push(value);
+            if self.peek().kind != Kind::Comma {
+                break;
+            }
+            self.next();
+        }
+        let binding = self.list(None, base, start.join(self.before().span), false)?;
+        self.stack.push(binding);
+        self.expect(Kind::Word(Word::In), "`in`")?;
+        let end = self.body()?;
+        self.form("root", word.span, base, word.span.join(end))
+    }
+
     /// `loop i = 0, s = 1 in …`, repeated by `recur(…)`; `loop f(i = 0) in …`, repeated by calling `f`.
     pub(super) fn loop_form(&mut self) -> Read<Item> {
         let word = self.next();

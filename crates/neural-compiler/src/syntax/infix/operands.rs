@@ -105,6 +105,9 @@ impl Parser<'_> {
                 {
                     return Ok(self.number(x, span));
                 }
+                if self.data.names.text(s) == "root" && self.root_follows() {
+                    return self.root_form();
+                }
                 self.next();
                 let behind = self.peek();
                 let called = behind.kind == Kind::Open && !behind.space;

@@ -393,6 +393,22 @@ impl<'a> Printer<'a> {
                 self.in_body(&children[2..]);
                 self.layout.end();
             }
+            Shape::Root => {
+                self.layout.begin(0);
+                self.layout.text("root ");
+                let [name, starts @ ..] = self.data.children(children[1]) else { return };
+                self.comments_before(self.data.span(*name).start);
+                self.function_name(*name);
+                self.layout.text(" = ");
+                for (k, &start) in starts.iter().enumerate() {
+                    if k > 0 {
+                        self.layout.text(", ");
+                    }
+                    self.expression(start, ANY);
+                }
+                self.in_body(&children[2..]);
+                self.layout.end();
+            }
             Shape::NamedLoop => {
                 self.layout.begin(0);
                 self.layout.text("loop ");

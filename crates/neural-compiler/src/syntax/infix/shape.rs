@@ -32,6 +32,8 @@ pub(super) enum Shape {
     /// `let`, `let*`, `letrec`, `letrec*` with bindings.
     Let,
     Loop,
+    /// `root x = 0 in …`
+    Root,
     NamedLoop,
     Function,
     Index,
@@ -102,11 +104,17 @@ impl<'a> Printer<'a> {
             "let" if !args.is_empty() && self.data.list(args[0]).is_some_and(<[_]>::is_empty) => Shape::Block,
             "let" | "let*" | "letrec" | "letrec*" if several && bindings(args[0]) => Shape::Let,
             "loop" if several && bindings(args[0]) => Shape::Loop,
+            "root" if several && self.starts(args[0]) => Shape::Root,
             "lambda" if several && self.names(args[0]).is_some() => Shape::Function,
             "ref" if matches!(args.len(), 2 | 3) => Shape::Index,
             "slice" if args.len() == 3 => Shape::Slice,
             _ => return None,
         })
+    }
+
+    /// Whether a list is a name with a start, or with the ends of an interval.
+    fn starts(&self, d: DatumId) -> bool {
+        self.data.list(d).is_some_and(|l| matches!(l.len(), 2 | 3) && self.data.symbol(l[0]).is_some())
     }
 
     pub(super) fn strength(&self, d: DatumId, shape: Shape) -> u8 {
@@ -117,7 +125,7 @@ impl<'a> Printer<'a> {
             Shape::Power => POWER,
             Shape::Unequal => COMPARE,
             Shape::Not => NOT,
-            Shape::If | Shape::Let | Shape::Loop | Shape::NamedLoop | Shape::Function => ANY,
+            Shape::If | Shape::Let | Shape::Loop | Shape::Root | Shape::NamedLoop | Shape::Function => ANY,
             _ => PRIMARY,
         }
     }

@@ -292,6 +292,11 @@ impl<'a> Printer<'a> {
                 }
             }
             ("let" | "let*" | "letrec" | "letrec*" | "loop", [_, _, ..]) => self.binding(operation, args),
+            ("root", [binding, body @ ..]) if !body.is_empty() && self.data.children(*binding).len() > 1 => {
+                let parts: Vec<String> = self.data.children(*binding).iter().map(|&p| self.at_least(p, FORM)).collect();
+                let (name, starts) = (&parts[0], parts[1..].join(", "));
+                piece(format!("\\operatorname{{root}}_{{{name} = {starts}}}{}", parentheses(&self.body(body))), ATOM)
+            }
             ("lambda", [parameters, body @ ..]) => {
                 let parameters: Vec<String> = self.data.children(*parameters).iter().map(|&p| self.at_least(p, FORM)).collect();
                 piece(format!("{} \\mapsto {}", parentheses(&parameters.join(", ")), self.body(body)), FORM)

@@ -1,0 +1,354 @@
+//! Modules: definitions of other texts. In: a text with lines `(use "file.scm" (name …))`, and what loads a text by its name; out: one text
+//! without them, in which the definitions come first, and where each stretch of it comes from.
+//! Invariants: a module has definitions only, and they depend on nothing but each other; its names are called `file.name` in the whole, so
+//! that nothing is seen that was not asked for; every text stands in the whole once, behind those it uses; the library reads no files.
+
+use crate::compile::{Options, compile};
+use crate::diagnostic::{Diagnostic, Diagnostics, did_you_mean};
+use crate::limits::Limits;
+use crate::source::Span;
+use crate::syntax::reader::{Data, Datum, DatumId, read};
+use crate::syntax::{forms, printed_name};
+use std::collections::BTreeMap;
+
+/// A text and what it is called: one name, one text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Loaded {
+    /// What it is called.
+    pub name: String,
+    /// The text.
+    pub text: String,
+}
+
+/// Loads what a text (named first) asks for (as it is written there); else says why not.
+pub type Loader<'a> = dyn FnMut(&str, &str) -> Result<Loaded, String> + 'a;
+
+/// A mistake, and the text it is in.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Mistake {
+    /// The text.
+    pub file: Loaded,
+    /// What is wrong with it.
+    pub errors: Diagnostics,
+}
+
+/// One text made of several.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Linked {
+    /// The whole, a program like any other.
+    pub text: String,
+    /// The texts it is made of: the program, then its modules.
+    pub files: Vec<Loaded>,
+    /// Stretches of the whole: where each begins and ends, whose it is, and where it stands there.
+    pieces: Vec<(Span, usize, Span)>,
+}
+
+impl Linked {
+    /// Whose a place of the whole is, and where it stands there.
+    pub fn place(&self, span: Span) -> (usize, Span) {
+        let within = |at: u32| self.pieces.iter().rev().find(|p| p.0.start <= at).copied().unwrap_or((Span::default(), 0, Span::default()));
+        let (here, file, there) = within(span.start);
+        let moved = |at: u32, here: Span, there: Span, end: bool| match here.end - here.start == there.end - there.start {
+            true => there.start + (at - here.start).min(here.end - here.start),
+            // A name that is another in the whole.
+            false if end => there.end,
+            false => there.start,
+        };
+        let start = moved(span.start, here, there, false);
+        let last = within(span.end.saturating_sub(1).max(span.start));
+        let end = if last.1 == file && span.end > span.start { moved(span.end, last.0, last.2, true) } else { start };
+        (file, Span { start, end: end.max(start) })
+    }
+
+    /// What is wrong with the whole, as mistakes in the text the first of them is in.
+    pub fn blame(&self, errors: &Diagnostics) -> Mistake {
+        let file = errors.0.first().map_or(0, |d| self.place(d.span).0);
+        let own = |d: &Diagnostic| {
+            let (whose, span) = self.place(d.span);
+            let labels = d.labels.iter().filter(|l| self.place(l.span).0 == file);
+            let labels = labels.map(|l| crate::diagnostic::Label { span: self.place(l.span).1, text: l.text.clone() }).collect();
+            (whose == file).then(|| Diagnostic { span: if d.span == Span::default() { d.span } else { span }, labels, ..d.clone() })
+        };
+        Mistake { file: self.files[file].clone(), errors: Diagnostics(errors.0.iter().filter_map(own).collect()) }
+    }
+}
+
+/// `(use "file.scm" (name …))`
+struct Use {
+    span: Span,
+    path: (String, Span),
+    names: Vec<(String, Span)>,
+}
+
+/// A text that is read.
+struct File {
+    loaded: Loaded,
+    uses: Vec<Use>,
+    /// The texts these lead to.
+    targets: Vec<usize>,
+    data: Data,
+    /// What its definitions are called in front of their own name.
+    prefix: String,
+}
+
+/// Puts a program and its modules together; nothing where it uses none.
+pub fn link(main: Loaded, load: &mut Loader<'_>, limits: &Limits) -> Result<Option<Linked>, Box<Mistake>> {
+    let mut linker = Linker { limits, files: Vec::new(), open: Vec::new(), order: Vec::new() };
+    linker.visit(main, load)?;
+    if linker.files.len() == 1 {
+        return Ok(None);
+    }
+    let mut whole = Linked { text: String::new(), files: linker.files.iter().map(|f| f.loaded.clone()).collect(), pieces: Vec::new() };
+    for &file in linker.order.iter().filter(|&&f| f != 0) {
+        linker.write(file, &mut whole)?;
+    }
+    // Definitions alone: a name that is nothing there would be an input that nobody sees.
+    let closed = Options { inputs: Some(vec![]), limits: *limits, ..Options::default() };
+    if let Err(errors) = compile(&format!("{}0", whole.text), &closed) {
+        return Err(Box::new(whole.blame(&errors)));
+    }
+    linker.write(0, &mut whole)?;
+    Ok(Some(whole))
+}
+
+struct Linker<'a> {
+    limits: &'a Limits,
+    files: Vec<File>,
+    /// The texts that are being read, each used by the one before.
+    open: Vec<usize>,
+    /// All of them, each behind those it uses.
+    order: Vec<usize>,
+}
+
+impl Linker<'_> {
+    fn wrong(&self, file: usize, error: Diagnostic) -> Box<Mistake> {
+        Box::new(Mistake { file: self.files[file].loaded.clone(), errors: error.into() })
+    }
+
+    fn visit(&mut self, loaded: Loaded, load: &mut Loader<'_>) -> Result<usize, Box<Mistake>> {
+        let own = self.files.len();
+        let found = uses(&loaded.text);
+        let stem = loaded.name.rsplit(['/', '\\']).next().and_then(|n| n.split('.').next()).unwrap_or("module");
+        let stem: String = stem.chars().map(|c| if c.is_alphanumeric() || c == '-' || c == '_' { c } else { '-' }).collect();
+        let same = self.files.iter().filter(|f| f.prefix == stem || f.prefix.starts_with(&format!("{stem}."))).count();
+        let prefix = if same == 0 { stem } else { format!("{stem}.{}", same + 1) };
+        self.files.push(File { loaded: loaded.clone(), uses: vec![], targets: vec![], data: Data::default(), prefix });
+        let found = found.map_err(|e| self.wrong(own, e))?;
+        let mut bare = loaded.text.clone().into_bytes();
+        found
+            .iter()
+            .for_each(|u| bare[u.span.start as usize..u.span.end as usize].iter_mut().filter(|b| **b != b'\n').for_each(|b| *b = b' '));
+        let bare = String::from_utf8(bare).expect("a form is made of whole characters");
+        let mut targets = Vec::new();
+        if !(own == 0 && found.is_empty()) {
+            let (data, errors) = read(&bare, self.limits);
+            if !errors.is_empty() {
+                return Err(Box::new(Mistake { file: loaded, errors: Diagnostics(errors) }));
+            }
+            self.files[own].data = data;
+        }
+        if own != 0 {
+            self.only_definitions(own)?;
+        }
+        self.open.push(own);
+        for u in &found {
+            let (path, at) = (&u.path.0, u.path.1);
+            if self.files.len() > MOST_FILES {
+                return Err(self.wrong(own, Diagnostic::error("limit-nesting", at, format!("more than {MOST_FILES} texts are used"))));
+            }
+            let next = load(&loaded.name, path)
+                .map_err(|why| self.wrong(own, Diagnostic::error("cannot-use", at, format!("`{path}` cannot be used: {why}"))))?;
+            let known = self.files.iter().position(|f| f.loaded.name == next.name);
+            if let Some(k) = known.filter(|k| self.open.contains(k)) {
+                let round: Vec<&str> = self.open.iter().skip_while(|f| **f != k).map(|&f| self.files[f].loaded.name.as_str()).collect();
+                let message = format!("`{path}` uses this text in turn: {}", round.join(", "));
+                return Err(self.wrong(own, Diagnostic::error("use-cycle", at, message).help("put what both need into a third text")));
+            }
+            targets.push(match known {
+                Some(k) => k,
+                None => crate::deep(|| self.visit(next, load))?,
+            });
+        }
+        self.open.pop();
+        self.order.push(own);
+        (self.files[own].uses, self.files[own].targets) = (found, targets);
+        Ok(own)
+    }
+
+    fn only_definitions(&self, file: usize) -> Result<(), Box<Mistake>> {
+        let data = &self.files[file].data;
+        let is_definition = |d: &&DatumId| defined(data, **d, false).is_none();
+        match data.top.iter().find(is_definition) {
+            None => Ok(()),
+            Some(&d) => {
+                let message = "a text that is used has definitions only";
+                let help = "inputs, parameters and states belong to the program: give them to a function as arguments";
+                Err(self.wrong(file, Diagnostic::error("not-a-definition", data.span(d), message).help(help)))
+            }
+        }
+    }
+
+    /// What names of a text are called in the whole.
+    fn renamed(&self, file: usize) -> Result<BTreeMap<String, String>, Box<Mistake>> {
+        let f = &self.files[file];
+        let own: Vec<(String, Span)> = f.data.top.iter().filter_map(|&d| defined(&f.data, d, true)).collect();
+        let mut names = BTreeMap::new();
+        if file != 0 {
+            names.extend(own.iter().map(|(n, _)| (n.clone(), format!("{}.{n}", f.prefix))));
+        }
+        for (u, &target) in f.uses.iter().zip(&f.targets) {
+            let t = &self.files[target];
+            let there: Vec<String> = t.data.top.iter().filter_map(|&d| defined(&t.data, d, false)).map(|d| d.0).collect();
+            for (name, at) in &u.names {
+                if !there.contains(name) {
+                    let message = format!("`{}` does not define `{name}`", u.path.0);
+                    let help = did_you_mean(name, there.iter().map(String::as_str));
+                    return Err(self.wrong(file, Diagnostic::error("unknown-name", *at, message).maybe_help(help)));
+                }
+                let before = own.iter().find(|o| o.0 == *name).map(|o| o.1);
+                let called = format!("{}.{name}", t.prefix);
+                if before.is_some() || names.get(name).is_some_and(|other| *other != called) {
+                    let mut error = Diagnostic::error(
+                        "duplicate-name",
+                        *at,
+                        format!("`{name}` is used from `{}` and means something else here", u.path.0),
+                    );
+                    if let Some(before) = before {
+                        error = error.label(before, "here");
+                    }
+                    return Err(self.wrong(file, error));
+                }
+                names.insert(name.clone(), called);
+            }
+        }
+        Ok(names)
+    }
+
+    /// Adds a text to the whole, names as they are called there, and forms that use others left out.
+    fn write(&self, file: usize, whole: &mut Linked) -> Result<(), Box<Mistake>> {
+        let names = self.renamed(file)?;
+        let f = &self.files[file];
+        let mut changes: Vec<(Span, String)> = f.uses.iter().map(|u| (u.span, String::new())).collect();
+        let mut work: Vec<DatumId> = f.data.top.clone();
+        while let Some(d) = work.pop() {
+            match f.data.get(d) {
+                Datum::Symbol(s) => changes.extend(names.get(f.data.names.text(s)).map(|n| (f.data.span(d), printed_name(n)))),
+                Datum::List(..) | Datum::Bracket(..) => work.extend(f.data.children(d)),
+                Datum::Number(_) => {}
+            }
+        }
+        changes.sort_by_key(|c| c.0);
+        let text = &f.loaded.text;
+        let mut at = 0;
+        let piece = |whole: &mut Linked, new: &str, there: Span| {
+            let from = whole.text.len();
+            whole.text.push_str(new);
+            if !new.is_empty() {
+                whole.pieces.push((Span::new(from, whole.text.len()), file, there));
+            }
+        };
+        for (span, new) in changes {
+            piece(whole, &text[at..span.start as usize], Span::new(at, span.start as usize));
+            piece(whole, &new, span);
+            at = span.end as usize;
+        }
+        piece(whole, &text[at..], Span::new(at, text.len()));
+        if file != 0 {
+            whole.text.push('\n');
+        }
+        Ok(())
+    }
+}
+
+/// Texts of a program at most.
+const MOST_FILES: usize = 1000;
+
+/// The name a form at the top gives a meaning to; `declared`: declarations count too.
+fn defined(data: &Data, d: DatumId, declared: bool) -> Option<(String, Span)> {
+    let [head, target, ..] = data.list(d)? else { return None };
+    let form = data.names.text(data.symbol(*head)?);
+    if !(form == "define" || declared && forms::form(form).is_some_and(|f| f.is_declaration())) {
+        return None;
+    }
+    let name = data.symbol(*target).map(|s| (s, *target)).or_else(|| {
+        let first = *data.list(*target).filter(|_| form == "define")?.first()?;
+        Some((data.symbol(first)?, first))
+    });
+    name.map(|(s, at)| (data.names.text(s).to_string(), data.span(at)))
+}
+
+/// The forms of a text that use others. They stand at its top.
+fn uses(text: &str) -> Result<Vec<Use>, Diagnostic> {
+    let bytes = text.as_bytes();
+    let (mut found, mut depth, mut at) = (Vec::new(), 0usize, 0);
+    while at < bytes.len() {
+        match bytes[at] {
+            b';' => at += bytes[at..].iter().position(|b| *b == b'\n').unwrap_or(bytes.len() - at),
+            b'#' if bytes[at..].starts_with(b"#|") => {
+                let mut level = 0;
+                while at < bytes.len() {
+                    if bytes[at..].starts_with(b"#|") {
+                        (level, at) = (level + 1, at + 2);
+                    } else if bytes[at..].starts_with(b"|#") {
+                        (level, at) = (level - 1, at + 2);
+                        if level == 0 {
+                            break;
+                        }
+                    } else {
+                        at += 1;
+                    }
+                }
+            }
+            b'|' => at += 1 + bytes[at + 1..].iter().position(|b| *b == b'|').map_or(bytes.len() - at, |n| n + 1),
+            b'(' if depth == 0 && is_use(&text[at..]) => {
+                let (one, end) = one_use(text, at)?;
+                found.push(one);
+                at = end;
+            }
+            b'(' | b'[' => (depth, at) = (depth + 1, at + 1),
+            b')' | b']' => (depth, at) = (depth.saturating_sub(1), at + 1),
+            _ => at += 1,
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a text begins with `(use "`.
+fn is_use(text: &str) -> bool {
+    let rest = text[1..].trim_start();
+    rest.strip_prefix("use")
+        .is_some_and(|rest| rest.trim_start().starts_with('"') && rest.starts_with(|c: char| c.is_whitespace() || c == '"'))
+}
+
+fn one_use(text: &str, from: usize) -> Result<(Use, usize), Diagnostic> {
+    let wrong = |at: usize| {
+        let end = text[at..].find('\n').map_or(text.len(), |n| at + n);
+        Diagnostic::error("bad-form", Span::new(at, end), "a text is used by (use \"file.scm\" (name …))")
+    };
+    let open = from + text[from..].find('"').ok_or_else(|| wrong(from))?;
+    let close =
+        open + 1 + text[open + 1..].find(['"', '\n']).filter(|n| text[open + 1 + n..].starts_with('"')).ok_or_else(|| wrong(from))?;
+    let rest = &text[close + 1..];
+    let list = close + 1 + rest.find(|c: char| !c.is_whitespace()).filter(|n| rest[*n..].starts_with('(')).ok_or_else(|| wrong(from))?;
+    let end = list + text[list..].find(')').ok_or_else(|| wrong(from))?;
+    let mut names = Vec::new();
+    let mut at = list + 1;
+    for word in text[list + 1..end].split_inclusive(char::is_whitespace) {
+        let name = word.trim();
+        if !name.is_empty() {
+            if name.contains(['(', '[', '"', ';', '|']) {
+                return Err(wrong(at));
+            }
+            names.push((name.to_string(), Span::new(at, at + name.len())));
+        }
+        at += word.len();
+    }
+    let after = end
+        + 1
+        + text[end + 1..].find(|c: char| !c.is_whitespace()).filter(|n| text[end + 1 + n..].starts_with(')')).ok_or_else(|| wrong(from))?;
+    if names.is_empty() || close == open + 1 {
+        return Err(wrong(from));
+    }
+    let path = (text[open + 1..close].to_string(), Span::new(open, close + 1));
+    Ok((Use { span: Span::new(from, after + 1), path, names }, after + 1))
+}

@@ -1,0 +1,11 @@
+; two bodies that attract each other, seen from their centre: an orbit of eccentricity 0.6
+(state x 0.4)
+(state y 0)
+(state u 0)
+(state v 2)
+(define H (- (/ (+ (square u) (square v)) 2) (/ 1 (sqrt (+ (square x) (square y))))))
+(derive x (d H u))
+(derive y (d H v))
+(derive u (- (d H x)))
+(derive v (- (d H y)))
+(observe energy H)

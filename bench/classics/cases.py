@@ -102,6 +102,7 @@ CASES = [
     Case("robertson", "three reactions, stiff", systems.robertson, {"time": "t"}),
     Case("hodgkin-huxley", "a nerve under current", systems.hodgkin_huxley, {"time": "t"}),
     Case("heat", "50 states, method of lines", systems.heat, {"time": "t"}, one_scale=True),
+    Case("fisher", "a travelling wave on 201 points", systems.fisher, {"time": "t"}, one_scale=True),
     Case("doses", "four doses: the law jumps with time", systems.doses, {"time": "t"}),
     Case("late-start", "first row after the start", systems.late_start, {"time": "t", "start_time": 0.0}),
     Case("drain", "a solution that ends", systems.drain, {"time": "t"}),

@@ -18,13 +18,14 @@ def solved(
     tolerance: float,
     first: float | None = None,
     method: str = "LSODA",
+    **options: int,
 ) -> Array:
     """States at the times, a row each; the start holds at the first of them, or at `first`. An unsolvable one is not a number."""
     start = np.array(list(start), float)
     begin = times[0] if first is None else first
     if times[-1] == begin:
         return np.tile(start, (len(times), 1))
-    done = solve_ivp(law, (begin, times[-1]), start, method, times, rtol=tolerance, atol=tolerance * 1e-3)
+    done = solve_ivp(law, (begin, times[-1]), start, method, times, rtol=tolerance, atol=tolerance * 1e-3, **options)
     out = np.full((len(times), len(start)), np.nan)
     out[: done.y.shape[1]] = done.y.T
     return out
@@ -125,6 +126,19 @@ def heat(table: Table, k: dict[str, float], tolerance: float) -> Table:
 
     y = solved(law, np.exp(-((x - 0.5) ** 2) / 0.01), table["t"], tolerance)
     return {f"u[{i}]": y[:, i] for i in range(50)}
+
+
+def fisher(table: Table, k: dict[str, float], tolerance: float) -> Table:
+    """LSODA told that the Jacobian is a band: what a user who knows SciPy would write."""
+    x = np.linspace(0, 20, 201)
+
+    def law(_: float, u: Array) -> Array:
+        wide = np.concatenate([u[1:2], u, u[-2:-1]])
+        return k["D"] * np.diff(wide, 2) / 0.1**2 + k["r"] * u * (1 - u)
+
+    found = solved(law, np.exp(-(x**2)), table["t"], tolerance, lband=1, uband=1)
+    y = np.array([np.interp(np.linspace(1.25, 12.5, 10), x, u) for u in found])
+    return {f"seen[{i}]": y[:, i] for i in range(10)}
 
 
 def doses(table: Table, k: dict[str, float], tolerance: float) -> Table:

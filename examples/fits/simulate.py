@@ -82,6 +82,19 @@ def heat() -> None:
     write("heat", {"t": times} | {f"u[{i}]": y[:, i] for i in range(50)})
 
 
+def fisher() -> None:
+    x, places = np.linspace(0, 20, 201), np.linspace(1.25, 12.5, 10)
+
+    def law(_: float, u: np.ndarray) -> np.ndarray:
+        wide = np.concatenate([u[1:2], u, u[-2:-1]])
+        return 0.3 * np.diff(wide, 2) / 0.1**2 + 0.8 * u * (1 - u)
+
+    times = np.linspace(0, 14, 15)
+    y = np.array([np.interp(places, x, u) for u in solve(law, list(np.exp(-(x**2))), times)])
+    y += 0.01 * np.random.default_rng(7).standard_normal(y.shape)
+    write("fisher", {"t": times} | {f"seen[{i}]": y[:, i] for i in range(10)})
+
+
 def oscillators() -> None:
     k = np.array([1.2, 0.8, 1.5, 0.6])
     matrix = np.array([[k[0] + k[1], -k[1], 0], [-k[1], k[1] + k[2], -k[2]], [0, -k[2], k[2] + k[3]]])
@@ -118,7 +131,7 @@ def seir() -> None:
 def main() -> None:
     for mu in (1.0, 10.0, 1000.0):
         van_der_pol(mu)
-    for one in (robertson, hodgkin_huxley, heat, oscillators, doses, seir):
+    for one in (robertson, hodgkin_huxley, heat, fisher, oscillators, doses, seir):
         one()
 
 

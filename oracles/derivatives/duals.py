@@ -530,6 +530,27 @@ class Numbers:
     def op_ones(self, *sizes):
         return self.filled(self.constant(1.0), sizes)
 
+    def op_linspace(self, a, b, n):
+        n = int(n.v)
+        share = [self.div(self.constant(float(i)), self.constant(float(n - 1))) for i in range(n)]
+        return [self.add(self.mul(a, self.sub(self.constant(1.0), w)), self.mul(b, w)) for w in share]
+
+    def op_first_difference(self, u, left, right, h):
+        u = [left, *u, right]
+        width = self.mul(self.constant(2.0), h)
+        return [self.div(self.sub(c, a), width) for a, c in zip(u, u[2:])]
+
+    def op_second_difference(self, u, left, right, h):
+        u = [left, *u, right]
+        width = self.mul(h, h)
+        return [self.div(self.sub(self.sub(c, b), self.sub(b, a)), width) for a, b, c in zip(u, u[1:], u[2:])]
+
+    def op_interpolate(self, u, a, b, x):
+        place = self.mul(self.div(self.sub(x, a), self.sub(b, a)), self.constant(float(len(u) - 1)))
+        i = min(int(place.v), len(u) - 2)
+        right = self.sub(place, self.constant(float(i)))
+        return self.add(self.mul(u[i], self.sub(self.constant(1.0), right)), self.mul(u[i + 1], right))
+
     def op_eye(self, n):
         n = int(n.v)
         return [[self.constant(float(i == j)) for j in range(n)] for i in range(n)]
@@ -543,5 +564,7 @@ SPECIAL = {
     "cross": "cross", "norm": "norm", "normalize": "normalize", "vsum": "total", "total": "total", "vlen": "vlen",
     "scale": "scale", "slice": "slice", "concat": "concat", "matmul": "matmul", "matvec": "matmul",
     "transpose": "transpose", "trace": "trace", "det": "det", "inv": "inv", "solve": "solve", "outer": "outer",
-    "cofactor": "cofactor", "fill": "fill", "zeros": "zeros", "ones": "ones", "eye": "eye",
+    "cofactor": "cofactor", "linspace": "linspace",
+    "interpolate": "interpolate", "first-difference": "first_difference", "second-difference": "second_difference",
+    "fill": "fill", "zeros": "zeros", "ones": "ones", "eye": "eye",
 }  # fmt: skip

@@ -37,6 +37,10 @@ const TEMPLATES: &[Template] = &[
     ("scale", 2, "(total (square (scale x a)))", &[("a", M22), ("x", SCALAR)]),
     ("slice", 3, "(dot b (exp (slice a 1 3)))", &[("a", V3), ("b", V2)]),
     ("concat", 3, "(dot [0.7 -1.3 2.1 0.4] (square (concat a x (sin x))))", &[("a", V2), ("x", SCALAR)]),
+    ("linspace", 3, "(vsum (square (linspace x (sin y) 4)))", &[("x", SCALAR), ("y", SCALAR)]),
+    ("first-difference", 4, "(dot b (exp (first-difference a x 2 (+ 1 (square x)))))", &[("a", V3), ("b", V3), ("x", SCALAR)]),
+    ("second-difference", 4, "(dot b (square (second-difference a x (ref a 0) 0.5)))", &[("a", V3), ("b", V3), ("x", SCALAR)]),
+    ("interpolate", 4, "(square (interpolate a 0 (+ 2 (square y)) (sigmoid x)))", &[("a", V3), ("x", SCALAR), ("y", SCALAR)]),
     ("total", 1, "(total (square a))", &[("a", M23)]),
     ("total", 1, "(square (total x))", &[("x", SCALAR)]),
     ("mat", 2, "(det (mat a [x (* x y)]))", &[("a", V2), ("x", SCALAR), ("y", SCALAR)]),
@@ -199,7 +203,7 @@ fn inside(domain: Domain, arguments: usize, rng: &mut Rng) -> Vec<f64> {
 
 /// The operation on values of lengths that can be told apart.
 fn by_pattern(op: Op, row: &Row, patterns: &[Pat], points: usize, rng: &mut Rng, out: &mut Vec<OperationCase>) {
-    let names = ["a", "b", "c"];
+    let names = ["a", "b", "c", "x"];
     let length = |len: Len| match len {
         Len::Is(n) => n,
         Len::N(i) => 2 + u32::from(i),

@@ -546,6 +546,27 @@ impl<'a> Solver<'a> {
             }
             Special::Sized => self.sized(args),
             Special::Fill => self.sized(&args[1..]),
+            Special::Grid => {
+                self.scalars(op, &terms[..2], &spans[..2], span);
+                self.sized(&args[2..])
+            }
+            Special::Place => {
+                let d = self.fresh_dim();
+                if !self.unify(terms[0], Term::Vector(d)) {
+                    self.misfit(op, &terms[..1], &spans[..1], span);
+                }
+                self.scalars(op, &terms[1..], &spans[1..], span);
+                Term::Scalar
+            }
+        }
+    }
+
+    /// Arguments that are scalars, or a finding about those that are not.
+    fn scalars(&mut self, op: Op, terms: &[Term], spans: &[Span], span: Span) {
+        for (&term, &at) in terms.iter().zip(spans) {
+            if !self.unify(term, Term::Scalar) {
+                self.misfit(op, &[term], &[at], span);
+            }
         }
     }
 

@@ -141,7 +141,7 @@ fn options_without_sense_are_told_all_at_once() {
         (vec!["--loss=hubber"], "the loss is one of squares, huber, soft-l1, cauchy, not \"hubber\""),
         (vec!["--loss=huber:0"], "the scale of a loss is a positive number, \"0\" is none"),
         (vec!["--training=magic"], "the training is one of auto, gauss-newton, first-order, not \"magic\""),
-        (vec!["--method=rk5"], "[possible values: auto, dopri5, tsit5, bosh3, rosenbrock, rk4, euler]"),
+        (vec!["--method=rk5"], "[possible values: auto, dopri5, tsit5, bosh3, rosenbrock, rodas5p, rk4, euler]"),
     ] {
         let done = run(&options);
         assert_eq!(done.code, 2, "{options:?}: {done:?}");

@@ -260,6 +260,18 @@ def solve(site: Site, a: Value, b: Value) -> Value:
     return x[..., 0] if vector else x
 
 
+def solve_band(site: Site, *parts: Value) -> Value:
+    """By the whole matrix: `site.attr` diagonals are below the main one, and columns are counted round."""
+    *diagonals, right = parts
+    n = site.shape[0]
+    numbers = torch.stack(torch.broadcast_tensors(*diagonals), -1)
+    offsets = torch.arange(len(diagonals), device=numbers.device) - site.attr
+    columns = (torch.arange(n, device=numbers.device)[:, None] + offsets) % n
+    matrix = numbers.new_zeros(*numbers.shape[:-1], n).scatter(-1, columns.expand(numbers.shape), numbers)
+    found = torch.linalg.solve_ex(matrix, right[..., None])
+    return torch.where((found[1] == 0)[..., None, None], found[0], torch.nan)[..., 0]
+
+
 HALF_E = 1.3591409142295225
 
 
@@ -386,6 +398,7 @@ OPERATIONS: dict[str, Expression] = {
     "Det": whole(lambda site, a: matrices.determinant(a, site.shapes[0][0])),
     "Inv": whole(inverse),
     "Solve": whole(solve),
+    "SolveBand": whole(solve_band),
     "Outer": whole(lambda _, u, v: u[..., :, None] * v[..., None, :]),
     "Cofactor": whole(lambda site, a: matrices.cofactors(a, site.shape[0])),
     "CofactorAlong": whole(lambda site, a, t: matrices.cofactors_along(a, t, site.shape[0])),

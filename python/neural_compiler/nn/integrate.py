@@ -50,9 +50,10 @@ def odeint(
     `inputs`: values of the module's other inputs, each a tensor, a number or a function of the time.
 
     `method`: `dopri5`, adaptive, to the tolerances `rtol` (1e-6; 1e-4 in float32) and `atol` (a hundredth of it), or likewise `tsit5` and,
-    for rough accuracy, `bosh3`; `rosenbrock`, the same for stiff equations, by the Jacobian and linear solves; `auto`, which begins with
-    `dopri5` and changes to `rosenbrock` where that comes further at the same cost; `rk4` and `euler`, from time to time in equal steps,
-    none longer than `step`. In `torch.compile`, these two are one graph; a `step` then needs the times as a list of numbers.
+    for rough accuracy, `bosh3`; `rosenbrock` and, of fifth order, `rodas5p`, the same for stiff equations, by the Jacobian and linear
+    solves; `auto`, which begins with `dopri5` and changes to `rosenbrock` where that comes further at the same cost; `rk4` and `euler`,
+    from time to time in equal steps, none longer than `step`. In `torch.compile`, these two are one graph; a `step` then needs the times
+    as a list of numbers.
 
     Steps are chosen by errors of the states. Where derivatives change far faster than those (a relaxation oscillation behind its jump),
     they are less exact by as much: hold `rtol` tighter, until they no longer change.

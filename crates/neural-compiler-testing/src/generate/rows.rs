@@ -37,7 +37,8 @@ fn makes(row: &Row, shape: Shape) -> bool {
         (ShapeRule::Pattern(_, out), _) => fits(out, shape),
         (ShapeRule::Special(Special::Ref), Shape::Scalar | Shape::Vector(_)) => true,
         (ShapeRule::Special(Special::Slice), Shape::Vector(_)) => true,
-        (ShapeRule::Special(Special::Concat), Shape::Vector(n)) => n > 1,
+        (ShapeRule::Special(Special::Concat | Special::Grid), Shape::Vector(n)) => n > 1,
+        (ShapeRule::Special(Special::Place), Shape::Scalar) => true,
         (ShapeRule::Special(Special::Rows), Shape::Matrix(..)) => true,
         (ShapeRule::Special(Special::Square), Shape::Matrix(r, c)) => r == c,
         (ShapeRule::Special(Special::Stack | Special::Solve | Special::Sized | Special::Fill), Shape::Vector(_) | Shape::Matrix(..)) => {

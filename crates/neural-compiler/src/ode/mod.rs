@@ -3,6 +3,7 @@
 //!
 //! The one place that knows schemes: fits, predictions, PyTorch's `odeint` and its steps in torch operations read `schemes` and `control`.
 
+mod band;
 pub mod control;
 mod law;
 pub mod schemes;

@@ -7,25 +7,34 @@ use crate::graph::{Graph, Kind, NodeId, Region};
 use crate::ops::Op;
 use crate::shape::Shape;
 use std::collections::HashMap;
+use std::rc::Rc;
 
-/// A number: the states it depends on, one bit each; `None` if it is 0.
-type Cell = Option<Vec<u64>>;
+/// A number: the states it depends on, in order; `None` if it is 0. On a grid that is a few, however many points there are.
+type Cell = Option<Rc<[u32]>>;
 
+/// What some numbers depend on together.
 fn union(cells: impl Iterator<Item = Cell>) -> Cell {
-    cells.flatten().reduce(|mut a, b| {
-        a.iter_mut().zip(&b).for_each(|(x, y)| *x |= y);
-        a
-    })
+    let mut cells = cells.flatten();
+    let first = cells.next()?;
+    let mut all: Option<Vec<u32>> = None;
+    for cell in cells.filter(|c| !c.is_empty() && !Rc::ptr_eq(c, &first)) {
+        all.get_or_insert_with(|| first.to_vec()).extend_from_slice(&cell);
+    }
+    let Some(mut all) = all else { return Some(first) };
+    all.sort_unstable();
+    all.dedup();
+    Some(all.into())
 }
 
 struct Walk<'a> {
     law: &'a Graph,
-    words: usize,
+    /// What depends on no state.
+    nothing: Rc<[u32]>,
 }
 
 impl Walk<'_> {
     fn constant(&self) -> Cell {
-        Some(vec![0; self.words])
+        Some(self.nothing.clone())
     }
 
     fn region(&self, region: &Region, args: &[Vec<Cell>]) -> Vec<Vec<Cell>> {
@@ -66,7 +75,7 @@ impl Walk<'_> {
         let shape = |k: usize| region.shape(region.args(id)[k]);
         let at = |k: usize, i: usize| args[k][if args[k].len() == 1 { 0 } else { i }].clone();
         // A product with 0 is 0 for every finite number.
-        let product = |a: Cell, b: Cell| a.and_then(|a| b.map(|b| a.iter().zip(&b).map(|(x, y)| x | y).collect()));
+        let product = |a: Cell, b: Cell| if a.is_some() && b.is_some() { union([a, b].into_iter()) } else { None };
         match op {
             Op::Mul | Op::Scale => (0..len).map(|i| product(at(0, i), at(1, i))).collect(),
             Op::Add | Op::Sub | Op::Neg => (0..len).map(|i| union((0..args.len()).map(|k| at(k, i)))).collect(),
@@ -94,25 +103,27 @@ impl Walk<'_> {
 
 /// Per row of the Jacobian of a law by its states, its first input, the columns that may not be 0.
 pub(super) fn pattern(law: &Graph, size: usize) -> Vec<Vec<usize>> {
-    let walk = Walk { law, words: size.div_ceil(64) };
-    let unit = |i: usize| Some((0..walk.words).map(|w| if w == i / 64 { 1u64 << (i % 64) } else { 0 }).collect());
-    let mut args = vec![(0..size).map(unit).collect::<Vec<Cell>>()];
+    let walk = Walk { law, nothing: Rc::new([]) };
+    let mut args = vec![(0..size as u32).map(|i| Some(Rc::from([i]))).collect::<Vec<Cell>>()];
     args.extend(law.inputs[1..].iter().map(|i| vec![walk.constant(); i.shape.len()]));
     let rows = walk.region(law.main(), &args);
-    let columns = |cell: &Cell| cell.as_ref().map_or(vec![], |bits| (0..size).filter(|j| bits[j / 64] >> (j % 64) & 1 == 1).collect());
+    let columns = |cell: &Cell| cell.as_ref().map_or(vec![], |states| states.iter().map(|&j| j as usize).collect());
     rows[0].iter().map(columns).collect()
 }
 
 /// A colour for each column: the first that no column with a common row has.
 pub(super) fn colours(pattern: &[Vec<usize>], size: usize) -> Vec<usize> {
+    // A slope that depends on all states needs all colours.
+    if pattern.iter().any(|row| row.len() == size) {
+        return (0..size).collect();
+    }
+    let mut rows = vec![Vec::new(); size];
+    pattern.iter().for_each(|row| row.iter().for_each(|&c| rows[c].push(row)));
     let mut colours: Vec<usize> = Vec::with_capacity(size);
-    for column in 0..size {
-        let taken: Vec<usize> = pattern
-            .iter()
-            .filter(|row| row.contains(&column))
-            .flat_map(|row| row.iter().filter(|&&c| c < column).map(|&c| colours[c]))
-            .collect();
-        colours.push((0..).find(|c| !taken.contains(c)).unwrap_or(column));
+    for (column, rows) in rows.iter().enumerate() {
+        let mut taken = vec![false; column + 1];
+        rows.iter().for_each(|row| row.iter().filter(|&&c| c < column).for_each(|&c| taken[colours[c]] = true));
+        colours.push(taken.iter().position(|t| !t).unwrap_or(column));
     }
     colours
 }

@@ -4,6 +4,7 @@
 //! Within a step forcing is linear, from its value at the beginning to that at the end: exact for data that are linear between rows,
 //! since no step crosses a row.
 
+use super::band::Band;
 use super::law::Law;
 use super::schemes::{Explicit, Formula, Rosenbrock, Scheme};
 use super::sparsity;
@@ -118,7 +119,7 @@ fn rosenbrock(s: &mut Stage<'_>, x: NodeId, scheme: &Rosenbrock) -> Result<Vec<N
     let law = &s.law.graph;
     let mut args = vec![x];
     args.extend(s.at(0.0));
-    let jacobian = jacobian(s, &args)?;
+    let pattern = sparsity::pattern(law, s.law.size);
     let moving: Vec<usize> = (1 + s.law.shared..law.inputs.len()).collect();
     let along = diff::jvp(law, &moving);
     let one = s.b.constant(1.0);
@@ -129,12 +130,18 @@ fn rosenbrock(s: &mut Stage<'_>, x: NodeId, scheme: &Rosenbrock) -> Result<Vec<N
         with.push(s.b.div(change, s.step));
     }
     let by_time = adopt(s, &along, &with)[1];
-    let identity = matrix(s, |i, j| (i == j).then_some(one));
     let gamma = s.b.constant(scheme.gamma);
     let scaled = s.b.mul(gamma, s.step);
     let reciprocal = s.b.div(one, scaled);
-    let diagonal = s.b.mul(reciprocal, identity);
-    let system = s.b.sub(diagonal, jacobian);
+    let system = match Band::new(&pattern) {
+        Some(band) => System::banded(s, band, &args, reciprocal),
+        None => {
+            let jacobian = jacobian(s, &pattern, &args)?;
+            let identity = matrix(s, |i, j| (i == j).then_some(one));
+            let diagonal = s.b.mul(reciprocal, identity);
+            System::Whole(s.b.sub(diagonal, jacobian))
+        }
+    };
     let mut slopes: Vec<NodeId> = Vec::new();
     let mut states = x;
     for i in 0..scheme.nodes.len() {
@@ -154,35 +161,75 @@ fn rosenbrock(s: &mut Stage<'_>, x: NodeId, scheme: &Rosenbrock) -> Result<Vec<N
             let part = s.b.mul(weight, by_time);
             rhs = s.b.add(rhs, part);
         }
-        slopes.push(s.b.op(Op::Solve, &[system, rhs]));
+        slopes.push(system.solve(s, rhs));
     }
     let error = slopes[slopes.len() - 1];
     Ok(vec![s.b.add(states, error), error])
 }
 
+/// The matrix of all stages.
+enum System {
+    /// As one value.
+    Whole(NodeId),
+    /// By its diagonals.
+    Banded(Band, Vec<NodeId>),
+}
+
+impl System {
+    /// A number on the main diagonal less the Jacobian, which is a band.
+    fn banded(s: &mut Stage<'_>, band: Band, args: &[NodeId], main: NodeId) -> System {
+        let seeds = band.seeds(&mut s.b);
+        let slopes = along_states(s, args, &seeds);
+        let mut diagonals = band.diagonals(&mut s.b, &slopes);
+        for (k, d) in diagonals.iter_mut().enumerate() {
+            *d = if k == band.below { s.b.sub(main, *d) } else { s.b.neg(*d) };
+        }
+        System::Banded(band, diagonals)
+    }
+
+    fn solve(&self, s: &mut Stage<'_>, right: NodeId) -> NodeId {
+        match self {
+            System::Whole(matrix) => s.b.op(Op::Solve, &[*matrix, right]),
+            System::Banded(band, diagonals) => {
+                let mut args = diagonals.clone();
+                args.push(band.ordered(&mut s.b, right));
+                let x = s.b.given(Op::SolveBand, band.below as u32, s.b.shape(right), &args);
+                band.unordered(&mut s.b, x)
+            }
+        }
+    }
+}
+
+/// Derivatives of the law along some vectors of states.
+fn along_states(s: &mut Stage<'_>, args: &[NodeId], directions: &[NodeId]) -> Vec<NodeId> {
+    let along = diff::jvp(&s.law.graph, &[0]);
+    let one = |direction: &NodeId| {
+        let mut with = args.to_vec();
+        with.push(*direction);
+        adopt(s, &along, &with)[1]
+    };
+    directions.iter().map(one).collect()
+}
+
 /// The Jacobian of the law by the states; where few states depend on each other, from a few derivatives along many states at once.
-fn jacobian(s: &mut Stage<'_>, args: &[NodeId]) -> Result<NodeId, Diagnostics> {
+fn jacobian(s: &mut Stage<'_>, pattern: &[Vec<usize>], args: &[NodeId]) -> Result<NodeId, Diagnostics> {
     let n = s.law.size;
     let states = [Shape::Vector(n as u32)];
     diff::blocks_fit(&states, &states).map_err(|e| e.help("explicit methods (--method dopri5) need no Jacobian"))?;
     let shape = Shape::Matrix(n as u32, n as u32);
-    let pattern = sparsity::pattern(&s.law.graph, n);
-    let colours = sparsity::colours(&pattern, n);
+    let colours = sparsity::colours(pattern, n);
     let count = colours.iter().max().map_or(0, |c| c + 1);
     if 2 * count >= n {
         let found = adopt(s, &diff::jacobian(&s.law.graph, &[0])?, args)[1];
         return Ok(if s.b.shape(found) == shape { found } else { s.b.given(Op::Join, 0, shape, &[found]) });
     }
-    let along = diff::jvp(&s.law.graph, &[0]);
     let (zero, one) = (s.b.constant(0.0), s.b.constant(1.0));
-    let slopes: Vec<NodeId> = (0..count)
-        .map(|colour| {
-            let seed: Vec<NodeId> = colours.iter().map(|&c| if c == colour { one } else { zero }).collect();
-            let mut with = args.to_vec();
-            with.push(s.b.given(Op::Join, 0, Shape::Vector(n as u32), &seed));
-            adopt(s, &along, &with)[1]
-        })
-        .collect();
+    let seed = |s: &mut Stage<'_>, colour: usize| {
+        let seed: Vec<NodeId> = colours.iter().map(|&c| if c == colour { one } else { zero }).collect();
+        s.b.given(Op::Join, 0, Shape::Vector(n as u32), &seed)
+    };
+    let seeds: Vec<NodeId> = (0..count).map(|colour| seed(s, colour)).collect();
+    let slopes = along_states(s, args, &seeds);
     let mut entries = vec![None; n * n];
     for (i, row) in pattern.iter().enumerate() {
         for &j in row {
@@ -232,6 +279,8 @@ pub fn price(graph: &Graph) -> f64 {
         match r.node(id).kind {
             // Factors by elimination.
             Kind::Op(Op::Solve | Op::Inv | Op::Det, _) => first.powf(1.5) / 3.0 + first,
+            // With diagonals below and above the main one, about half of them each.
+            Kind::Op(Op::SolveBand, _) => out * (r.args(id).len() as f64).powi(2) / 2.0,
             Kind::Op(Op::Product, _) => first.max(out),
             Kind::Op(..) => out,
             _ => 0.0,

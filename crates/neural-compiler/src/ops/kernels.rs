@@ -274,3 +274,19 @@ pub(crate) fn solve<T: Real>(args: &[Operand<'_, T>], _: u32, _: Shape, out: &mu
     T::solve(args[0].data, n, args[1].data, columns, out);
     Ok(())
 }
+
+/// Solution of a linear system given by diagonals, the right-hand side last; the attribute says how many are below the main one.
+pub(crate) fn solve_band<T: Real>(args: &[Operand<'_, T>], below: u32, _: Shape, out: &mut [T]) -> Out {
+    let [diagonals @ .., right] = args else { return Ok(()) };
+    let mut few = [&[][..]; 8];
+    let many: Vec<&[T]>;
+    let diagonals = if diagonals.len() <= few.len() {
+        few.iter_mut().zip(diagonals).for_each(|(f, d)| *f = d.data);
+        &few[..diagonals.len()]
+    } else {
+        many = diagonals.iter().map(|d| d.data).collect();
+        &many
+    };
+    T::solve_band(diagonals, below as usize, right.data, out);
+    Ok(())
+}

@@ -1,11 +1,12 @@
-//! Operations: `table` (the rows), `row` (what a row says), `kernels` `lu`, `recent` and the math crate (computation), `rules` and
-//! `special` (derivatives and lowering), `domain`, `bound` and `interval` (where they are defined and what they can give), `real` (the
-//! number types), `recorder` (kernels as lists of what they do), `units` (what they make of units), `work` (what they
-//! cost).
+//! Operations: `table` (the rows), `row` (what a row says), `kernels`, `lu`, `band`, `recent` and the math crate (computation), `rules`,
+//! `special` and `grid` (derivatives and lowering), `domain`, `bound` and `interval` (where they are defined and what they can give),
+//! `real` (the number types), `recorder` (kernels as lists of what they do), `units` (what they make of units), `work` (what they cost).
 
+mod band;
 pub mod block;
 pub mod bound;
 pub mod domain;
+mod grid;
 pub mod interval;
 mod kernels;
 pub(crate) mod lu;

@@ -92,6 +92,8 @@ pub trait Real: Ring + Div<Output = Self> + Neg<Output = Self> + PartialOrd + Se
     fn det(a: &[Self], n: usize) -> Self;
     /// Solutions of a linear system with so many rows.
     fn solve(a: &[Self], n: usize, b: &[Self], columns: usize, out: &mut [Self]);
+    /// The solution of a linear system by the diagonals of its matrix, of which so many are below the main one (`ops/band.rs`).
+    fn solve_band(diagonals: &[&[Self]], below: usize, b: &[Self], out: &mut [Self]);
     /// A tensor kernel for this type.
     fn kernel(k: &TensorKernel) -> TensorFn<Self>;
     /// A tensor kernel for blocks of lanes, if it has one.
@@ -113,7 +115,11 @@ pub trait Real: Ring + Div<Output = Self> + Neg<Output = Self> + PartialOrd + Se
 macro_rules! real {
     ($t:ident, $slice:ident, [$select:ident, $matrix_times:ident, $sum_of_products:ident],
      [$product:ident, $products:ident, $dot:ident, $sum:ident, $transpose:ident, $lane_sums:ident, $lane_outers:ident],
-     $lanes:ident, $dtype:expr) => {
+     $lanes:ident, $recent:ident, $dtype:expr) => {
+        thread_local! {
+            static $recent: RefCell<Recent<$t>> = const { RefCell::new(Recent::new()) };
+        }
+
         impl Ring for $t {
             const ZERO: $t = 0.0;
             const ONE: $t = 1.0;
@@ -205,10 +211,11 @@ macro_rules! real {
             }
 
             fn solve(a: &[$t], n: usize, b: &[$t], columns: usize, out: &mut [$t]) {
-                thread_local! {
-                    static RECENT: RefCell<Recent<$t>> = const { RefCell::new(Recent::new()) };
-                }
-                RECENT.with_borrow_mut(|recent| recent.solve(a, n, b, columns, out));
+                $recent.with_borrow_mut(|recent| recent.solve(a, n, b, columns, out));
+            }
+
+            fn solve_band(diagonals: &[&[$t]], below: usize, b: &[$t], out: &mut [$t]) {
+                $recent.with_borrow_mut(|recent| recent.solve_band(diagonals, below, b, out));
             }
 
             fn kernel(k: &TensorKernel) -> TensorFn<$t> {
@@ -252,6 +259,7 @@ real!(
     [select_f32, matrix_times_f32, sum_of_products_f32],
     [product_f32, products_f32, dot_f32, sum_f32, transpose_f32, lane_sums_f32, lane_outers_f32],
     lanes32,
+    RECENT32,
     Dtype::F32
 );
 real!(
@@ -260,5 +268,6 @@ real!(
     [select_f64, matrix_times_f64, sum_of_products_f64],
     [product_f64, products_f64, dot_f64, sum_f64, transpose_f64, lane_sums_f64, lane_outers_f64],
     lanes64,
+    RECENT64,
     Dtype::F64
 );

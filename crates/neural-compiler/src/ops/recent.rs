@@ -3,6 +3,7 @@
 //! Invariants: a matrix is known again by all its bits, and factors are a function of the matrix, so a solution has the same bits whether
 //! its factors were kept or not; what is kept is bounded, one store per thread.
 
+use crate::ops::band::Band;
 use crate::ops::lu::{Factors, OWN};
 use crate::ops::real::{Number, Real};
 use faer::traits::RealField;
@@ -13,9 +14,41 @@ const MOST: usize = 16;
 /// Numbers of all of them at most: 2 MiB, and as much for their factors.
 const NUMBERS: usize = 1 << 18;
 
+/// What is known of a matrix besides its numbers.
+#[derive(Clone, Copy, PartialEq)]
+enum Form {
+    /// All of its numbers, row by row.
+    Whole,
+    /// The numbers of its diagonals; so many are below the main one.
+    Band(usize),
+}
+
+/// Factors of either form.
+enum Made<T> {
+    Whole(Factors<T>),
+    Band(Band<T>),
+}
+
+impl<T: Number + RealField> Made<T> {
+    fn new(parts: &[&[T]], form: Form, n: usize) -> Made<T> {
+        match form {
+            Form::Whole => Made::Whole(Factors::new(parts[0], n)),
+            Form::Band(below) => Made::Band(Band::new(parts, below)),
+        }
+    }
+
+    fn solve(&self, b: &[T], columns: usize, out: &mut [T]) {
+        match self {
+            Made::Whole(factors) => factors.solve(b, columns, out),
+            Made::Band(factors) => factors.solve(b, out),
+        }
+    }
+}
+
 struct Kept<T> {
     matrix: Vec<T>,
-    factors: Factors<T>,
+    form: Form,
+    factors: Made<T>,
 }
 
 /// The last matrices and their factors.
@@ -39,35 +72,58 @@ impl<T: Number + RealField> Recent<T> {
             out.fill(T::from_f64(f64::NAN));
         } else if n < OWN {
             small::solve(a, n, b, out);
-        } else if a.len() > NUMBERS {
-            Factors::new(a, n).solve(b, columns, out);
         } else {
-            self.factors(a, n).solve(b, columns, out);
+            self.with(&[a], Form::Whole, n, b, columns, out);
         }
     }
 
-    fn factors(&mut self, a: &[T], n: usize) -> &Factors<T> {
+    /// Solves for a band; `below` diagonals are below the main one.
+    pub(crate) fn solve_band(&mut self, diagonals: &[&[T]], below: usize, b: &[T], out: &mut [T]) {
+        self.with(diagonals, Form::Band(below), b.len(), b, 1, out);
+    }
+
+    fn with(&mut self, parts: &[&[T]], form: Form, n: usize, b: &[T], columns: usize, out: &mut [T]) {
+        if parts.iter().map(|p| p.len()).sum::<usize>() > NUMBERS {
+            Made::new(parts, form, n).solve(b, columns, out);
+        } else {
+            self.factors(parts, form, n).solve(b, columns, out);
+        }
+    }
+
+    fn factors(&mut self, parts: &[&[T]], form: Form, n: usize) -> &Made<T> {
         let count = self.kept.len();
-        let found = (0..count).map(|i| (self.last + i) % count).find(|&i| same(&self.kept[i].matrix, a));
+        let is = |k: &Kept<T>| k.form == form && is_made_of(&k.matrix, parts);
+        let found = (0..count).map(|i| (self.last + i) % count).find(|&i| is(&self.kept[i]));
         self.last = match found {
             Some(at) => at,
-            None => self.put(a, n),
+            None => self.put(parts, form, n),
         };
         &self.kept[self.last].factors
     }
 
     /// Keeps a new one behind the last, in the place of the next where there are enough; where it went.
-    fn put(&mut self, a: &[T], n: usize) -> usize {
-        let new = Kept { matrix: a.to_vec(), factors: Factors::new(a, n) };
+    fn put(&mut self, parts: &[&[T]], form: Form, n: usize) -> usize {
+        let new = Kept { matrix: parts.concat(), form, factors: Made::new(parts, form, n) };
         let mut at = (self.last + 1).min(self.kept.len());
-        while self.kept.len() == MOST || self.numbers + a.len() > NUMBERS {
+        while self.kept.len() == MOST || self.numbers + new.matrix.len() > NUMBERS {
             at %= self.kept.len();
             self.numbers -= self.kept.remove(at).matrix.len();
         }
-        self.numbers += a.len();
+        self.numbers += new.matrix.len();
         self.kept.insert(at, new);
         at
     }
+}
+
+/// Whether the numbers of some parts, one after another, have the bits of others.
+fn is_made_of<T: Real>(matrix: &[T], parts: &[&[T]]) -> bool {
+    let mut at = 0;
+    let part = |p: &&[T]| {
+        let own = at..at + p.len();
+        at = own.end;
+        matrix.get(own).is_some_and(|m| same(m, p))
+    };
+    parts.iter().all(part) && at == matrix.len()
 }
 
 /// Numbers compared before a difference counts.
@@ -120,13 +176,28 @@ mod tests {
         let mut places = Vec::new();
         for _ in 0..3 {
             for a in &lanes {
-                recent.factors(a, 12);
+                recent.factors(&[a], Form::Whole, 12);
                 places.push(recent.kept[recent.last].matrix.as_ptr());
             }
         }
         assert_eq!(recent.kept.len(), MOST);
         // New ones would be elsewhere: the old ones are still there while they are made.
         assert!(places[..MOST] == places[MOST..2 * MOST] && places[..MOST] == places[2 * MOST..]);
+    }
+
+    #[test]
+    fn bands_are_kept_beside_matrices_of_the_same_numbers() {
+        let mut recent: Recent<f64> = Recent::new();
+        let a = matrix(9, 3, 99);
+        let (diagonals, b): (Vec<&[f64]>, Vec<f64>) = (a.chunks(27).collect(), (0..27).map(f64::from).collect());
+        for below in [0, 1, 2, 1, 0] {
+            let (mut kept, mut new, mut whole) = (vec![0.0; 27], vec![0.0; 27], vec![0.0; 9]);
+            recent.solve_band(&diagonals, below, &b, &mut kept);
+            recent.solve(&a, 9, &b[..9], 1, &mut whole);
+            Band::new(&diagonals, below).solve(&b, &mut new);
+            assert!(same(&kept, &new), "{below}");
+        }
+        assert_eq!(recent.kept.len(), 4);
     }
 
     #[test]

@@ -119,7 +119,9 @@ impl ShapeRule {
                 | Special::Concat
                 | Special::Square
                 | Special::Sized
-                | Special::Fill,
+                | Special::Fill
+                | Special::Grid
+                | Special::Place,
             )
             | ShapeRule::Given => false,
         }
@@ -149,6 +151,10 @@ pub enum Special {
     Sized,
     /// `fill x n`, `fill x r c`.
     Fill,
+    /// `linspace a b n`.
+    Grid,
+    /// `interpolate u a b x`.
+    Place,
 }
 
 /// An argument of a tensor kernel.

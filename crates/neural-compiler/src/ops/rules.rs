@@ -368,9 +368,66 @@ pub(crate) fn solve_vjp(b: &mut Builder, a: &Applied<'_>, g: NodeId) -> Vec<Mayb
     vec![Some(b.neg(left)), Some(right)]
 }
 
+/// The elements of a vector moved by so many places, round its ends: in place i stands element i + offset.
+pub(crate) fn rotated(b: &mut Builder, x: NodeId, offset: i64) -> NodeId {
+    let shape = b.shape(x);
+    let n = shape.len() as i64;
+    let start = offset.rem_euclid(n) as u32;
+    if start == 0 {
+        return x;
+    }
+    let (front, back) = (Shape::Vector(n as u32 - start), Shape::Vector(start));
+    let front = b.given(Op::Cut, start, front, &[x]);
+    let back = b.given(Op::Cut, 0, back, &[x]);
+    b.given(Op::Join, 0, shape, &[front, back])
+}
+
+/// How far right of the main diagonal each of some diagonals is, the first of which is `below` it.
+fn offsets(diagonals: &[NodeId], below: u32) -> std::ops::Range<i64> {
+    -i64::from(below)..diagonals.len() as i64 - i64::from(below)
+}
+
+pub(crate) fn solve_band_jvp(b: &mut Builder, a: &Applied<'_>, t: &[Maybe]) -> Maybe {
+    let diagonals = &a.args[..a.args.len() - 1];
+    let mut moved: Maybe = None;
+    for (t, offset) in t.iter().zip(offsets(diagonals, a.attr)) {
+        if let Some(t) = *t {
+            let x = rotated(b, a.out, offset);
+            let product = b.mul(t, x);
+            moved = Some(moved.map_or(product, |m| b.add(m, product)));
+        }
+    }
+    let right = match (t[diagonals.len()], moved) {
+        (Some(t), Some(m)) => b.sub(t, m),
+        (Some(t), None) => t,
+        (None, Some(m)) => b.neg(m),
+        (None, None) => return None,
+    };
+    let args: Nodes = diagonals.iter().copied().chain([right]).collect();
+    Some(b.given(Op::SolveBand, a.attr, b.shape(a.out), &args))
+}
+
+pub(crate) fn solve_band_vjp(b: &mut Builder, a: &Applied<'_>, g: NodeId) -> Vec<Maybe> {
+    let diagonals = &a.args[..a.args.len() - 1];
+    // The transposed matrix has the same diagonals in the opposite order, each along its columns.
+    let turned = offsets(diagonals, a.attr).rev().zip(diagonals.iter().rev());
+    let mut args: Nodes = turned.map(|(offset, &d)| rotated(b, d, -offset)).collect();
+    args.push(g);
+    let above = diagonals.len() as u32 - 1 - a.attr;
+    let right = b.given(Op::SolveBand, above, b.shape(a.out), &args);
+    let mut found: Vec<Maybe> = Vec::with_capacity(a.args.len());
+    for offset in offsets(diagonals, a.attr) {
+        let x = rotated(b, a.out, offset);
+        let product = b.mul(right, x);
+        found.push(Some(b.neg(product)));
+    }
+    found.push(Some(right));
+    found
+}
+
 // ---- lowering of surface operations ----
 
-fn whole_constant(b: &Builder, x: NodeId, what: &str) -> Result<u32, LowerError> {
+pub(super) fn whole_constant(b: &Builder, x: NodeId, what: &str) -> Result<u32, LowerError> {
     let Some(value) = b.constant_value(x) else {
         return Err(LowerError::new("size-not-constant", format!("{what} must be known when the program is compiled")));
     };
@@ -438,7 +495,7 @@ fn index_error(i: f64, length: u32) -> LowerError {
 }
 
 /// One step of indexing: an element of a vector, a row of a matrix.
-fn index(b: &mut Builder, x: NodeId, i: NodeId) -> Lowered {
+pub(super) fn index(b: &mut Builder, x: NodeId, i: NodeId) -> Lowered {
     let (length, inner) = match b.shape(x) {
         Shape::Vector(n) => (n, Shape::Scalar),
         Shape::Matrix(r, c) => (r, Shape::Vector(c)),

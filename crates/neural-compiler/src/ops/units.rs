@@ -37,6 +37,12 @@ pub enum UnitRule {
     Element,
     /// As the first; the others are pure numbers.
     First,
+    /// Two arguments of one unit, which the result has, and a pure number.
+    Points,
+    /// As the first; the others have one unit.
+    Between,
+    /// Three arguments of one unit; the result has it over that of the fourth to this power.
+    Differences(i8),
     /// Zeros, which have any unit.
     Zeros,
     /// Arguments of any unit, a result whose unit is not followed.
@@ -65,6 +71,10 @@ impl UnitRule {
             UnitRule::Elements => "each element its own".into(),
             UnitRule::Element => "that of the element".into(),
             UnitRule::First => "that of the first".into(),
+            UnitRule::Points => "that of the first two".into(),
+            UnitRule::Between => "that of the first; the others have one".into(),
+            UnitRule::Differences(1) => "that of the first three over that of the fourth".into(),
+            UnitRule::Differences(power) => format!("that of the first three over that of the fourth to the power {power}"),
             UnitRule::Zeros => "any".into(),
             UnitRule::Unfollowed | UnitRule::Inner => "not followed".into(),
         }

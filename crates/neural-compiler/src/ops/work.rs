@@ -27,6 +27,8 @@ pub fn of(op: Op, args: impl Iterator<Item = Shape> + Clone, out: Shape) -> u64 
         Op::Product => (out.len() as u64).saturating_mul(columns(arg(0))),
         Op::Det | Op::Inv | Op::Cofactor | Op::CofactorAlong => side(arg(0)).saturating_pow(3),
         Op::Solve => side(arg(0)).saturating_pow(2).saturating_mul(side(arg(0)).saturating_add(columns(arg(1)))),
+        // For each diagonal the band has and may get, each of a row's numbers.
+        Op::SolveBand => (out.len() as u64).saturating_mul((2 * args.clone().count() as u64).saturating_pow(2)),
         _ => args.map(Shape::len).max().unwrap_or(0).max(out.len()) as u64,
     }
 }
@@ -43,6 +45,8 @@ pub(crate) fn scratch(op: Op, args: impl Iterator<Item = Shape> + Clone) -> u64 
         Op::Det | Op::Inv => side(arg(0)).saturating_pow(2).saturating_mul(4),
         Op::Solve => (arg(0).len() as u64).saturating_mul(2).saturating_add(arg(1).len() as u64 * 2),
         Op::Cofactor | Op::CofactorAlong => side(arg(0)).saturating_pow(2).saturating_mul(6),
+        // The matrix that is kept, its rows and its factors, of a band that closes.
+        Op::SolveBand => (arg(0).len() as u64).saturating_mul(args.clone().count() as u64).saturating_mul(16),
         _ => 0,
     }
 }

@@ -290,7 +290,15 @@ impl Expander<'_> {
         };
         let options = self.options(options, form);
         let (start, shape) = match (self.numbers(*value), self.data.symbol(*value)) {
-            (Some((shape, v)), _) => (StateStart::Value(v), Some(shape)),
+            (Some((shape, v)), _) => {
+                let size = options.size.unwrap_or(shape);
+                if shape != Shape::Scalar && shape != size {
+                    let message = format!("the start is a {shape}, `:size` says {size}");
+                    self.error(Diagnostic::error("bad-declaration", self.data.span(*value), message));
+                }
+                let v = if shape == Shape::Scalar { vec![v[0]; size.len()] } else { v };
+                (StateStart::Value(v), Some(if shape == Shape::Scalar { size } else { shape }))
+            }
             (None, Some(s)) => (StateStart::Name(self.name(s).to_string()), options.size.or(Some(Shape::Scalar))),
             (None, None) if self.steady(*value).is_some() => {
                 let shape = options.size.unwrap_or(Shape::Scalar);

@@ -65,6 +65,22 @@ impl Walk<'_> {
                 args[1..].iter().for_each(|&a| self.pure(a, name));
                 return self.expr(args[0]);
             }
+            UnitRule::Points => {
+                self.pure(args[2], name);
+                return self.agree(&args[..2], span, "the other end is");
+            }
+            UnitRule::Between => {
+                self.agree(&args[1..], span, "another place is");
+                return self.expr(args[0]);
+            }
+            UnitRule::Differences(power) => {
+                let found = self.agree(&args[..3], span, "another argument is");
+                let (unit, step) = (self.one(found, span), self.plain(args[3], name));
+                let unit = self.resolved(&unit);
+                // A difference has no origin.
+                let unit = if unit.origin().is_some() { unit.difference() } else { unit };
+                unit.with(&step, Ratio::whole(-i64::from(power))).unwrap_or_else(|| self.fresh())
+            }
             UnitRule::Zeros => {
                 args.iter().for_each(|&a| self.pure(a, name));
                 self.fresh()

@@ -29,6 +29,17 @@ impl Solver {
         (sum / error.len() as f64).sqrt()
     }
 
+    /// What has the largest error in a step, of the states or of their derivatives.
+    fn hardest(&self, before: &[f64], after: &[f64], error: &[f64], all: f64) -> String {
+        let share = |k: usize| (error[k] / self.tolerance.of(before[k].abs().max(after[k].abs()), self.sizes[k])).abs();
+        let largest = (0..error.len()).max_by(|&j, &k| share(j).total_cmp(&share(k)));
+        match largest.and_then(|k| self.names.get(k)) {
+            Some(name) if self.error(before, after, error) >= 0.5 * all => format!("`{name}`"),
+            Some(name) => format!("the derivatives, `{name}` being the hardest state"),
+            None => "an infusion".into(),
+        }
+    }
+
     /// Chooses steps by their error estimates; gives them, if they are wanted (`planned`), the states at the lanes' times and their
     /// derivatives.
     pub(super) fn march(
@@ -252,6 +263,13 @@ impl<'a> March<'a> {
         (error, error.is_finite() && after.iter().all(|x| x.is_finite()))
     }
 
+    /// What makes the step of a lane short.
+    fn hardest(&self, round: &Round, a: usize) -> String {
+        let one = self.numbers(a).1;
+        let (before, after) = (&round.states[one.clone()], &round.next[one.clone()]);
+        self.solver.hardest(before, after, &round.errors[one], self.judge(round, a).0)
+    }
+
     /// A step that is good.
     fn accept(
         &mut self,
@@ -461,7 +479,10 @@ impl<'a> March<'a> {
         let time = self.lanes[i].time(step.time);
         Err(Unusable(match left {
             Some(operation) => format!("the solution ends at time {time}, where {operation}"),
-            None if fine => format!("the step size collapses at time {time}"),
+            None if fine => {
+                let (long, hardest) = (step.length, self.hardest(round, a));
+                format!("the step size collapses at time {time}: a step of {long:.1e} is still too long for {hardest}")
+            }
             None => format!("the solution diverges at time {time}"),
         }))
     }
@@ -470,7 +491,9 @@ impl<'a> March<'a> {
     fn in_patience(&self, round: &Round, a: usize, i: usize) -> Result<(), Unusable> {
         let (most, time) = (self.solver.most, self.lanes[i].time(round.steps[a].1.time));
         if self.at[i].tries > most {
-            return Err(Unusable(format!("more than {most} {TOO_MANY}; time {time} was reached")));
+            let (long, hardest) = (round.steps[a].1.length, self.hardest(round, a));
+            let message = format!("more than {most} {TOO_MANY}; time {time} was reached, by a step of {long:.1e} as {hardest} allows");
+            return Err(Unusable(message));
         }
         // Nothing is wrong with the method: there is nothing to be found here.
         if self.at[i].tries > self.patience {

@@ -20,7 +20,7 @@ mod sweep;
 pub(super) mod switches;
 mod tangents;
 
-use crate::model::layout::Layout;
+use crate::model::layout::{Layout, element_names};
 use crate::optimise::Unusable;
 use crate::optimise::effort::Effort;
 use crate::report::Finer;
@@ -81,6 +81,8 @@ pub struct Solver {
     cut: usize,
     /// Size of each number of the states, for the absolute tolerance.
     pub sizes: Vec<f64>,
+    /// What the numbers of the states are called.
+    names: Arc<Vec<String>>,
     /// What a solution may cost.
     pub(crate) effort: Arc<Effort>,
 }
@@ -238,6 +240,7 @@ impl Solver {
             most: MOST_STEPS,
             cut: 1,
             sizes: vec![1.0; field.law.size],
+            names: Arc::new(field.states.iter().flat_map(|s| element_names(&s.name, s.shape)).collect()),
             effort: Arc::default(),
         })
     }

@@ -283,12 +283,18 @@ mod tests {
     const CHAIN: &str = "(param k 0.7) (param lag 0.55) (state u [1 2 3 2 1 0 1 2 3 4])
         (derive u (concat (if (< t lag) 0.3 w) (* k (+ (slice u 2 10) (square (slice u 0 8)) (* -2 (slice u 1 9)))) (sin t)))";
 
-    fn lanes(shift: f64, forcing: &[Vec<f64>]) -> Vec<Lane<'_>> {
-        let start = |k: usize| 0.1 * (k as f64 + shift).sin();
+    const SCHEMES: [&str; 5] = ["rk4", "dopri5", "tsit5", "rosenbrock", "rodas5p"];
+
+    /// Sixteen states in a ring, so that the band of the Jacobian closes.
+    const RING: &str = "(param k 0.7) (param lag 0.55) (state u 1 :size 16)
+        (derive u (+ (if (< t lag) 0.3 w) (* k u (second-difference u (ref u 15) (ref u 0) 1))))";
+
+    fn lanes(size: usize, forcing: &[Vec<f64>]) -> Vec<Lane<'_>> {
+        let start = |k: usize| 0.1 * (k as f64).sin();
         vec![Lane {
             origin: 0.0,
             direction: 1.0,
-            start: (0..10).map(start).collect(),
+            start: (0..size).map(start).collect(),
             times: &[0.0, 0.5, 1.3],
             forcing,
             constants: None,
@@ -298,19 +304,20 @@ mod tests {
 
     #[test]
     fn both_ways_to_carry_derivatives_agree_for_every_scheme_and_with_differences() {
-        let program = neural_compiler::compile(CHAIN, &Default::default()).unwrap();
-        let layout = Layout::new(&program, &[]).unwrap();
-        let field = Field::new(&program, &layout, "t", &[]).unwrap();
-        for scheme in ["rk4", "dopri5", "tsit5", "rosenbrock"].map(|name| name.parse().unwrap()) {
+        for (text, scheme) in [CHAIN, RING].into_iter().flat_map(|text| SCHEMES.map(|s| (text, s))) {
+            let program = neural_compiler::compile(text, &Default::default()).unwrap();
+            let layout = Layout::new(&program, &[]).unwrap();
+            let field = Field::new(&program, &layout, "t", &[]).unwrap();
+            let scheme = scheme.parse().unwrap();
             let solver = Solver::new(&field, &layout, scheme, Some(0.02), Tolerance::default()).unwrap();
             let (k, lag) = ([0.7], [0.55]);
             let shared: Vec<&[f64]> = vec![&k, &lag];
             let forcing = [vec![0.2], vec![0.4], vec![-0.1]];
-            let lanes = lanes(0.0, &forcing);
+            let lanes = lanes(field.law.size, &forcing);
             let mut workspace = Workspace::new();
             let courses = solver.courses(&lanes, &shared).unwrap();
             let plan = solver.plan(&mut workspace, &lanes, &shared, &courses).unwrap();
-            let directions: Directions<'_> = (2, &[vec![0.0; 20]]);
+            let directions: Directions<'_> = (2, &[vec![0.0; 2 * field.law.size]]);
             let mut walk = |way: &mut dyn Way| solver.walk(&mut workspace, (&lanes, &courses), &shared, &plan, way).unwrap();
             let (one, all) = (walk(&mut Tangents::new(&solver, &shared, directions)), walk(&mut Whole::new(&solver, directions)));
             let state = |k: f64, lag: f64| solver.solve(&lanes, &[&[k], &[lag]], None).unwrap().remove(0).states[2].to_vec();

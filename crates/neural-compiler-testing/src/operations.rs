@@ -203,7 +203,7 @@ fn inside(domain: Domain, arguments: usize, rng: &mut Rng) -> Vec<f64> {
 
 /// The operation on values of lengths that can be told apart.
 fn by_pattern(op: Op, row: &Row, patterns: &[Pat], points: usize, rng: &mut Rng, out: &mut Vec<OperationCase>) {
-    let names = ["a", "b", "c"];
+    let names = ["a", "b", "c", "x"];
     let length = |len: Len| match len {
         Len::Is(n) => n,
         Len::N(i) => 2 + u32::from(i),

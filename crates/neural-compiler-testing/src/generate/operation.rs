@@ -6,6 +6,7 @@ use super::typed::{SCALAR, Sort, Writer};
 use neural_compiler::Shape;
 use neural_compiler::ops::domain::Domain;
 use neural_compiler::ops::row::{Kernel, Pat, ShapeRule, Special};
+use neural_compiler::ops::units::UnitRule;
 use neural_compiler::ops::{Arity, Group, Row};
 
 /// Numbers of arguments of operations that take any number end here.
@@ -151,7 +152,7 @@ impl Writer {
         bound.learn(out, shape);
         let name = self.name(row);
         let mut text = format!("({name}");
-        for &pattern in patterns {
+        for (k, &pattern) in patterns.iter().enumerate() {
             let some = self.shape();
             let (first, second) = (self.rng.u32(1..4), self.rng.u32(1..4));
             let mut lengths = [first, second].into_iter();
@@ -162,6 +163,8 @@ impl Writer {
                     let away: Vec<&str> = (0..n).map(|i| ["1.5", "-1.7", "2.1"][i as usize % 3]).collect();
                     format!("(+ [{}] (sin {}))", away.join(" "), self.expr(shape, d))
                 }
+                // The step of a grid, which differences are divided by.
+                (_, Shape::Scalar) if self.safe && k == 3 && matches!(row.units, UnitRule::Differences(_)) => self.positive(shape, d),
                 _ => self.expr(shape, d),
             };
             text += &format!(" {argument}");

@@ -65,8 +65,8 @@ impl Prepared {
         Ok(Prepared { layout, graph, targets, known, only, groups, all, held_out, without })
     }
 
-    /// The rows to fit, and those held out if there are any; for some of the numbers, the others being held where they are. Rows of weight 0
-    /// are in neither: as residuals of 0 they would count among those that tell how large most residuals are.
+    /// The rows to fit, and those held out if there are any; for some of the numbers, the others being held where they are. Rows of weight
+    /// 0 are in neither: as residuals of 0 they would count among those that tell how large most residuals are.
     pub(crate) fn problems(&self, layout: &Arc<Layout>) -> (Algebraic, Option<Algebraic>) {
         let all = self.all.with(layout);
         if self.held_out.is_empty() && self.without.is_empty() && !all.weights().contains(&0.0) {

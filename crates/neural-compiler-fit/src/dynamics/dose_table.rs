@@ -35,7 +35,7 @@ pub struct DoseTable {
 pub fn group_column(program: &Program, given: Option<&str>) -> Result<Option<String>, Diagnostics> {
     match given {
         Some(name) => Ok(Some(name.to_string())),
-        None => Ok(groups::column(&Layout::new(program, &vec![])?)?.map(String::from)),
+        None => Ok(groups::column(&Layout::new(program, &[])?)?.map(String::from)),
     }
 }
 

@@ -3,7 +3,8 @@
 //! once-called functions are inlined; truly recursive ones become regions of their own, one per combination of shapes; a branch
 //! on a constant is decided here.
 //!
-//! `calls` (inlined or not), `derived` (derivatives and roots of functions), `loops`, `choices`, `application` (operations of any number of arguments).
+//! `calls` (inlined or not), `derived` (derivatives and roots of functions), `loops`, `choices`, `application` (operations of any number
+//! of arguments).
 
 mod application;
 mod calls;

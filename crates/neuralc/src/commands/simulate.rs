@@ -198,12 +198,15 @@ fn until(model: &Compiled, args: &SimulateArgs, start: Option<f64>) -> Result<Ta
     Table::new([(name, times)]).map_err(|d| Failure::plain(d.code, d.message, d.help))
 }
 
+/// The column of groups and the group of each row.
+type Labels = (String, Vec<String>);
+
 /// Writes the table; gives the names of its columns.
 fn write(
     args: &SimulateArgs,
     format: Format,
     found: &Simulation,
-    (swept, group): (&[(String, Vec<f64>)], Option<&(String, Vec<String>)>),
+    (swept, group): (&[(String, Vec<f64>)], Option<&Labels>),
     memory: usize,
 ) -> Result<Vec<String>, Failure> {
     let (rows, sets) = (found.times.len(), found.sets);

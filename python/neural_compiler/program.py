@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _native
 from .errors import Diagnostic, _diagnostic
 from .files import write_files
+from .masks import unmasked
 from .signature import Input, Inputs, OwnDoc, OwnSignature, Size, bind, call_signature, described_inputs, positions, read_inputs, sizes
 from .threads import get_num_threads
 from .whole import ADVICE, rounded
@@ -62,9 +63,7 @@ def compile(
 
 
 def _plain(name: str, value: ArrayLike) -> NDArray[np.float64]:
-    if isinstance(value, np.ma.MaskedArray):
-        raise TypeError(f"the parameter `{name}` is a masked array, whose mask would be lost; give `.filled(...)`")
-    array = np.asarray(value)
+    array = np.asarray(unmasked(f"the parameter `{name}`", value))
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
         raise TypeError(f"the parameter `{name}` is a number or an array of numbers, not of type {array.dtype}")
     _refuse_rounding(f"the parameter `{name}`", array)
@@ -351,8 +350,7 @@ def _one_type(values: Sequence[Any], names: Sequence[str], weak: set[str]) -> li
     target: np.dtype[Any] | None = None
     for name, value, array in zip(names, values, arrays):
         kind = array.dtype.kind
-        if isinstance(value, np.ma.MaskedArray):
-            raise TypeError(f"`{name}` is a masked array, whose mask would be lost; give `.filled(...)` or the rows that count")
+        unmasked(f"`{name}`", value)
         _refuse_rounding(f"`{name}`", array)
         if kind not in "fiub" or (kind == "f" and array.dtype.newbyteorder("=") not in _FLOATS):
             raise TypeError(f"`{name}` is float32 or float64 (or whole numbers), not {_what(value, array)}")

@@ -378,3 +378,10 @@ def test_a_column_that_is_nearly_numbers_is_never_passed_over() -> None:
     assert set(found.predict(data)) == {"A", "B"}
     with pytest.raises(nc.FitError, match=r"the column `t` holds text \(row 2: 'one'\)"):
         found.predict({"t": np.array([0.0, "one"], object), "A": [1.0, 2.0]})
+
+
+def test_tensors_that_require_gradients_are_data_like_others() -> None:
+    x = torch.arange(5.0, dtype=torch.float64)
+    result = nc.fit("(param a 1) (* a x)", {"x": x.requires_grad_(), "y": x * x + 1}, target="y")
+    plain = nc.fit("(param a 1) (* a x)", {"x": np.arange(5.0), "y": np.arange(5.0) ** 2 + 1}, target="y")
+    assert result.params["a"].value == plain.params["a"].value

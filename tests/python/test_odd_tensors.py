@@ -107,3 +107,70 @@ def test_batches_no_memory_could_hold_are_refused(sizes: tuple[int, int]) -> Non
     follows = compile_scheme("(vsum (* w x))", inputs={"w": 3, "x": ()}, params={"w": [1.0, 2.0, 3.0]})
     with pytest.raises((MemoryError, RuntimeError, ValueError)):
         follows(x=torch.ones(()).expand(sizes))
+
+
+class Sub(Tensor):
+    """A class that changes nothing."""
+
+
+class Silent(Tensor):
+    """A class whose results are plain tensors."""
+
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+
+@pytest.mark.parametrize("backend", ["native", "torch"])
+@pytest.mark.parametrize("of", [Sub, Silent])
+@pytest.mark.parametrize("text", [TEXT, "(loop ((i 0) (s x)) (if (>= i 3) (* s y) (recur (+ i 1) (sin s))))"])
+def test_classes_that_only_python_sees(text: str, of: type[Tensor], backend: str) -> None:
+    module = compile_scheme(text, ["x", "y"], backend=backend)
+    x = X.clone().requires_grad_()
+    expected = module(x, Y)
+    (slope,) = torch.autograd.grad(expected.sum(), x)
+    given = X.clone().as_subclass(of).requires_grad_()
+    found = module(given, Y)
+    assert type(found) is (Sub if of is Sub else Tensor)
+    assert torch.equal(found.detach().as_subclass(Tensor), expected.detach())
+    assert torch.equal(torch.autograd.grad(found.sum(), given)[0].as_subclass(Tensor), slope)
+    assert torch.equal(module(given, Y, check=True).detach().as_subclass(Tensor), expected.detach())
+
+
+@pytest.mark.parametrize("of", [Sub, Silent])
+def test_parameters_of_other_classes(of: type[Tensor]) -> None:
+    module = compile_scheme("(* k x)", params={"k": torch.nn.Parameter(torch.tensor(2.0).as_subclass(of))})
+    found = module(torch.ones(3))
+    found.sum().backward()
+    assert found.tolist() == [2.0] * 3
+    assert module.k.grad is not None and module.k.grad.item() == 3.0
+
+
+def test_arrays_pytorch_does_not_take_as_they_are() -> None:
+    module = compile_scheme("(* x 2)")
+    for array in (np.arange(3.0)[::-1], np.arange(2.0, -1, -1).astype(">f8"), np.arange(2, -1, -1).astype(">i4")):
+        assert module(array).tolist() == [4.0, 2.0, 0.0]
+    assert compile_scheme("(dot k x)", {"x": 2}, {"k": np.array([1.0, 2.0])[::-1]}).k.tolist() == [2.0, 1.0]
+    for array in (np.array(["a"]), np.array([object()])):
+        with pytest.raises(TypeError, match="`x` is a tensor or a number, not ndarray of"):
+            module(array)
+
+
+def test_masks_and_imaginary_parts_are_not_lost() -> None:
+    masked = np.ma.masked_array([1.0, 2.0], [0, 1])
+    for backend in ("native", "torch"):
+        module = compile_scheme("(* k x)", params={"k": 2.0}, backend=backend)
+        with pytest.raises(TypeError, match="the input `x` is a masked array"):
+            module(masked)
+        module.k = torch.nn.Parameter(torch.tensor(1 + 2j))
+        with pytest.raises(TypeError, match="the parameter `k` is complex"):
+            module(X)
+    with pytest.raises(TypeError, match="the parameter `k` is a masked array"):
+        compile_scheme("(dot k x)", {"x": 2}, {"k": masked})
+    for value in (1 + 2j, torch.tensor(1 + 2j), torch.nn.Parameter(torch.tensor(1 + 2j))):
+        with pytest.raises(TypeError, match="the parameter `k` is complex"):
+            compile_scheme("(* k x)", params={"k": value})
+
+
+@pytest.mark.parametrize("name", ["inputs", "graph", "source", "anf", "_spec", "_compiled", "_caller", "backend", "grad", "training"])
+def test_parameters_have_no_names_of_the_module(name: str) -> None:
+    with pytest.raises(ValueError, match=f"`{name}` has the name of an attribute of modules"):
+        compile_scheme(f"(* {name} x)", params={name: 2.0})

@@ -102,3 +102,11 @@ def test_doses_have_units_and_the_groups_of_constants() -> None:
     with pytest.raises(nc.FitError) as error:
         nc.fit(model, table, events={"time": [1.0], "dose": [1.0]})
     assert error.value.diagnostics[0].code == "bad-events"
+
+
+def test_masks_are_not_lost() -> None:
+    text = "(param k 1) (state x 2) (derive x (* (- k) x))"
+    with pytest.raises(TypeError, match="`k` is a masked array"):
+        nc.simulate(text, [0.0, 1.0], k=np.ma.masked_array([0.0, 1.0], [0, 1]))
+    with pytest.raises(TypeError, match="`times` is a masked array"):
+        nc.simulate(text, np.ma.masked_array([0.0, 1.0], [0, 1]))

@@ -55,6 +55,25 @@ def double_backward(m: nc.CompiledModule) -> None:
     assert torch.autograd.gradcheck(m, (x, y)) and torch.autograd.gradgradcheck(m, (x, y))
 
 
+class Plain(torch.Tensor):
+    """A class that changes nothing."""
+
+
+def plain_subclass(m: nc.CompiledModule) -> None:
+    found = m(X.as_subclass(Plain), Y)
+    assert type(found) is Plain
+    same(found.detach().as_subclass(torch.Tensor), hand(X, Y))
+
+
+def own_results(m: nc.CompiledModule) -> None:
+    x = X.clone()
+    with torch.no_grad():
+        found = m(x, Y)
+        expected = found.clone()
+        found.zero_()
+        assert found.is_contiguous() and torch.equal(x, X) and torch.equal(m(x, Y), expected)
+
+
 def batched_cotangents(m: nc.CompiledModule) -> None:
     x = X.clone().requires_grad_()
     eye = torch.eye(3, dtype=F64)
@@ -241,6 +260,8 @@ FEATURES: dict[str, Callable[[nc.CompiledModule], None]] = {
     "pickle": pickled,
     "`state_dict`": state_dict,
     "`torch.save`, `torch.load(weights_only=True)`": saved_weights_only,
+    "tensors of a plain subclass": plain_subclass,
+    "results contiguous, in memory of their own": own_results,
     "`DataLoader` workers": data_loader,
     "`DistributedDataParallel`, gloo, two processes": distributed_training,
 }

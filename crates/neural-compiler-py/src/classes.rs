@@ -152,6 +152,12 @@ impl PyCore {
         self.0.program.time().map(|t| t.name.as_str())
     }
 
+    /// When the starts of a model's states hold, where it declares that.
+    #[getter]
+    fn start_time(&self) -> Option<f64> {
+        self.0.program.time().and_then(|t| t.start)
+    }
+
     /// How many events a model declares.
     #[getter]
     fn events(&self) -> usize {

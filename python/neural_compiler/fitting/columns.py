@@ -143,7 +143,10 @@ def _element(name: str, index: tuple[int, ...]) -> str:
 
 
 def _plain(values: Any) -> tuple[NDArray[Any], bool]:
-    """An array; dates as NumPy has them, instants counted in UTC, and whether they are instants."""
+    """An array; dates as NumPy has them, instants counted in UTC, and whether they are instants. Of a tensor its numbers alone: what it was
+    computed from has no part in a fit."""
+    if getattr(values, "requires_grad", False):
+        values = values.detach()
     dtype = getattr(values, "dtype", None)
     # As pandas, polars and Arrow name it.
     zone = getattr(dtype, "tz", None) or getattr(dtype, "time_zone", None) or getattr(getattr(values, "type", None), "tz", None)

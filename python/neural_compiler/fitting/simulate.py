@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _native
+from ..masks import unmasked
 from .doses import doses
 from .predict import _read, _weights
 from .result import FitResult
@@ -54,7 +55,7 @@ def simulate(
         core, known = _native.Core(text, None, [], syntax or written), []
         if any(i["kind"] == "weight" for i in core.inputs):
             known = _weights(core, path)
-    times = np.ascontiguousarray(times, np.float64)
+    times = np.ascontiguousarray(unmasked("`times`", times), np.float64)
     if times.ndim != 1:
         raise ValueError(f"times have one axis, not {times.ndim}")
     name = core.time or "t"
@@ -62,7 +63,7 @@ def simulate(
     kinds = {i["name"]: i["kind"] for i in core.inputs}
     columns, given, several = [(name, times)], [], False
     for key, value in {**(values or {}), **more}.items():
-        array = np.asarray(value, np.float64)
+        array = np.asarray(unmasked(f"`{key}`", value), np.float64)
         own = shapes.get(key, ())
         column = kinds.get(key) in ("free", "declared") and array.shape == (*times.shape, *own) and times.size != 1
         for index in np.ndindex(own):

@@ -25,7 +25,7 @@ def lower(
 
     `graph` is what `Program.graph_json()` gives. The module takes one tensor per input, in order, all of one floating-point type and on
     one device, each with any leading batch sizes that broadcast, and gives a tuple with a tensor per result. A program without inputs
-    has the type `dtype`, torch's default if left out.
+    has the type `dtype`, torch's default if left out. Results are contiguous and lie in memory of their own.
 
     A short branch runs both its sides and chooses; with `by_lane`, each element of the batch runs only the side it takes, so that not even
     an intermediate gradient is NaN where the program guards against it (`torch.autograd.detect_anomaly` looks at those).
@@ -39,7 +39,8 @@ def lower(
         where = torch.where(gt, x, detach);  detach = None
         log = torch.log(where);  where = None
         where_1 = torch.where(gt, log, x);  gt = log = x = None
-        return (where_1,)
+        contiguous = where_1.contiguous();  where_1 = None
+        return (contiguous,)
     >>> module(torch.tensor([1.0, -1.0]))
     (tensor([ 0., -1.]),)
     """
@@ -84,13 +85,13 @@ class _Lowering:
             types = tuple(shape for _, shape in self.graph.inputs)
             emitter.owned.add_module("program", self._control(call, types))
             whole: Any = emitter.tracer.create_proxy("call_module", "program", (emitter.anchor, *inputs), {})
-            return emitter.finish(self._shaped([whole[i] for i in range(len(main.results))]), "Program")
+            return emitter.finish(_own(self._shaped([whole[i] for i in range(len(main.results))])), "Program")
         found = [emitter.tensor(r) for r in emitter.emit(main, inputs)]
         ranks = tuple(len(shape) for _, shape in self.graph.inputs)
         for k, (result, reached) in enumerate(zip(main.results, Reach(self.graph, self.weights).results(self.graph.main))):
             if len(reached) < len(inputs):
                 found[k] = over_batch(found[k], len(main.nodes[result].shape), ranks, *inputs)
-        return emitter.finish(self._shaped(found), "Program")
+        return emitter.finish(_own(self._shaped(found)), "Program")
 
     def _shaped(self, results: list[Any]) -> list[Any]:
         """The results with the axes users see."""
@@ -137,6 +138,28 @@ def over_batch(value: torch.Tensor, rank: int, ranks: tuple[int, ...], *inputs: 
     """A value that does not depend on every input, for every element of the batch that all inputs make together."""
     batch = torch.broadcast_shapes(*(x.shape[: x.ndim - r] for x, r in zip(inputs, ranks)))
     return value.expand(batch + value.shape[value.ndim - rank :])
+
+
+_ATEN = {"truediv": "div"}
+"""PyTorch's names of Python's operators, where they differ."""
+
+
+def _own(results: list[Any]) -> list[Any]:
+    """The results in memory of their own, in order: what may be a view of an input, or stands twice, is copied."""
+    found, seen = [], set()
+    for result in results:
+        computed = result.node not in seen and _elementwise(result.node)
+        found.append(result.contiguous() if computed else result.clone(memory_format=torch.contiguous_format))
+        seen.add(result.node)
+    return found
+
+
+def _elementwise(node: torch.fx.Node) -> bool:
+    """Whether a node is an operation of PyTorch that computes every element anew."""
+    name = getattr(node.target, "__name__", "") if node.op == "call_function" else ""
+    known = getattr(node.target, "__module__", None) in (None, "_operator", "torch")
+    packet = getattr(torch.ops.aten, _ATEN.get(name, name), None) if known and name else None
+    return packet is not None and torch.Tag.pointwise in getattr(packet, packet.overloads()[0]).tags
 
 
 def _identifier(name: str) -> str:

@@ -11,9 +11,11 @@ import torch
 from torch import Tensor, nn
 
 from .. import _native
+from ..masks import unmasked
 from ..signature import Input, Inputs, described_inputs, positions, read_inputs
 from .module import CompiledModule
 from .shared import Held, follow, held
+from .tensors import native, real
 
 
 @dataclass(frozen=True)
@@ -73,13 +75,14 @@ def compile_scheme(
 
 def _parameter(name: str, value: Any) -> nn.Parameter:
     if isinstance(value, nn.Parameter):
+        real("parameter", name, value)
         return value
+    value = native(unmasked(f"the parameter `{name}`", value))
     try:
         tensor = torch.as_tensor(value)
     except (TypeError, ValueError, RuntimeError) as error:
         raise TypeError(f"the parameter `{name}` is a number or a tensor, not {type(value).__name__}") from error
-    if tensor.dtype.is_complex:
-        raise TypeError(f"the parameter `{name}` is real, not {tensor.dtype}")
+    real("parameter", name, tensor)
     exact = torch.as_tensor(value, dtype=torch.float64) if not isinstance(value, Tensor) or not tensor.dtype.is_floating_point else tensor
     return nn.Parameter(exact.detach().clone())
 

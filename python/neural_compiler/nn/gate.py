@@ -12,10 +12,27 @@ from typing import Any, Literal, TypeAlias
 import torch
 import torch.nn.modules.module as modules
 from torch import Tensor
+from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 from torch.autograd import forward_ad
 
 PLAIN = (Tensor, torch.nn.Parameter)
 """Classes of tensors whose numbers lie where they seem to."""
+
+_NO_DISPATCH = Tensor.__torch_dispatch__
+
+
+def is_plain_below(tensor: Tensor) -> bool:
+    """Whether a tensor is of another class that changes only what Python sees of it: its numbers lie where they seem to."""
+    return type(tensor) not in PLAIN and type(tensor).__torch_dispatch__ is _NO_DISPATCH
+
+
+def below(tensor: Tensor) -> Tensor:
+    """Such a tensor without its class; any other as it is."""
+    if not is_plain_below(tensor):
+        return tensor
+    with torch._C.DisableTorchFunctionSubclass():
+        return tensor.as_subclass(Tensor)
+
 
 Way: TypeAlias = Literal["operation", "function", "plain"]
 """As the operation every compiler, tracer and mode sees; as a function with derivatives, for transforms and forward mode; as it is."""
@@ -24,6 +41,9 @@ TransformType = torch._C._functorch.TransformType
 is_compiling = torch.compiler.is_compiling
 is_hidden = torch._C._functorch.is_legacy_batchedtensor
 """Whether a tensor hides the batch of `torch.autograd.grad(is_grads_batched=True)`."""
+_is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor
+_is_batched = torch._C._functorch.is_batchedtensor
+_unwrapped = torch._C._functorch.get_unwrapped
 _transforms = torch._C._functorch.peek_interpreter_stack
 _modes = torch._C._len_torch_dispatch_stack
 _is_tracing = torch._C._is_tracing
@@ -47,6 +67,11 @@ def within(transform: Any) -> bool:
     return stack is not None and any(i.key() == transform for i in stack)
 
 
+def transformed() -> bool:
+    """Whether any transform of `torch.func` is active."""
+    return _transforms() is not None
+
+
 def functionalized() -> bool:
     """Whether `torch.func.functionalize` is active: for functions with derivatives of their own it has no rule, for operations it has."""
     return within(TransformType.Functionalize)
@@ -67,8 +92,19 @@ def lanes_hidden(tensors: Sequence[Tensor]) -> bool:
     return within(TransformType.Vmap) or any(map(is_hidden, tensors))
 
 
+def seen(tensor: Tensor, refusal: str) -> Any:
+    """The numbers of a tensor as an array, also where `torch.func` differentiates. What `vmap` hides is refused."""
+    while _is_wrapped(tensor):
+        if _is_batched(tensor):
+            raise RuntimeError(refusal)
+        tensor = _unwrapped(tensor)
+    # Outside of the transforms, which would wrap them again.
+    with temporarily_clear_interpreter_stack():
+        return tensor.detach().cpu().numpy()
+
+
 def way(tensors: Sequence[Tensor]) -> Way:
     """The way of a call for which the quick one is closed."""
     if looked_on() or any(type(t) not in PLAIN for t in tensors):
         return "operation"
-    return "function" if _transforms() is not None or forward_ad._current_level >= 0 else "plain"
+    return "function" if transformed() or forward_ad._current_level >= 0 else "plain"

@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -20,12 +21,14 @@ from ..fx.graph import read
 from ..signature import RESERVED
 from .compiled import Compiled
 from .fused import FusedStep, fused
-from .march import March, Method, Tolerance, first_sizes
+from .gate import seen
+from .march import HIDDEN, March, Method, Tolerance, first_sizes
 from .module import CompiledModule
 from .rosenbrock import Rosenbrock
 from .schemes import Scheme, chosen
 from .steppers import Explicit, States, fixed
 from .switches import switches
+from .tensors import as_tensor, real
 
 
 def odeint(
@@ -46,7 +49,8 @@ def odeint(
 
     `module`: a module compiled from a model with states (`(state x 1) (derive x …)`), one whose result is the vector of derivatives in
     the order of `y0`, or any function `f(t, y)` of a tensor. `y0`: a dict from state to initial value (the result is such a dict); a
-    tensor whose last axis runs over the states; or None, for the values the model declares. Leading axes of the values are a batch.
+    tensor whose last axis runs over the states; or None, for the values the model declares, which hold at the first of the times: one that
+    the model declares otherwise, `(time t :start 1)`, is refused. Leading axes of the values are a batch.
     `inputs`: values of the module's other inputs, each a tensor, a number or a function of the time.
 
     `method`: `dopri5`, adaptive, to the tolerances `rtol` (1e-6; 1e-4 in float32) and `atol` (a hundredth of it), or likewise `tsit5` and,
@@ -80,8 +84,10 @@ def odeint(
         raise ValueError(f"a step is a positive number, not {step!r}")
     times, numbers = _times(t, step is not None and not adaptive)
     field = _Compiled(module, y0, inputs or {}, time, t) if isinstance(module, CompiledModule) else _Plain(module, y0, inputs)
-    if isinstance(field, _Compiled) and not torch.compiler.is_compiling():
-        field.warn_of_switches()
+    if isinstance(field, _Compiled):
+        field.refuse_other_start(times, numbers)
+        if not torch.compiler.is_compiling():
+            field.warn_of_switches()
     times = times.to(field.start[0].device, field.start[0].dtype)
     for start in field.start:
         if start.dtype not in (torch.float32, torch.float64):
@@ -116,7 +122,11 @@ def _adaptive(field: _Plain | _Compiled, times: Tensor, schemes: list[Scheme], t
     ways[-1].price = 1 + numbers / 3 + numbers**2 / 6
     if len(times) == 1:
         return [field.start]
-    span = abs(float((times[-1] - times[0]).detach()))
+    for name, start in zip(field.names, field.start):
+        if not np.isfinite(seen(start, HIDDEN)).all():
+            raise ValueError(f"the initial value of `{name}` is not finite")
+    ends = seen(times, HIDDEN)
+    span = abs(float(ends[-1] - ends[0]))
     with torch.no_grad():
         slope = field(times[0].expand(len(field.start[0])) if each else times[0], field.start)
     march = March(ways, tolerance, field.start, times, each, first_sizes(field.start, slope, tolerance, span, each))
@@ -126,7 +136,7 @@ def _adaptive(field: _Plain | _Compiled, times: Tensor, schemes: list[Scheme], t
 
 @torch.compiler.disable(reason=_COUNTED)  # type: ignore[untyped-decorator]
 def _numbers(times: Tensor) -> list[float]:
-    found: list[float] = times.detach().tolist()
+    found: list[float] = seen(times, HIDDEN).tolist()
     return found
 
 
@@ -158,6 +168,7 @@ class _Plain:
             raise TypeError("`inputs` belong to compiled modules; a function of (t, y) knows its own")
         self.function, self.start, self.shape = function, [y0], y0.shape
         self.ranks = [min(1, y0.dim())]
+        self.names = ["y"]
 
     apart_by_default = False
 
@@ -191,7 +202,12 @@ class _Compiled:
         self.module, self.time = module, time
         self.batched: set[str] = set()
         declared = {i.name: i for i in module.inputs}
-        if count := module._compiled.core.events:
+        core = module._compiled.core
+        if core.kind == "map":
+            raise ValueError(
+                "the model is a map (`next`), whose states go from step to step: `simulate` gives them, `odeint` solves `derive`"
+            )
+        if count := core.events:
             raise ValueError(f"the model declares events ({count}), which `odeint` does not know: `simulate` and `fit` let them happen")
         states = [i.name for i in module.inputs if i.kind == "state"]
         free = [n for n in module._open if n not in inputs and n != time]
@@ -205,13 +221,15 @@ class _Compiled:
             known = {n: (v, shape) for n, (v, shape) in values.items() if isinstance(v, list)}
             given = {n: torch.tensor(v, dtype=torch.float64).reshape(shape) for n, (v, shape) in known.items()} | dict(y0 or {})
         _known(given, names, declared, free)
+        self.begins = None if self.stacked or all(n in (y0 or ()) for n in names) else core.start_time
+        """When the values that the model declares hold, where it says so and they are used."""
         tensors = [v for n, v in given.items() if isinstance(v, Tensor) and v.dtype.is_floating_point and (self.stacked or n in (y0 or {}))]
         like = tensors[0] if tensors else t if isinstance(t, Tensor) and t.dtype.is_floating_point else torch.empty(())
-        found = [torch.as_tensor(given[n], dtype=like.dtype, device=like.device) for n in names]
+        found = [_like(n, given[n], like) for n in names]
         self.names, self.ranks = names, [declared[n].rank for n in names]
         self.sizes = [v.shape[v.dim() - r :] for v, r in zip(found, self.ranks)]
         self.forcing = {n: v for n, v in inputs.items() if callable(v)}
-        self.fixed = {n: torch.as_tensor(v, dtype=like.dtype, device=like.device) for n, v in inputs.items() if not callable(v)}
+        self.fixed = {n: _like(n, v, like) for n, v in inputs.items() if not callable(v)}
         ranked = [(v, r) for v, r in zip(found, self.ranks)] + [(v, declared[n].rank) for n, v in self.fixed.items() if n in declared]
         self.batch = torch.broadcast_shapes(*(v.shape[: v.dim() - r] for v, r in ranked))
         self.start = [v.expand(self.batch + size) for v, size in zip(found, self.sizes)]
@@ -221,6 +239,17 @@ class _Compiled:
         if missing:
             raise TypeError(
                 f"the input{'s' if len(missing) > 1 else ''} {', '.join(f'`{n}`' for n in missing)} of the module must be given in `inputs`"
+            )
+
+    def refuse_other_start(self, times: Tensor, numbers: list[float] | None) -> None:
+        """Refuses values of the model that hold at another time than the first."""
+        if self.begins is None:
+            return
+        first = (_numbers(times) if numbers is None else numbers)[0]
+        if first != self.begins:
+            raise ValueError(
+                f"the states of the model have their declared values at {self.begins:g}, the first time is {first:g}: begin there, "
+                "give `y0`, or use `simulate`, which solves to both sides"
             )
 
     def warn_of_switches(self) -> None:
@@ -309,6 +338,10 @@ def _apart(y0: Tensor, names: list[str]) -> dict[str, Tensor]:
     return dict(zip(names, y0.unbind(-1)))
 
 
+def _like(name: str, value: Any, like: Tensor) -> Tensor:
+    return real("input", name, as_tensor(name, value)).to(like.device, like.dtype)
+
+
 def _known(given: Mapping[str, Any], names: list[str], declared: Mapping[str, Any], free: list[str]) -> None:
     for name in given:
         if name not in names or name not in declared:
@@ -316,5 +349,11 @@ def _known(given: Mapping[str, Any], names: list[str], declared: Mapping[str, An
                 f"the module has no state `{name}`; there are {', '.join(names if names and name not in names else free) or 'none'}"
             )
     missing = [n for n in names if n not in given]
+    for name in missing:
+        if declared[name].kind == "state" and declared[name].info["initial"] is None:
+            raise TypeError(
+                f"the start of `{name}` is one the model computes (an expression, or a steady state), which `odeint` does not: give it in "
+                "`y0`, or use `simulate`, which computes it"
+            )
     if missing or not names:
         raise TypeError(f"the initial value of {', '.join(f'`{n}`' for n in missing) or 'the states'} is missing: give it in `y0`")

@@ -16,7 +16,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
+from .gate import seen, transformed
 from .schemes import FAILED, GROW, IMPLICIT, SAFETY, SHRINK
 from .steppers import States
 
@@ -48,6 +50,10 @@ class Tolerance:
     longest: float | None
 
 
+HIDDEN = (
+    "steps that choose their lengths look at numbers, which `torch.func.vmap` hides: give the batch as leading axes of `y0` or `inputs`, "
+    'whose elements have steps of their own, or say method="rk4"'
+)
 PROBE = 64
 """Steps of the first method after which another is tried."""
 TRIES = 8
@@ -59,7 +65,7 @@ class March:
 
     def __init__(self, methods: list[Method], tolerance: Tolerance, y: States, times: Tensor, each: bool, first: Array) -> None:
         self.methods, self.tolerance, self.y, self.times, self.each = methods, tolerance, y, times, each
-        self.clock: Array = times.detach().to("cpu", torch.float64).numpy()
+        self.clock: Array = _numbers(times)
         """The times as numbers."""
         count = len(first)
         self.now = np.full(count, self.clock[0])
@@ -160,7 +166,7 @@ class March:
         """Times and lengths as the step takes them. A time the caller may differentiate by moves the steps from it and to it."""
         like = self.times
         t, length = (torch.from_numpy(v).to(like.device, like.dtype) for v in (self.now[lanes], h))
-        if like.requires_grad:
+        if moves(like):
             at = self._index(self.reached[lanes])
             before, behind = like[at] - like[at].detach(), like[at + 1] - like[at + 1].detach()
             t = t + before
@@ -177,7 +183,7 @@ class March:
             # Infinite beside infinite is not a number, nor is it good.
             largest = ratio.amax(1).nan_to_num(math.inf, math.inf) if ratio.shape[1] else ratio.new_zeros(len(ratio))
             left = ~torch.isfinite(b).reshape(len(ratio), -1).all(1)
-            worst = np.maximum(worst, torch.where(left, math.inf, largest).to("cpu", torch.float64).numpy())
+            worst = np.maximum(worst, _numbers(torch.where(left, math.inf, largest)))
         return np.asarray(worst)
 
     def _reconsider(self) -> None:
@@ -225,6 +231,15 @@ class March:
         return [torch.cat(parts).index_select(0, order) for parts in zip(*(states for _, states in pieces))]
 
 
+def moves(tensor: Tensor) -> bool:
+    """Whether a derivative may be taken by a tensor: backward, forward or by a transform."""
+    return tensor.requires_grad or forward_ad._current_level >= 0 or transformed()
+
+
+def _numbers(values: Tensor) -> Array:
+    return np.asarray(seen(values.to(torch.float64), HIDDEN))
+
+
 def _in(values: Array, dtype: torch.dtype) -> Array:
     """Numbers rounded to a type."""
     return values if dtype == torch.float64 else values.astype(np.float32).astype(np.float64)
@@ -236,7 +251,7 @@ def first_sizes(y: States, slope: States, tolerance: Tolerance, span: float, eac
 
     def largest(values: list[Tensor]) -> Array:
         rows = [v.reshape(len(v) if each else 1, -1) for v in values]
-        found = [r.amax(1).to("cpu", torch.float64).numpy() for r in rows if r.shape[1]]
+        found = [_numbers(r.amax(1)) for r in rows if r.shape[1]]
         return np.asarray(np.max(found, axis=0) if found else np.zeros(len(rows[0])))
 
     scales = [tolerance.absolute + tolerance.relative * v.abs() for v in y]

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.fx import Proxy
@@ -19,14 +20,17 @@ from ..errors import Diagnostic, _diagnostic
 from ..signature import Input, OwnDoc, OwnSignature, Size, bind, call_signature, positions, sizes
 from .compiled import Compiled, Ready, Shapes, Steps, describe, find
 from .function import apply
-from .gate import functionalized, is_compiling, lanes_hidden, numbers_hidden, way
+from .gate import functionalized, is_compiling, lanes_hidden, numbers_hidden, seen, transformed, way
 from .run import call, run
 from .shared import DEPENDENTS, ORIGINS, Held, follow, hand_on, held, hold, tensor_of
-from .tensors import as_tensor, assert_exact, common_device, common_type, computed_in, refuse_rounding
+from .tensors import as_tensor, assert_exact, common_device, common_type, computed_in, real, refuse_rounding
 
 _is_grad_enabled = torch.is_grad_enabled
 _autocast = torch._C._is_any_autocast_enabled
 
+_LINKED = frozenset({"_spec", "_compiled", "_function", "_names", "_open", "_follow", "_own", "_caller", DEPENDENTS, ORIGINS})
+"""What `_link` gives a module."""
+_UNCHECKED = "`check=True` looks at numbers, which `torch.func.vmap` hides: give the batch as leading axes, or check outside of `vmap`"
 BACKENDS = ("auto", "native", "torch")
 
 
@@ -61,7 +65,8 @@ class CompiledModule(nn.Module):
         self._fields = {name: name.replace(".", "_") for name in values}
         for name, value in values.items():
             field = self._fields[name]
-            if hasattr(self, field):
+            # A property of the class is there, though it has nothing to say yet.
+            if hasattr(type(self), field) or hasattr(self, field) or field in _LINKED:
                 raise ValueError(f"the parameter `{name}` has the name of an attribute of modules; rename it")
             hold(self, field, value)
         self._link(describe(source, self._told, self._shapes(), steps, backend), ready)
@@ -122,6 +127,8 @@ class CompiledModule(nn.Module):
         tensors = [as_tensor(n, v) for n, v in zip(names, values)]
         # The module's own tensors follow the inputs.
         own = {k for k, _ in self._own}
+        for k in own:
+            real("parameter", names[k], tensors[k])
         given = [k for k in range(len(names)) if k not in own] or list(range(len(names)))
         wanted = common_type([names[k] for k in given], [values[k] for k in given], [tensors[k] for k in given])
         dtype = computed_in(wanted)
@@ -135,7 +142,11 @@ class CompiledModule(nn.Module):
         names, compiled = self._names, self._compiled
         device = common_device(names, tensors)
         if check:
-            run(compiled, (), tuple(t.detach().to("cpu", dtype) for t in tensors), check=True)
+            if transformed() and not functionalized():
+                arrays = [np.require(seen(t.to(dtype), _UNCHECKED), requirements="A") for t in tensors]
+                self._function.numpy(arrays, None, dtype == torch.float64, torch.get_num_threads(), True)
+            else:
+                run(compiled, (), tuple(t.detach().to("cpu", dtype) for t in tensors), check=True)
         by = way(tensors)
         if by == "plain":
             for name, value, tensor in zip(names, values, tensors):

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ..errors import EvaluationError
 from .compiled import Chain, Compiled
-from .gate import PLAIN, is_hidden
+from .gate import PLAIN, below, is_hidden, is_plain_below
 
 
 def run(compiled: Compiled, chain: Chain, tensors: tuple[Tensor, ...], check: bool = False, dtype: torch.dtype | None = None) -> Any:
@@ -29,6 +29,8 @@ def run(compiled: Compiled, chain: Chain, tensors: tuple[Tensor, ...], check: bo
     # Tensors the quick exchange does not take: hidden batches, lazily negated or zero ones, misaligned memory, an older PyTorch.
     if any(map(is_hidden, tensors)):
         return _over_hidden(compiled, chain, tensors)
+    if any(map(is_plain_below, tensors)):
+        return run(compiled, chain, tuple(map(below, tensors)), check, dtype)
     if any(type(t) not in PLAIN for t in tensors):
         # What a tensor of another class holds is its own to say, once a transform has taken its own wrapping off.
         from .library import chain_text, operation

@@ -12,8 +12,11 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
+
+from ..masks import unmasked
 
 _HALVES = (torch.float16, torch.bfloat16)
 _FLOATS = (torch.float32, torch.float64, *_HALVES)
@@ -29,16 +32,25 @@ def as_tensor(name: str, value: Any) -> Tensor:
     known."""
     if isinstance(value, Tensor):
         return _dense(name, value)
+    unmasked(f"the input `{name}`", value)
     try:
-        found = torch.as_tensor(value)
+        found = torch.as_tensor(native(value))
     except (TypeError, ValueError, RuntimeError, OverflowError) as error:
         if isinstance(value, (list, tuple)):
             advice = "pad its rows to one length, or call once for each" if _ragged(value) else "it holds something that is no number"
             raise TypeError(f"the input `{name}` is a {type(value).__name__} that is no array of numbers: {advice}") from error
-        raise TypeError(f"the input `{name}` is a tensor or a number, not {type(value).__name__}") from error
+        held = f" of {value.dtype}" if isinstance(value, np.ndarray) else ""
+        raise TypeError(f"the input `{name}` is a tensor or a number, not {type(value).__name__}{held}") from error
     if not _weak(value) or found.dtype.is_complex:
         return _dense(name, found)
     return torch.as_tensor(value, dtype=torch.float64)
+
+
+def native(value: Any) -> Any:
+    """The value; an array that runs backward, or whose numbers have their bytes in another order, as a copy that PyTorch takes."""
+    if not isinstance(value, np.ndarray) or (value.dtype.isnative and all(s >= 0 for s in value.strides)):
+        return value
+    return np.array(value, value.dtype.newbyteorder("="), order="C")
 
 
 def _weak(value: Any) -> bool:
@@ -65,16 +77,22 @@ def _dense(name: str, tensor: Tensor) -> Tensor:
     return tensor
 
 
+def real(what: str, name: str, tensor: Tensor) -> Tensor:
+    """The tensor, whose numbers are real."""
+    if tensor.dtype.is_complex:
+        raise TypeError(
+            f"the {what} `{name}` is complex ({tensor.dtype}), programs compute with real numbers: "
+            f"give its real and imaginary part as two {what}s"
+        )
+    return tensor
+
+
 def common_type(names: Sequence[str], values: Sequence[Any], tensors: Sequence[Tensor]) -> torch.dtype:
     """The type of the results, as the rules above say."""
     ranked: list[list[torch.dtype]] = [[], []]
     for name, value, tensor in zip(names, values, tensors):
         dtype = tensor.dtype
-        if dtype.is_complex:
-            raise TypeError(
-                f"the input `{name}` is complex ({dtype}), programs compute with real numbers: "
-                "give its real and imaginary part as two inputs"
-            )
+        real("input", name, tensor)
         if dtype.is_floating_point and dtype not in _FLOATS:
             raise TypeError(f"the input `{name}` has the type {dtype}: convert it to float16, bfloat16, float32 or float64 first")
         if not _weak(value) and dtype not in _SHORT:

@@ -268,8 +268,9 @@ class Program:
         inputs = ", ".join(f"{i.name}: {i.described}" for i in self.inputs)
         return f"<Program ({inputs}){derived}: {' '.join(self.source.split())}>"
 
-    def _repr_latex_(self) -> str:
-        return f"$$\n{self.latex}\n$$"
+    def _repr_latex_(self) -> str | None:
+        # The formula is that of the program: a derivative has none.
+        return None if self._steps else f"$$\n{self.latex}\n$$"
 
     def _repr_html_(self) -> str:
         import html

@@ -75,3 +75,6 @@ def test_modules_take_infix() -> None:
     energy = nc.compile_scheme("m*v^2/2", params={"m": 2.0}, syntax="infix")
     assert energy(v=torch.tensor([1.0, 3.0])).tolist() == [1.0, 9.0]
     assert energy._repr_latex_() == "$$\n\\frac{m v^{2}}{2}\n$$"
+    # That formula is not the derivative's.
+    assert energy.grad("v")._repr_latex_() is None and ".grad(v)" in energy.grad("v")._repr_html_()
+    assert nc.compile("x^2", syntax="infix").grad("x")._repr_latex_() is None

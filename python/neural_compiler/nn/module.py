@@ -370,8 +370,9 @@ class CompiledModule(nn.Module):
         inputs = ", ".join(f"{i.name}: {i.described}" for i in self.inputs)
         return f"({inputs}){derived}: {' '.join(self.source.split())}"
 
-    def _repr_latex_(self) -> str:
-        return f"$$\n{self._compiled.core.latex}\n$$"
+    def _repr_latex_(self) -> str | None:
+        # The formula is that of the program: a derivative has none.
+        return None if self._steps else f"$$\n{self._compiled.core.latex}\n$$"
 
     def _repr_html_(self) -> str:
         import html

@@ -24,6 +24,7 @@ __all__ = [
     "fit_svg",
     "link",
     "operations",
+    "predict_bands",
     "predict_model",
     "read_dates",
     "remember",
@@ -41,6 +42,7 @@ __version__: str
 
 _Sized = tuple[str, list[int] | None]
 _Column = NDArray[np.float64]
+_Line = tuple[_Column, list[_Column], list[list[_Column] | None]]
 _Shapes = list[list[int]] | None
 
 @final
@@ -154,14 +156,19 @@ def fit_lines(
     targets: list[str],
     predicted: _Column,
     axis: tuple[str, _Column, NDArray[np.uintp]],
-) -> list[tuple[_Column, list[_Column]]]: ...
+    found: str,
+) -> list[_Line]: ...
 def fit_svg(
     targets: list[str],
     observed: _Column,
     predicted: _Column,
     axis: tuple[str, _Column, NDArray[np.uintp]] | None,
-    lines: list[tuple[_Column, list[_Column]]],
+    lines: list[_Line],
+    standard: _Column,
 ) -> str: ...
+def predict_bands(
+    core: Core, columns: list[tuple[str, _Column]], others: list[tuple[str, bool]], options: dict[str, Any], found: str | None
+) -> list[tuple[str, list[_Column]]]: ...
 def predict_model(
     core: Core, columns: list[tuple[str, _Column]], others: list[tuple[str, bool]], options: dict[str, Any]
 ) -> list[tuple[str, _Column]]: ...

@@ -62,7 +62,7 @@ def test_what_a_result_offers() -> None:
         text.splitlines()[0].split() == ["parameter", "value", "std.", "error", "95", "%", "interval"] and "40 observations of `y`" in text
     )
     assert "<table>" in found._repr_html_() and "<svg" in found._repr_html_()
-    assert len(found.plot().axes) == 2
+    assert len(found.plot().axes) == 3
     again = pickle.loads(pickle.dumps(found))
     assert again.params == found.params and again.params["k"].stderr == found.params["k"].stderr
     module = found.module

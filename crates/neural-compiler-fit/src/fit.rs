@@ -6,10 +6,10 @@ use crate::optimise::effort::Effort;
 use crate::optimise::loss::Loss;
 use crate::optimise::search::{self, Found, Task};
 use crate::options::Options;
-use crate::report::Fit;
+use crate::report::{Fit, finish};
 use crate::support::random::Stream;
 use crate::support::threads;
-use crate::{algebraic, dynamics, likelihood};
+use crate::{algebraic, bootstrap, dynamics, likelihood};
 use neural_compiler::syntax::ast::ModelKind;
 use neural_compiler::{Diagnostic, Diagnostics, Program};
 use std::sync::Arc;
@@ -23,6 +23,14 @@ pub fn fit(program: &Program, table: &Table, options: &Options<'_>) -> Result<Fi
     options.check()?;
     some_rows(table)?;
     no_constants(program, table, options)?;
+    let mut found = once(program, table, options)?;
+    finish::finish(program, table, options, &mut found)?;
+    bootstrap::run(program, table, options, &mut found, &|table, options| once(program, table, options))?;
+    Ok(found)
+}
+
+/// The fit itself.
+fn once(program: &Program, table: &Table, options: &Options<'_>) -> Result<Fit, Diagnostics> {
     let effort = Arc::new(Effort::default());
     let outcome = effort.watched(options.cancel, options.budget, |stop| {
         let options = &Options { cancel: stop, ..options.clone() };
@@ -67,7 +75,12 @@ pub fn fit_at_once(program: &Program, table: &Table, options: &Options<'_>) -> O
     options.check().and_then(|()| some_rows(table)).and_then(|()| no_constants(program, table, options)).ok()?;
     let mut fit = match program.kind() {
         _ if likelihood::is_wanted(program) => None,
-        ModelKind::Expression => algebraic::fit::fit_at_once(program, table, options),
+        _ if options.bootstrap.is_some() => None,
+        ModelKind::Expression => {
+            let mut found = algebraic::fit::fit_at_once(program, table, options)?;
+            finish::finish(program, table, options, &mut found).ok()?;
+            Some(found)
+        }
         ModelKind::Derivatives | ModelKind::Map => None,
     }?;
     fit.warnings.extend(table.remark().map(str::to_string));

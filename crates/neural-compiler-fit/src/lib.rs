@@ -14,9 +14,11 @@
 //! ```
 
 pub mod algebraic;
+mod bootstrap;
 pub mod data;
 pub mod dynamics;
 mod fit;
+mod forecast;
 mod hybrid;
 mod likelihood;
 pub mod model;
@@ -28,6 +30,7 @@ pub mod saved;
 pub mod statistics;
 pub mod support;
 
+pub use bootstrap::Bootstrap;
 pub use data::dates;
 pub use data::table::{Other, Side, Table, censored};
 pub use dynamics::clock::Clock;
@@ -36,15 +39,18 @@ pub use dynamics::ensemble::Given;
 pub use dynamics::schedule::Dose;
 pub use dynamics::simulate::{Simulation, simulate};
 pub use fit::{fit, fit_at_once};
+pub use forecast::bands::{Band, Ends, bands, columns as band_columns, of_saved as saved_bands};
+pub use forecast::known::Known;
 pub use model::layout::{self, Values};
 pub use optimise::loss::Loss;
-pub use options::{BadOption, Optimiser, Options, Progress, Stage};
+pub use options::{BadOption, EffectMethod, Optimiser, Options, Progress, Resampling, Stage};
 pub use predict::predict;
 pub use report::compare::{Comparison, compare};
 pub use report::json::to_json;
 pub use report::{Axis, Check, Finer, Fit, Noise, Parameter, significant};
 pub use report::{plot, text};
 pub use saved::{remember, save, weights};
+pub use statistics::diagnostics::{Diagnostics as ResidualDiagnostics, Outlier};
 pub use statistics::identify::{Combination, Undetermined};
 pub use statistics::likelihood::{Column, Likelihood};
 pub use support::random;

@@ -21,6 +21,8 @@ pub enum Stage {
     Training,
     /// Ends of intervals by profile likelihood.
     Profile,
+    /// Replicates of a bootstrap.
+    Bootstrap,
 }
 
 /// Called during a fit with what is counted, how much is done, of how much at most, and the best cost so far, in the unit of the report.
@@ -84,6 +86,50 @@ impl FromStr for Optimiser {
     }
 }
 
+/// What the replicates of a bootstrap are drawn from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Resampling {
+    /// The fitted model.
+    Parametric,
+    /// The data: rows within their group, or whole groups.
+    Cases,
+}
+
+const RESAMPLINGS: [(&str, Resampling); 2] = [("parametric", Resampling::Parametric), ("cases", Resampling::Cases)];
+
+impl FromStr for Resampling {
+    type Err = BadOption;
+
+    fn from_str(name: &str) -> Result<Resampling, BadOption> {
+        named("source of replicates", name, &RESAMPLINGS)
+    }
+}
+
+impl fmt::Display for Resampling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(RESAMPLINGS.iter().find(|r| r.1 == *self).map_or("", |r| r.0))
+    }
+}
+
+/// How random effects are taken out of a likelihood.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum EffectMethod {
+    /// Integrated out by Laplace's method: first order, conditional, with interaction.
+    #[default]
+    Laplace,
+    /// By two steps that alternate, as R's nlme does (Lindstrom and Bates 1990).
+    LindstromBates,
+}
+
+impl FromStr for EffectMethod {
+    type Err = BadOption;
+
+    fn from_str(name: &str) -> Result<EffectMethod, BadOption> {
+        let all = [("laplace", EffectMethod::Laplace), ("lindstrom-bates", EffectMethod::LindstromBates)];
+        named("way with random effects", name, &all)
+    }
+}
+
 impl Options<'_> {
     /// All that is wrong with them, whatever the model and the data.
     pub fn check(&self) -> Result<(), Diagnostics> {
@@ -118,6 +164,7 @@ impl Options<'_> {
         if self.weights_column.is_some() && (self.sigma.is_some() || self.sigma_column.is_some()) {
             wrong("bad-sigma", "give standard deviations or weights, not both".into());
         }
+        found.extend(self.bootstrap.and_then(|n| crate::bootstrap::check(n).err()));
         if found.is_empty() { Ok(()) } else { Err(Diagnostics(found)) }
     }
 
@@ -169,6 +216,12 @@ pub struct Options<'a> {
     pub holdout: Option<f64>,
     /// Intervals by profile likelihood.
     pub profile: bool,
+    /// How random effects are taken out of the likelihood.
+    pub effects: EffectMethod,
+    /// Replicates for intervals by bootstrap.
+    pub bootstrap: Option<usize>,
+    /// What these are drawn from; `None`: from the model where it says how.
+    pub resampling: Option<Resampling>,
     /// Values of parameters and weights in place of the declared ones: where a fit starts, what a prediction uses.
     pub values: Values,
     /// How nets are trained.

@@ -14,8 +14,8 @@ fn missing_cells_move_no_dot() {
     let fit = fit(&program, &table, &Options::default()).unwrap();
     let drawing = Drawing::new(&program, &table, &Options::default(), &fit, Look::default());
     let svg = drawing.svg();
-    // Above and below for each of both, and the two states over each other where both were seen.
-    assert_eq!(svg.matches("<circle").count(), 2 * (11 + 12) + 11);
+    // Above, below and by quantiles for each of both, and the two states over each other where both were seen.
+    assert_eq!(svg.matches("<circle").count(), 3 * (11 + 12) + 11);
     let across: Vec<f64> = svg.split("<circle cx=\"").skip(1).map(|c| c.split('"').next().unwrap().parse().unwrap()).collect();
     let steps: Vec<f64> = across[..11].windows(2).map(|w| w[1] - w[0]).collect();
     // The dots of x stand one step apart, two across the hole.

@@ -39,6 +39,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(fit::model::fit_lines, m)?)?;
     m.add_function(wrap_pyfunction!(fit::model::fit_svg, m)?)?;
     m.add_function(wrap_pyfunction!(fit::model::predict_model, m)?)?;
+    m.add_function(wrap_pyfunction!(fit::model::predict_bands, m)?)?;
     m.add_function(wrap_pyfunction!(fit::model::simulate_model, m)?)?;
     m.add_function(wrap_pyfunction!(fit::model::dose_columns, m)?)?;
     m.add_function(wrap_pyfunction!(fit::model::doses_in_units, m)?)?;

@@ -76,3 +76,82 @@ fn models_side_by_side() {
 
 const LOGLIKS: [f64; 2] = [-23.586776673130, 3.179478527789];
 const P: f64 = 2.5434871564448e-13;
+
+/// A folder and what writes files into it.
+fn folder() -> (impl Sized, impl Fn(&str, &str) -> String) {
+    let (keep, _) = file("nothing", "");
+    let path = keep.path().display().to_string();
+    (keep, move |name: &str, text: &str| {
+        let path = format!("{path}/{name}");
+        fs::write(&path, text).unwrap();
+        path
+    })
+}
+
+#[test]
+fn groups_are_what_is_written_not_how() {
+    let (_keep, write) = folder();
+    let model = write("m.scm", "(param k 1 :per g) (* k x)");
+    let table = write("d.csv", "g,x,y\n1,1,2\n1.0,2,4.1\n1,3,6\n2,1,3\n2,2,6.1\n2.0,3,9\n");
+    let found = json(&["fit", &model, "--data", &table, "--target", "y", "--json"]);
+    let names: Vec<&str> = found["order"].as_array().unwrap().iter().filter_map(|n| n.as_str()).collect();
+    assert_eq!(names, ["k[1]", "k[2]", "sigma[y]"]);
+    let empty = write("e.csv", "g,x,y\n1,1,2\n,2,4.1\n1,3,6\n2,1,3\n2,2,6.1\n2,3,9\n");
+    let refused = neuralc(&["fit", &model, "--data", &empty, "--target", "y"]);
+    assert!(refused.code == 1 && refused.err.contains("bad-value") && refused.err.contains("row 2"), "{}", refused.err);
+}
+
+#[test]
+fn models_of_other_data_are_not_compared() {
+    let (_keep, write) = folder();
+    let table = write("d.csv", "t,x,z\n0,10,1\n1,6.1,2\n2,3.6,3\n3,2.3,5\n4,1.4,4\n5,0.8,6\n");
+    // The one starts at what was observed, so that this is no observation of it.
+    let from_data = write("a.scm", "(param k 1) (state x x) (derive x (* (- k) x))");
+    let free = write("b.scm", "(param k 1) (param x0 9) (state x x0) (derive x (* (- k) x))");
+    let refused = neuralc(&["compare", &from_data, &free, "--data", &table]);
+    assert!(refused.code == 1 && refused.err.contains("not-comparable"), "{}", refused.err);
+    // Doses are given to all.
+    let (one, two) = (
+        write("c.scm", "(param k 1) (state x 0) (derive x (* (- k) x))"),
+        write("e.scm", "(param k 1) (param l 0.1) (state x 0) (derive x (* (- (+ k (* l t))) x))"),
+    );
+    let doses = write("doses.csv", "time,amount,target\n0,10,x\n");
+    let late = write("l.csv", "t,x\n0.5,7.9\n1,6.1\n2,3.6\n3,2.3\n4,1.4\n5,0.8\n");
+    let found = json(&["compare", &one, &two, "--data", &late, "--events", &doses, "--start-time", "0", "--json"]);
+    assert!(found["models"][0]["loglik"].as_f64().unwrap() > 0.0, "{found}");
+}
+
+/// R: `predict(lm(y ~ x), data.frame(x = 10), se.fit = TRUE, interval = …)`
+#[test]
+fn a_saved_model_knows_how_sure_its_predictions_are() {
+    let (_keep, write) = folder();
+    let table = write("d.csv", "x,y\n1,2.1\n2,3.9\n3,6.2\n4,7.8\n5,10.3\n6,11.6\n7,14.4\n8,15.7\n");
+    let (model, saved) = (write("m.scm", "(param a 0) (param b 1) (+ a (* b x))"), write("s.scm", ""));
+    json(&["fit", &model, "--data", &table, "--target", "y", "--save", &saved, "--json"]);
+    let (new, out) = (write("n.csv", "x\n10\n"), write("o.csv", ""));
+    assert_eq!(neuralc(&["predict", &saved, "--data", &new, "--out", &out, "--bands"]).code, 0);
+    let told = fs::read_to_string(&out).unwrap();
+    let (head, row) = told.trim().split_once('\n').unwrap();
+    assert_eq!(head, "x,prediction,prediction.stderr,prediction.ci95.low,prediction.ci95.high,prediction.pi95.low,prediction.pi95.high");
+    let expected = [10.0, 19.895238095238096, 0.28701423848210, 19.19293955364890, 20.59753663682729, 18.85757005396574, 20.9329061365105];
+    for (cell, x) in row.split(',').zip(expected) {
+        assert!((cell.parse::<f64>().unwrap() / x - 1.0).abs() < 1e-8, "{cell} instead of {x}");
+    }
+    let refused = neuralc(&["predict", &model, "--data", &new, "--out", &out, "--bands"]);
+    assert!(refused.code == 1 && refused.err.contains("no-record"), "{}", refused.err);
+}
+
+#[test]
+fn a_bootstrap_and_residuals_are_told() {
+    let (_keep, write) = folder();
+    let table = write("d.csv", "x,y\n1,2.1\n2,3.9\n3,6.2\n4,7.8\n5,10.3\n6,11.6\n7,14.4\n8,15.7\n");
+    let model = write("m.scm", "(param a 0) (param b 1) (+ a (* b x))");
+    let args = ["fit", &model, "--data", &table, "--target", "y", "--bootstrap", "50"];
+    let found = json(&[&args[..], &["--json"]].concat());
+    assert_eq!(found["bootstrap"], serde_json::json!({"replicates": 50, "failed": 0, "kind": "parametric"}));
+    let b = &found["params"]["b"];
+    assert!(b["bootstrap95"][0].as_f64() < b["value"].as_f64() && b["bootstrap_stderr"].as_f64() > Some(0.0), "{b}");
+    assert_eq!((&found["diagnostics"]["y"]["n"], &found["diagnostics"]["y"]["outliers"]), (&8.into(), &serde_json::json!([])));
+    let text = neuralc(&args).out;
+    assert!(text.contains("95 % by bootstrap") && text.contains("residuals of `y`: Durbin-Watson"), "{text}");
+}

@@ -2,7 +2,7 @@
 
 from .fit import fit
 from .predict import predict
-from .result import ColumnFit, Combination, Estimate, FitResult, Undetermined
+from .result import Band, ColumnFit, Combination, Estimate, FitResult, Undetermined
 from .simulate import simulate
 
-__all__ = ["ColumnFit", "Combination", "Estimate", "FitResult", "Undetermined", "fit", "predict", "simulate"]
+__all__ = ["Band", "ColumnFit", "Combination", "Estimate", "FitResult", "Undetermined", "fit", "predict", "simulate"]

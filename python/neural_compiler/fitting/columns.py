@@ -50,8 +50,9 @@ class Columns:
             column: Any = array
         elif code:
             # What tells trajectories apart need not be numbers.
-            texts, column = np.unique(array.astype(str), return_inverse=True)
-            self.labels.append((name, [str(text) for text in texts]))
+            column, texts = named_groups(array)
+            if texts:
+                self.labels.append((name, texts))
         elif beyond is not None:
             self._refuse(name, array, f"the whole number {beyond[1]} (row {beyond[0][0] + 1}): {ADVICE}", True)
             return
@@ -136,6 +137,17 @@ class Columns:
                     found = {**found, "message": f"the column `{name}` holds {what}{expected}", "help": advice, "start": 0, "end": 0}
                     return FitError(error.source, [found])
         return error
+
+
+def named_groups(names: NDArray[Any]) -> tuple[Column, list[str]]:
+    """Names of groups as numbers, and what these stand for, unless all names are numbers: then "1" and "1.0" are one group. No name is NaN,
+    which is refused where groups are needed."""
+    texts = [None if _missing(v) or v != v or str(v).strip() == "" else str(v).strip() for v in names.flat]
+    there = sorted({t for t in texts if t is not None})
+    if all(_number(t) and np.isfinite(float(t)) for t in there):
+        return np.array([np.nan if t is None else float(t) for t in texts], np.float64), []
+    places = {t: float(k) for k, t in enumerate(there)}
+    return np.array([np.nan if t is None else places[t] for t in texts], np.float64), there
 
 
 def _element(name: str, index: tuple[int, ...]) -> str:

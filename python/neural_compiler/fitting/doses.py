@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from .columns import _items, _plain
+from .columns import _items, _number, _plain, named_groups
 
 Dose = tuple[float, float, float, "str | None", "float | None"]
 
@@ -29,10 +29,10 @@ def doses(
     rates = np.zeros(count) if rate is None else np.nan_to_num(np.asarray(columns[rate], np.float64))
     of: list[float | None] = [None] * count
     if whose is not None:
-        names = np.asarray(_plain(dict(_items(data))[group])[0])
-        numbers = names.dtype.kind in "fiub"
-        there = {name: float(name) if numbers else float(k) for k, name in enumerate(np.unique(names if numbers else names.astype(str)))}
-        for k, name in enumerate(columns[whose] if numbers else columns[whose].astype(str)):
+        numbers, texts = named_groups(np.asarray(_plain(dict(_items(data))[group])[0]))
+        there: dict[Any, float] = {text: float(k) for k, text in enumerate(texts)} or {x: float(x) for x in numbers}
+        for k, given in enumerate(columns[whose]):
+            name = float(given) if not texts and _number(given) else str(given).strip()
             if name not in there and every:
                 raise ValueError(f"the data have no group {name!r}, which row {k + 1} of the events is for")
             of[k] = there.get(name, np.nan)

@@ -35,6 +35,9 @@ def fit(
     tolerance: float | None = None,
     holdout: float | None = None,
     profile: bool = False,
+    bootstrap: int | None = None,
+    resample: str | None = None,
+    effects: str | None = None,
     events: Any = None,
     training: str = "auto",
     weight_decay: float | None = None,
@@ -59,7 +62,10 @@ def fit(
     `sigma` in standard deviations, for several states without `sigma` in the scatter of each (left out: found from the data). `starts`:
     at most so many. `budget`: seconds it may take; then the best so far is the result. `method`: how models with states are solved: `auto`,
     `rk4` (with `step`), `dopri5`, `rosenbrock`. `rtol`, `atol`: relative and absolute tolerance of adaptive steps (`tolerance` is
-    another name of `rtol`). `holdout`: share of rows to judge by. `profile`: intervals by profile likelihood. `progress(done, of, cost)` is
+    another name of `rtol`). `holdout`: share of rows to judge by. `profile`: intervals by profile likelihood.
+    `bootstrap`: errors and intervals of so many fits to data drawn anew, with `resample` from the fitted model (`parametric`) or from the
+    data (`cases`: rows within their group, trajectories and groups of random effects whole; left out: the model, where it says how).
+    `effects`: `laplace`, or `lindstrom-bates`, as R's nlme does. `progress(done, of, cost)` is
     called now and then.
 
     `events`: doses and infusions given to models with states: a table with the columns `time`, `amount`, `rate` (0: at once), `target` (a
@@ -85,6 +91,7 @@ def fit(
         "target": target, "time": time, "group": group, "start_time": start_time, "time_unit": time_unit,
         "time_origin": time_origin, "weights": weights, "loss": loss, "loss_scale": loss_scale, "starts": starts, "budget": budget,
         "method": method, "step": step, "rtol": tolerance if rtol is None else rtol, "atol": atol, "holdout": holdout, "profile": profile,
+        "bootstrap": bootstrap, "resample": resample, "effects": effects,
         "seed": seed, "threads": threads,
         "training": training, "weight_decay": weight_decay, "epochs": epochs, "batch": batch,
     }  # fmt: skip

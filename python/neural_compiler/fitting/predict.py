@@ -28,6 +28,7 @@ def predict(
     atol: float | None = None,
     events: Any = None,
     syntax: str | None = None,
+    bands: bool = False,
 ) -> Any:
     """Predictions of a model at its declared values, which a fit that was saved has replaced by the fitted ones: an array with a number
     per row of `data`; for a model with states a dict of such arrays by state.
@@ -37,12 +38,14 @@ def predict(
     states are solved as in `fit`. A saved model remembers what its dates counted, and what is left out of `time` (where `data` has the
     column), `group`, `method`, `step`, `rtol` and `atol`; `group=""` says that `data` are one trajectory. `events` as in `fit`. `syntax`:
     what the model is written in, `scheme`, `infix` or `latex`; left out, infix for a path that ends in .eq, LaTeX for .tex, else Scheme.
+    `bands`: a `Band` in the place of every array, with standard errors and 95 % intervals of predictions and of new observations; a model
+    saved by a fit knows them.
 
     >>> predict("(param a 2) (* a x)", {"x": [1.0, 2.0]})
     array([2., 4.])
     """
     if isinstance(model, FitResult):
-        return model.predict(data)
+        return model.predict(data, bands)
     text, path = _read(model)
     written = "scheme" if path is None else {".eq": "infix", ".tex": "latex"}.get(path.suffix, "scheme")
     core = _native.Core(text, None, [], syntax or written)
@@ -54,7 +57,7 @@ def predict(
     options["doses"] = doses(core, events, options["time"], options["group"], data)
     columns = Columns(data, [options["group"], *core.groups])
     columns.read_dates(core, [options["time"]], time_unit, time_origin, False)
-    return predicted(core, columns, options)
+    return predicted(core, columns, options, None, bands)
 
 
 def _read(model: str | os.PathLike[str]) -> tuple[str, Path | None]:

@@ -36,10 +36,20 @@ class Estimate(float):
     profile: tuple[float, float] | None
     """95 % interval by profile likelihood, if it was asked for."""
     note: str | None
+    bootstrap: tuple[float, tuple[float, float]] | None
+    """Standard error and 95 % interval by bootstrap, if it was asked for."""
 
-    def __new__(cls, value: float, stderr: float | None = None, ci95: Any = None, profile: Any = None, note: str | None = None) -> Estimate:
+    def __new__(
+        cls,
+        value: float,
+        stderr: float | None = None,
+        ci95: Any = None,
+        profile: Any = None,
+        note: str | None = None,
+        bootstrap: Any = None,
+    ) -> Estimate:
         made = super().__new__(cls, value)
-        made.stderr, made.ci95, made.profile, made.note = stderr, ci95, profile, note
+        made.stderr, made.ci95, made.profile, made.note, made.bootstrap = stderr, ci95, profile, note, bootstrap
         return made
 
     def __repr__(self) -> str:
@@ -48,7 +58,7 @@ class Estimate(float):
         return f"{_native.fit_number(float(self), self.stderr)} ± {self.stderr:.3g}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Estimate, (float(self), self.stderr, self.ci95, self.profile, self.note)
+        return Estimate, (float(self), self.stderr, self.ci95, self.profile, self.note, self.bootstrap)
 
 
 class ColumnFit(NamedTuple):
@@ -90,7 +100,7 @@ class FitResult:
         self.source: str = found["source"]
         """The text with the fitted values in place."""
         self.params: dict[str, Estimate] = {
-            p["name"]: Estimate(p["value"], p["stderr"], p["ci95"], p["profile"], p["note"]) for p in found["parameters"]
+            p["name"]: Estimate(p["value"], p["stderr"], p["ci95"], p["profile"], p["note"], p["bootstrap"]) for p in found["parameters"]
         }
         """Every fitted number by name, elements of vectors as `w[0]`: floats with `.stderr`, `.ci95` and `.note`."""
         self.values: dict[str, Array] = {name: numbers.reshape(shape) for name, shape, numbers in found["values"]}
@@ -166,6 +176,10 @@ class FitResult:
         self._solving = {name: given[name] for name in ("time", "group", "method", "step", "rtol", "atol", "doses")}
         self._solving["start_time"] = found["start_time"]
         self._json: str = found["json"]
+        self.standard_residuals: Array = found["standard"]
+        """Residuals that are standard normal if the model is right, in the order of `observed`; empty where there are too many rows."""
+        self.diagnostics: dict[str, dict[str, Any]] = json.loads(self._json).get("diagnostics", {})
+        """What these show, column by column: Durbin-Watson, runs of one sign, Anderson-Darling, rows that are outliers."""
 
     @property
     def residuals(self) -> Array:
@@ -180,16 +194,19 @@ class FitResult:
             found: Array = self.covariance / np.outer(deviation, deviation)
         return found
 
-    def predict(self, data: Any = None) -> Any:
-        """Predictions for the rows of `data` (those fitted, if left out): an array; for a model with states a dict of them by state."""
+    def predict(self, data: Any = None, bands: bool = False) -> Any:
+        """Predictions for the rows of `data` (those fitted, if left out): an array; for a model with states a dict of them by state. With
+        `bands` a `Band` in the place of every array."""
         core = _native.Core(self.model, None, [])
+        if data is None and bands:
+            return with_bands(_native.predict_bands(core, list(self._data.items()), [], {**self._fitted(), **self._further}, self._json))
         if data is None:
             return arranged(_native.predict_model(core, list(self._data.items()), [], {**self._fitted(), **self._further}))
         columns = Columns(data, [self._solving["group"], *core.groups])
         columns.read_dates(core, [self._solving["time"]], None, None, False)
         # The numbers of groups are those of this table.
         given = doses(core, self._events, self._solving["time"], self._solving["group"], data, every=False)
-        return predicted(core, columns, {**self._fitted(), "doses": given})
+        return predicted(core, columns, {**self._fitted(), "doses": given}, self._json if bands else None, bands)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model with the fitted values in place, and behind it, as a comment, a record of the fit: covariance, options, the
@@ -234,18 +251,19 @@ class FitResult:
         return f"<table>{body}</table><pre>{html.escape(chr(10).join(self._remarks))}</pre>{self._repr_svg_()}"
 
     def _repr_svg_(self) -> str:
-        return _native.fit_svg(self.targets, self.observed, self.predicted, self._axis, self._lines())
+        return _native.fit_svg(self.targets, self.observed, self.predicted, self._axis, self._lines(), self.standard_residuals)
 
     def _fitted(self) -> dict[str, Any]:
         """How the model is solved, with the fitted values."""
         return {**self._solving, "values": [(name, list(v.shape), np.ravel(v)) for name, v in self.values.items()]}
 
-    def _lines(self) -> list[tuple[Array, list[Array]]]:
-        """The model over what the rows lie along, trajectory by trajectory: places, and the targets there."""
+    def _lines(self) -> list[tuple[Array, list[Array], list[list[Array] | None]]]:
+        """The model over what the rows lie along, trajectory by trajectory: places, the targets there, and their bands (of the model, then
+        of observations)."""
         if self._axis is None:
             return []
         core = _native.Core(self.model, None, [])
-        return _native.fit_lines(core, list(self._data.items()), self._fitted(), self.targets, self.predicted, self._axis)
+        return _native.fit_lines(core, list(self._data.items()), self._fitted(), self.targets, self.predicted, self._axis, self._json)
 
     def plot(self, log: str = "") -> Figure:
         """Data (with error bars where `sigma` was given), model and residuals, a column per target, over the time or the only input where
@@ -255,9 +273,30 @@ class FitResult:
         return figure(self, log)
 
 
-def predicted(core: _native.Core, columns: Columns, options: dict[str, Any]) -> Any:
-    """Predictions for the rows of new data."""
+class Band(NamedTuple):
+    """Predictions and how sure they are, row by row."""
+
+    value: Array
+    stderr: Array
+    """Standard errors."""
+    ci95: tuple[Array, Array]
+    """Ends of the interval in which the prediction lies with 95 %."""
+    pi95: tuple[Array, Array]
+    """Ends of the interval in which a new observation lies with 95 %; NaN where nothing is known of it."""
+
+
+def with_bands(found: list[tuple[str, list[Array]]]) -> Any:
+    """Bands as users want them: one, or a dict of them by name."""
+    made = {name: Band(value, stderr, (low, high), (lowest, highest)) for name, (value, stderr, low, high, lowest, highest) in found}
+    return made["prediction"] if list(made) == ["prediction"] else made
+
+
+def predicted(core: _native.Core, columns: Columns, options: dict[str, Any], known: str | None = None, bands: bool = False) -> Any:
+    """Predictions for the rows of new data; `bands`: with how sure they are, by `known`, a fit as JSON, or by the model's own record."""
     try:
+        if bands:
+            given = {**options, **columns.further()}
+            return with_bands(_native.predict_bands(core, columns.listed(), columns.beside(), given, known))
         return arranged(_native.predict_model(core, columns.listed(), columns.beside(), {**options, **columns.further()}))
     except FitError as error:
         raise columns.blame(error) from None

@@ -1,6 +1,6 @@
 //! Do 95 % intervals cover 95 %? `cargo run --release -p neural-compiler-fit --example coverage [SETS [NAME]]` simulates so many data sets
-//! (500) for six models and for the robust losses, or for those whose names begin with `NAME`, fits each, and prints how often the truth
-//! lies within the interval, and how often there is none because the data do not determine the constant.
+//! (500) for eight models, counts, a random effect and for the robust losses, or for those whose names begin with `NAME`, fits each, and
+//! prints how often the truth lies within the interval, and how often there is none because the data do not determine the constant.
 
 mod simulate;
 
@@ -19,6 +19,12 @@ fn main() {
     println!("| model, {sets} data sets | covered | all constants | no interval |\n|---|---|---|---|");
     for model in simulate::models().into_iter().filter(|m| m.name.starts_with(&wanted)) {
         print(model.name, &model.coverage(sets, None, Noise::Normal));
+    }
+    if "counts".starts_with(&wanted) {
+        print("counts", &simulate::counts().coverage(sets, None, Noise::Poisson));
+    }
+    if "random effect".starts_with(&wanted) {
+        print("random effect", &simulate::effects(sets));
     }
     for (errors, noise) in [("normal errors", Noise::Normal), ("one error in ten ten times as large", Noise::Contaminated)] {
         for (name, loss) in [("huber", Loss::Huber(0.0)), ("soft-l1", Loss::SoftL1(0.0)), ("cauchy", Loss::Cauchy(0.0))] {

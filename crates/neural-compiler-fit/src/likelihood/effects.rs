@@ -1,20 +1,17 @@
-//! Constants that are drawn at random for each group. In: declarations; out: their means, which parameter is their standard deviation, and
-//! cells that say how probable their values are.
+//! Constants that are drawn at random for each group. In: declarations; out: their means, and which parameter is their standard deviation.
 
-use super::density::Density;
 use super::groups::Grouping;
-use super::observed::Densities;
-use super::problem::{Cells, Source};
+use super::joint::Joint;
+use super::marginal::{Deviation, Standard};
 use crate::model::layout::Layout;
 use crate::optimise::Bounds;
-use neural_compiler::syntax::distributions;
 use neural_compiler::{Diagnostic, Diagnostics, Shape};
 
-/// A random effect: its number among the parameters, its mean, and where its standard deviation is.
+/// A random effect: its number among the parameters, its mean, and its standard deviation, a parameter or a number.
 struct Effect {
     number: usize,
     mean: f64,
-    deviation: Source,
+    deviation: Deviation,
 }
 
 /// All random effects of a model.
@@ -31,7 +28,7 @@ impl Effects {
         for shared in &layout.shared {
             let (Some(effect), Some(at)) = (&shared.effect, shared.at) else { continue };
             let deviation = match layout.shared.iter().find(|s| s.name == effect.deviation && s.shape == Shape::Scalar && s.per.is_none()) {
-                Some(s) => s.at.map_or(Source::Number(s.initial[0]), Source::Own),
+                Some(s) => s.at.map_or(Deviation::Number(s.initial[0]), Deviation::Shared),
                 None => {
                     let message =
                         format!("`{}`, the standard deviation of the effect `{}`, is no parameter", effect.deviation, shared.name);
@@ -43,6 +40,14 @@ impl Effects {
         if found.is_empty() {
             return Ok(None);
         }
+        if let (1, Some(effect)) = (grouping.labels.len(), found.iter().find(|e| matches!(e.deviation, Deviation::Shared(_)))) {
+            let message = format!(
+                "`{}` has one value, `{}`: the data of one group do not say how much `{}` varies between groups",
+                grouping.column, grouping.labels[0], layout.names[effect.number]
+            );
+            let help = "leave the effect out, or give its standard deviation: (param omega 0.5 :fixed)";
+            return Err(Diagnostic::error("too-few-groups", Default::default(), message).help(help).into());
+        }
         if let Some(&other) = grouping.local.iter().find(|&&j| found.iter().all(|e| e.number != j)) {
             let message = format!("`{}` differs between groups beside constants that are drawn at random for them", layout.names[other]);
             return Err(bad(message, "give it an `:effect` too, or leave out its `:per`"));
@@ -50,9 +55,16 @@ impl Effects {
         Ok(Some(Effects(found)))
     }
 
-    /// Their means, in the order of the parameters.
-    pub(super) fn means(&self) -> Vec<f64> {
-        self.0.iter().map(|e| e.mean).collect()
+    /// Their means and standard deviations, in the order of the parameters.
+    pub(super) fn standard(&self, joint: &Joint<'_>) -> Vec<Standard> {
+        let one = |e: &Effect| {
+            let deviation = match e.deviation {
+                Deviation::Shared(j) => Deviation::Shared(joint.column(j)),
+                Deviation::Number(x) => Deviation::Number(x),
+            };
+            Standard { mean: e.mean, deviation }
+        };
+        self.0.iter().map(one).collect()
     }
 
     /// Bounds that hold them at their means, and what they vary by where it is.
@@ -62,20 +74,5 @@ impl Effects {
             (held.min[e.number], held.max[e.number]) = (e.mean, e.mean);
         }
         held
-    }
-
-    /// How probable the values of a group are.
-    pub(super) fn cells(&self, layout: &Layout, densities: &mut Densities) -> Vec<Cells> {
-        let Some(normal) = distributions::prior("normal") else { return vec![] };
-        let density = densities.prior(normal, || Density::new(normal.density, &["m", "mean", "s"], normal.curvature, None));
-        let one = |e: &Effect| Cells {
-            density: density.clone(),
-            y: vec![0.0],
-            from: vec![vec![Source::Own(e.number)], vec![Source::Number(e.mean)], vec![e.deviation]],
-            possible: (normal.possible, "the standard deviation of an effect is positive"),
-            places: vec![format!("the effect `{}`", layout.names[e.number])],
-            prior: true,
-        };
-        self.0.iter().map(one).collect()
     }
 }

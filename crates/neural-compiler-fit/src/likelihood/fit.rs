@@ -3,11 +3,12 @@
 //! A model is fitted as a whole first, from many starts; where constants have values of their own for groups, that is where the fit of all
 //! groups together begins. Priors are cells of their own.
 
+use super::alternate;
 use super::density::Density;
 use super::effects::Effects;
 use super::groups::Grouping;
 use super::joint::Joint;
-use super::marginal::{self, Marginal};
+use super::marginal::{self, Kind, Marginal};
 use super::maximum::{Starts, maximise};
 use super::observed::{Densities, Errors, Target};
 use super::problem::{Cells, Likelihood, Source};
@@ -15,7 +16,7 @@ use crate::fit::{enough, wrong};
 use crate::model::layout::Layout;
 use crate::optimise::effort::Effort;
 use crate::optimise::{Residuals, Unusable};
-use crate::options::Options;
+use crate::options::{EffectMethod, Options};
 use crate::report::summary::{self, Compared};
 use crate::report::{Axis, Fit};
 use neural_compiler::{Diagnostics, Program};
@@ -89,6 +90,12 @@ pub(super) fn fit(
         let theta = &maximum.found.best.theta;
         let compared = compared(model, program, layout.len(), |inside| model.predicted(&theta[..model.layout().len()], inside))?;
         let mut fit = summary::likely(&layout, &whole, &maximum, compared, model.precision(), options)?;
+        if whole.parts[0].collapsed(theta) {
+            summary::met_exactly(&mut fit);
+        } else if !maximum.runaways.is_empty() {
+            let limits = whole.parts[0].limits(theta);
+            fit.warnings.extend(limits.iter().map(|limit| format!("the distribution declared goes over into {limit}")));
+        }
         tell_missing(model, &mut fit);
         return Ok(fit);
     };
@@ -139,7 +146,6 @@ fn with_effects(
         .map(|g| {
             let (inner, mut cells) = model.part(&|row| grouping.of_row[row] == g, &mut densities);
             cells.extend(priors(layout, &mut densities, |_| g == 0));
-            cells.extend(effects.cells(layout, &mut densities));
             (inner, cells)
         })
         .collect();
@@ -149,13 +155,16 @@ fn with_effects(
     let n = joint.observations();
     let shared = grouping.shared_layout(layout, &joint);
     enough(&shared, n)?;
-    let problem = Marginal { means: effects.means(), bounds: shared.bounds.clone(), joint };
+    let mut problem = Marginal { effects: effects.standard(&joint), bounds: shared.bounds.clone(), joint, kind: Kind::Integral };
     let start = pooled.map(|theta| problem.joint.of_shared(&theta));
     let also = || start.iter().cloned().collect();
-    let maximum = marginal::maximise(&problem, &shared.start, &also, options, effort)?;
+    let maximum = match options.effects {
+        EffectMethod::Laplace => marginal::maximise(&problem, &shared.start, &also, options, effort)?,
+        EffectMethod::LindstromBates => alternate::rest(&mut problem, &grouping.local, &shared.start, options, effort)?,
+    };
     let theta = &maximum.found.best.theta;
     let failed = |e: Unusable| wrong("no-prediction", e.0);
-    let modes = problem.effects(theta).map_err(failed)?;
+    let modes = problem.modes_of_effects(theta).map_err(failed)?;
     let of_group = |g: usize| problem.joint.together(theta, &modes[g])[..model.layout().len()].to_vec();
     let mut compared = compared(model, program, shared.len(), |inside| by_group(model, grouping, inside, &of_group))?;
     if let Some(axis) = compared.axis.as_mut().filter(|a| a.trajectory.is_empty()) {
@@ -237,6 +246,7 @@ fn priors(layout: &Layout, densities: &mut Densities, of: impl Fn(usize) -> bool
                 y: vec![0.0],
                 from: from.collect(),
                 possible: (distribution.possible, distribution.rule),
+                limit: None,
                 places: vec![format!("the prior of `{}`", layout.names[j])],
                 prior: true,
             });

@@ -68,6 +68,11 @@ impl<'a> Joint<'a> {
         places
     }
 
+    /// The column of a parameter of a part.
+    pub(crate) fn column(&self, parameter: usize) -> usize {
+        self.order[parameter]
+    }
+
     /// Which parameters of a part are its own.
     pub(crate) fn own_columns(&self) -> Vec<usize> {
         self.in_order().split_off(self.shared())

@@ -5,6 +5,7 @@
 //! last digit. Where a model has none (that of states), they are central differences, of the fourth order, of the exact slope, on the scale
 //! of standard errors. Standard errors are those of the observed information there.
 
+use super::endless::{self, Runaway};
 use super::joint::Joint;
 use super::problem::Likelihood;
 use crate::fit::wrong;
@@ -40,6 +41,10 @@ pub(crate) struct Maximum {
     pub(crate) information: Blocks,
     /// Whether the information is that of a maximum: positive in every direction the data determine.
     pub(crate) peaked: bool,
+    /// Parameters that run off, because there is no maximum.
+    pub(crate) runaways: Vec<Runaway>,
+    /// Standard deviations of effects that are 0.
+    pub(crate) zeros: Vec<usize>,
 }
 
 /// The maximum of a likelihood. `also`: starts worth following besides the first.
@@ -61,18 +66,27 @@ pub(crate) fn maximise(
         let help = "give initial values at which every observation is possible";
         Diagnostics::from(Diagnostic::error("no-start", Default::default(), message).help(help))
     })?;
-    let (information, peaked) = polish(problem, &mut found.best, bounds).map_err(|e| wrong("no-start", e.0))?;
-    Ok(Maximum { found, information, peaked })
+    let failed = |e: Unusable| wrong("no-start", e.0);
+    let (slope, matrix) = information(problem, &found.best.theta, bounds).map_err(failed)?;
+    let runaways = endless::runaways(problem, start, (&found.best.theta, found.best.cost), bounds, &slope, &matrix);
+    let here = (slope, matrix);
+    let (information, peaked) = polish(problem, &mut found.best, bounds, here, runaways.is_empty()).map_err(failed)?;
+    Ok(Maximum { found, information, peaked, runaways, zeros: vec![] })
 }
 
 /// Goes to the last digit of a maximum, and leaves there the linear model whose products are the observed information, where these are not
-/// too many. The information, and whether it is that of a maximum.
-fn polish(problem: &Joint<'_>, best: &mut Local, bounds: &Bounds) -> Result<(Blocks, bool), Unusable> {
+/// too many. The information, and whether it is that of a maximum. `there_is`: whether there is a maximum to go to.
+fn polish(
+    problem: &Joint<'_>,
+    best: &mut Local,
+    bounds: &Bounds,
+    (mut slope, mut matrix): (Vec<f64>, Blocks),
+    there_is: bool,
+) -> Result<(Blocks, bool), Unusable> {
     let mut memory = vec![0.0; problem.count()];
     let mut last = f64::INFINITY;
-    let (mut slope, mut matrix) = information(problem, &best.theta, bounds)?;
     let mut promise = f64::INFINITY;
-    for _ in 0..STEPS {
+    for _ in 0..if there_is { STEPS } else { 0 } {
         let Some(step) = newton(&held(&best.theta, &slope, bounds), &slope, &matrix) else { break };
         promise = -slope.iter().zip(&step).map(|(g, by)| g * by).sum::<f64>();
         if promise <= NOTHING || promise >= 0.9 * last {

@@ -2,18 +2,21 @@
 //! priors, and a table; out: a [`Fit`](crate::Fit). `observed` says what cells there are, `density` computes their distributions, `problem`
 //! makes them a problem of the search that all fits share, `joint` puts those of groups together, `maximum` finds and judges the maximum,
 //! `fit` says it all; `algebraic` and `dynamic` are the two kinds of model, `groups` the constants that differ between groups,
-//! `marginal` those of them that are drawn at random.
+//! `marginal` those of them that are drawn at random. `alternate` does with these
+//! as R's nlme does, `endless` notices where there is no maximum.
 
 pub(crate) mod algebraic;
-mod density;
+mod alternate;
+pub(crate) mod density;
 pub(crate) mod dynamic;
 mod effects;
+pub(crate) mod endless;
 mod fit;
 pub(crate) mod groups;
 mod joint;
 mod marginal;
 mod maximum;
-mod observed;
+pub(crate) mod observed;
 mod problem;
 
 pub(crate) use joint::Joint;

@@ -262,7 +262,8 @@ pub(crate) fn cells(
                 None => {
                     let possible = (distribution.possible, distribution.rule);
                     let (from, places) = (vec![vec![]; density.size], vec![]);
-                    all.push((key, Cells { density: density.clone(), y: vec![], from, possible, places, prior: false }));
+                    let limit = distribution.limit;
+                    all.push((key, Cells { density: density.clone(), y: vec![], from, possible, limit, places, prior: false }));
                     all.len() - 1
                 }
             };
@@ -299,7 +300,8 @@ impl Densities {
     }
 }
 
-fn made(distribution: &Distribution, side: Side) -> Density {
+/// The density of a distribution, or of its tail to a side.
+pub(crate) fn made(distribution: &Distribution, side: Side) -> Density {
     let names: Vec<&str> = std::iter::once("m").chain(distribution.arguments.iter().copied()).collect();
     let text = match side {
         Side::Seen => distribution.density,
@@ -317,6 +319,7 @@ pub(crate) fn per_row(rows: &[usize], densities: &mut Densities, inner: impl Fn(
         y: vec![0.0; rows.len()],
         from: vec![rows.iter().map(|&row| Source::Inner(inner(row))).collect()],
         possible: (|_, of| of[0].is_finite(), "a log-likelihood is a number"),
+        limit: None,
         places: rows.iter().map(|row| format!("row {}", row + 1)).collect(),
         prior: false,
     }

@@ -25,6 +25,7 @@ pub(crate) enum Source {
 pub(crate) type Possible = fn(f64, &[f64]) -> bool;
 
 /// Cells of one distribution.
+#[derive(Clone)]
 pub(crate) struct Cells {
     pub(crate) density: Arc<Density>,
     /// What is observed, or where it was censored.
@@ -33,11 +34,19 @@ pub(crate) struct Cells {
     pub(crate) from: Vec<Vec<Source>>,
     /// Whether location and arguments are possible, and the rule in words.
     pub(crate) possible: (Possible, &'static str),
+    /// What the distribution becomes as its first argument grows without end.
+    pub(crate) limit: Option<&'static str>,
     /// What a cell is, in words: `row 3, column `y``.
     pub(crate) places: Vec<String>,
     /// Whether these are priors rather than data.
     pub(crate) prior: bool,
 }
+
+/// An argument of a distribution, such as degrees of freedom, beyond which it is hardly told from its limit.
+const RAN_OFF: f64 = 100.0;
+
+/// The share of the largest observation below which a scale of errors is that of rounding.
+const COLLAPSED: f64 = 1e-9;
 
 /// A likelihood.
 pub(crate) struct Likelihood<'a> {
@@ -113,6 +122,29 @@ impl<'a> Likelihood<'a> {
             }
         }
         self.blur = if sum.is_finite() { sum } else { 0.0 };
+    }
+
+    /// What distributions have become whose first argument has run off.
+    pub(crate) fn limits(&self, theta: &[f64]) -> Vec<&'static str> {
+        let mut eta = vec![0.0; self.inner.count()];
+        if self.inner.evaluate(self.inside(theta), &mut eta, None).is_err() {
+            return vec![];
+        }
+        let off = |c: &Cells| c.predictors(&eta, theta).is_ok_and(|of| of.get(1).is_some_and(|x| x.iter().all(|x| *x > RAN_OFF)));
+        self.cells.iter().filter(|c| off(c)).filter_map(|c| c.limit).collect()
+    }
+
+    /// Whether the errors of some data are estimated to be nothing: the last argument of a distribution on the line is its scale.
+    pub(crate) fn collapsed(&self, theta: &[f64]) -> bool {
+        let mut eta = vec![0.0; self.inner.count()];
+        if self.inner.evaluate(self.inside(theta), &mut eta, None).is_err() {
+            return false;
+        }
+        let none = |c: &Cells| {
+            let size = c.y.iter().fold(0.0f64, |m, y| m.max(y.abs()));
+            c.predictors(&eta, theta).is_ok_and(|of| of.len() > 1 && of[of.len() - 1].iter().all(|s| *s < COLLAPSED * size))
+        };
+        self.cells.iter().any(|c| !c.prior && none(c))
     }
 
     fn inside<'t>(&self, theta: &'t [f64]) -> &'t [f64] {

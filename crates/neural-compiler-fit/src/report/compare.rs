@@ -75,6 +75,9 @@ pub fn compare(fits: &[(String, &Fit)]) -> Result<Comparison, Diagnostics> {
         if fit.likelihood.loglik.is_nan() {
             return refuse(format!("`{name}` has no likelihood"));
         }
+        if !same_cells(fit, reference) {
+            return refuse(format!("`{name}` and `{first}` explain other rows, or the same in another unit"));
+        }
         if fit.likelihood.n != reference.likelihood.n || columns(fit) != columns(reference) {
             let (a, b) = (fit.likelihood.n, reference.likelihood.n);
             return refuse(format!("`{name}` explains {a} observations, `{first}` {b}, and they are not the same"));
@@ -105,6 +108,20 @@ pub fn compare(fits: &[(String, &Fit)]) -> Result<Comparison, Diagnostics> {
         }
     }
     Ok(Comparison { models: fits.iter().map(one).collect(), tests, observations: reference.likelihood.n })
+}
+
+/// Whether columns that both explain have the same values in the same rows.
+fn same_cells(a: &Fit, b: &Fit) -> bool {
+    let column = |fit: &'_ Fit, name: &str| -> Option<Vec<u64>> {
+        let rows = fit.observed.len() / fit.targets.len().max(1);
+        let place = fit.targets.iter().position(|t| t == name)?;
+        // What is missing is missing, whatever bits say so.
+        Some(fit.observed[place * rows..(place + 1) * rows].iter().map(|x| if x.is_nan() { u64::MAX } else { x.to_bits() }).collect())
+    };
+    a.targets.iter().all(|name| match (column(a, name), column(b, name)) {
+        (Some(a), Some(b)) => a == b,
+        _ => true,
+    })
 }
 
 impl Comparison {

@@ -1,6 +1,7 @@
 //! A fit for programs. In: a fit; out: JSON, the same from every face. JSON knows neither NaN nor infinity: both are null.
 
 use crate::report::{Finer, Fit, Noise};
+use crate::statistics::diagnostics::Diagnostics;
 use crate::statistics::likelihood::Column;
 use serde_json::{Map, Value, json};
 
@@ -25,6 +26,16 @@ fn columns(all: &[Column]) -> Value {
     all.iter().map(|c| (c.name.clone(), json!({"n": c.n, "rmse": number(c.rmse), "r2": number(c.r2)}))).collect::<Map<_, _>>().into()
 }
 
+/// What residuals show.
+fn shown(d: &Diagnostics) -> Value {
+    let outliers: Vec<Value> = d.outliers.iter().map(|o| json!({"row": o.row, "residual": number(o.residual)})).collect();
+    json!({
+        "n": d.n, "durbin_watson": number(d.durbin_watson), "runs": d.runs, "runs_expected": number(d.runs_expected),
+        "runs_p": number(d.runs_p), "anderson_darling": number(d.normality), "anderson_darling_p": number(d.normality_p),
+        "outliers": outliers,
+    })
+}
+
 /// Everything there is to say of a fit but its predictions.
 pub fn to_json(fit: &Fit) -> Value {
     let mut params = Map::new();
@@ -32,6 +43,10 @@ pub fn to_json(fit: &Fit) -> Value {
         let mut one = json!({"value": number(p.value), "stderr": p.stderr.map_or(Value::Null, number), "ci95": interval(p.ci95)});
         if let Some(profile) = p.profile {
             one["profile95"] = interval(Some(profile));
+        }
+        if let Some((stderr, interval95)) = p.bootstrap {
+            one["bootstrap_stderr"] = number(stderr);
+            one["bootstrap95"] = interval(Some(interval95));
         }
         if let Some(note) = &p.note {
             one["note"] = json!(note);
@@ -68,6 +83,13 @@ pub fn to_json(fit: &Fit) -> Value {
         "correlation": pairs(&|i, j| sure.correlation(i, j).unwrap_or(f64::NAN)),
         "starts": {"tried": fit.tried, "agreed": fit.agreed, "failed": fit.failed},
     });
+    all["errors"] = fit.targets.iter().cloned().zip(fit.errors.iter().map(|e| e.map_or(Value::Null, number))).collect::<Map<_, _>>().into();
+    if !fit.diagnostics.is_empty() {
+        all["diagnostics"] = fit.diagnostics.iter().map(|d| (d.name.clone(), shown(d))).collect::<Map<_, _>>().into();
+    }
+    if let Some(b) = &fit.bootstrap {
+        all["bootstrap"] = json!({"replicates": b.replicates, "failed": b.failed, "kind": b.kind.to_string()});
+    }
     if !fit.noise.is_empty() {
         let one = |n: &Noise| (n.column.clone(), json!({"distribution": n.words, "censored": n.censored}));
         all["noise"] = fit.noise.iter().map(one).collect::<Map<_, _>>().into();

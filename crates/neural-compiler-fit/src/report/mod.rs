@@ -1,6 +1,7 @@
 //! The outcome of a fit: as data, as text, as JSON, as pictures.
 
 pub mod compare;
+pub(crate) mod finish;
 pub(crate) mod json;
 pub(crate) mod outcome;
 pub mod plot;

@@ -1,7 +1,9 @@
 //! The outcome of a fit, as data. Rendering belongs to the faces.
 
+use crate::bootstrap::Bootstrap;
 use crate::dynamics::clock::Clock;
 use crate::model::layout::Values;
+use crate::statistics::diagnostics::Diagnostics;
 use crate::statistics::identify::{Combination, Undetermined};
 use crate::statistics::likelihood::{Column, Likelihood};
 use crate::statistics::uncertainty::{Certainty, Uncertainty};
@@ -19,6 +21,8 @@ pub struct Parameter {
     pub ci95: Option<(f64, f64)>,
     /// Its interval by profile likelihood, where asked for; an open end is infinite.
     pub profile: Option<(f64, f64)>,
+    /// Its standard error and 95 % interval by bootstrap, where asked for.
+    pub bootstrap: Option<(f64, (f64, f64))>,
     /// Why there is no standard error.
     pub note: Option<String>,
 }
@@ -100,6 +104,15 @@ pub struct Fit {
     pub observed: Vec<f64>,
     /// Predictions in the same order, for every row.
     pub predicted: Vec<f64>,
+    /// The standard deviation of the errors of each column, where it is one number that is known or estimated.
+    pub errors: Vec<Option<f64>>,
+    /// Residuals that are standard normal if the model is right, in the order of `observed`; NaN where there is none. Empty: there are too
+    /// many rows.
+    pub standard: Vec<f64>,
+    /// What these show, column by column.
+    pub diagnostics: Vec<Diagnostics>,
+    /// What was drawn for intervals by bootstrap.
+    pub bootstrap: Option<Bootstrap>,
     /// What the rows lie along, where it is one thing.
     pub axis: Option<Axis>,
     /// When the starts of a model with states hold.
@@ -204,9 +217,10 @@ pub(crate) fn parameters(names: &[String], theta: &[f64], uncertainty: &Uncertai
             Certainty::NoFreedom => (None, Some("no error: there are as many constants as data".to_string())),
             Certainty::Unknown => (None, Some("not computed: too many weights".to_string())),
             Certainty::NoMinimum => (None, Some("no minimum was reached".to_string())),
+            Certainty::Endless => (None, Some("runs off: the likelihood has no maximum".to_string())),
         };
         let ci95 = stderr.filter(|_| uncertainty.reach.is_finite()).map(|e| (value - uncertainty.reach * e, value + uncertainty.reach * e));
-        Parameter { name: name.clone(), value, stderr, ci95, profile: None, note }
+        Parameter { name: name.clone(), value, stderr, ci95, profile: None, bootstrap: None, note }
     };
     names.iter().zip(theta).enumerate().map(one).collect()
 }

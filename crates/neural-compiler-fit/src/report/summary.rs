@@ -197,6 +197,10 @@ pub(crate) fn summarise(layout: &Layout, ended: Ended, compared: Compared, sure:
     if !squares {
         likelihood.loglik = f64::NAN;
     }
+    let errors = match squares && !by_likelihood {
+        true => likelihood::deviations(&targets, &compared.weights, compared.known, compared.spent),
+        false => vec![None; targets.len()],
+    };
     let (holdout_columns, holdout) = match compared.held_out.is_empty() {
         true => (vec![], None),
         false => likelihood::columns(&compared.each(&compared.held_out), &[]),
@@ -208,7 +212,10 @@ pub(crate) fn summarise(layout: &Layout, ended: Ended, compared: Compared, sure:
             warnings.push(format!("`{}` ended at its bound {}", names[j], theta[j]));
         }
     }
-    warnings.extend(columns.iter().filter(|c| c.r2.is_nan()).map(|c| format!("the data to explain, `{}`, are constant", c.name)));
+    warnings.extend(columns.iter().filter(|c| c.r2.is_nan()).map(|c| match c.n {
+        0 => format!("no value of `{}` is seen, so there is no R2", c.name),
+        _ => format!("the data to explain, `{}`, are constant", c.name),
+    }));
     let mut poor = if noise && tried == 1 || by_likelihood {
         vec![]
     } else {
@@ -252,6 +259,10 @@ pub(crate) fn summarise(layout: &Layout, ended: Ended, compared: Compared, sure:
         twins,
         failed,
         better_elsewhere,
+        errors,
+        standard: vec![],
+        diagnostics: vec![],
+        bootstrap: None,
         targets: compared.targets,
         observed: compared.observed,
         predicted: compared.predicted,
@@ -310,6 +321,16 @@ fn of_many(layout: &Layout, maximum: &Maximum, observations: usize) -> Uncertain
     }
 }
 
+/// Says of a fit that leaves no errors that these are not to be estimated, nor anything that is told by them.
+pub(crate) fn met_exactly(fit: &mut Fit) {
+    let names: Vec<String> = fit.parameters.iter().map(|p| p.name.clone()).collect();
+    let values: Vec<f64> = fit.parameters.iter().map(|p| p.value).collect();
+    fit.uncertainty = Uncertainty::without(Certainty::NoMinimum, names.len());
+    fit.parameters = outcome::parameters(&names, &values, &fit.uncertainty);
+    fit.converged = false;
+    fit.message = "the model meets the data exactly: the likelihood has no maximum, it rises without end as the errors go to 0".into();
+}
+
 /// Everything there is to say of a maximum of a likelihood.
 pub(crate) fn likely(
     layout: &Layout,
@@ -337,17 +358,31 @@ pub(crate) fn likely_of(
 ) -> Result<Fit, Diagnostics> {
     let best = &maximum.found.best;
     let many = best.theta.len() > likely_fit::MANY;
-    let uncertainty = match many {
-        false => certainty(layout, best, Loss::Squares, true, n, precision),
-        true => of_many(layout, maximum, n),
+    // What runs off, and a standard deviation of 0, which is one to either side, are held where they are.
+    let mut held = layout.clone();
+    let at_zero = maximum.zeros.iter().copied();
+    for j in maximum.runaways.iter().map(|r| r.0).chain(at_zero) {
+        (held.bounds.min[j], held.bounds.max[j]) = (best.theta[j], best.theta[j]);
+    }
+    let mut uncertainty = match many {
+        false => certainty(&held, best, Loss::Squares, true, n, precision),
+        true => of_many(&held, maximum, n),
     };
+    maximum.runaways.iter().for_each(|r| uncertainty.certainty[r.0] = Certainty::Endless);
     let undetermined = if many { vec![] } else { identify::determined(&layout.names, &best.theta, &best.linear, &uncertainty, None) };
     let k = compared.spent;
     let ended = Ended::of(&maximum.found, &layout.names, Loss::Squares, 1.0);
     let mut fit = summarise(layout, ended, compared, Sure { uncertainty, undetermined });
     fit.likelihood = likelihood::Likelihood { loglik: f64::NAN, k, sigmas: 0, n, declared: true };
     fit.observations = n;
-    if !maximum.peaked && fit.converged {
+    let base = |name: &str| name.split('[').next().unwrap_or(name).to_string();
+    let sigma = |name: &String| fit.parameter(&format!("sigma[{name}]")).or_else(|| fit.parameter(&format!("sigma[{}]", base(name))));
+    fit.errors = fit.targets.iter().map(|name| sigma(name).map(|p| p.value)).collect();
+    if !maximum.runaways.is_empty() {
+        fit.converged = false;
+        let words = likely_fit::endless::words(&layout.names, &maximum.runaways);
+        fit.message = format!("the likelihood has no maximum: it rises, ever more slowly, as {words} without end");
+    } else if !maximum.peaked && fit.converged {
         fit.converged = false;
         fit.message = "stopped where the likelihood has no maximum: it still rises in some direction".into();
     }

@@ -1,6 +1,7 @@
 //! A fit for people, the same in every face. In: a fit; out: a table of its parameters, and lines that say how good it is.
 
 use super::outcome::{Fit, Noise, Parameter, significant};
+use crate::statistics::diagnostics::Diagnostics;
 use crate::statistics::likelihood::Column;
 use std::fmt::Write;
 
@@ -13,11 +14,11 @@ pub fn shown(x: f64, error: Option<f64>) -> String {
     significant(x, digits)
 }
 
-fn row(p: &Parameter) -> [String; 5] {
+fn row(p: &Parameter) -> [String; 6] {
     let range =
         |ends: Option<(f64, f64)>| ends.map_or(String::new(), |(lo, hi)| format!("[{}, {}]", shown(lo, p.stderr), shown(hi, p.stderr)));
     let error = p.stderr.map_or_else(|| p.note.clone().unwrap_or_default(), |e| significant(e, 3));
-    [p.name.clone(), shown(p.value, p.stderr), error, range(p.ci95), range(p.profile)]
+    [p.name.clone(), shown(p.value, p.stderr), error, range(p.ci95), range(p.profile), range(p.bootstrap.map(|b| b.1))]
 }
 
 /// The likelihood and what follows from it, with what was counted.
@@ -58,6 +59,29 @@ fn noise(of: &Noise) -> String {
     format!("noise of `{}`: {}{censored}", of.column, of.words)
 }
 
+/// Outliers that are named.
+const NAMED: usize = 5;
+
+/// What the residuals of a column show.
+fn residuals(of: &Diagnostics) -> String {
+    let p = |p: f64| if p.is_nan() { "-".into() } else { significant(p, 2) };
+    let named: Vec<String> = of.outliers.iter().take(NAMED).map(|o| format!("{} ({:+.1})", o.row, o.residual)).collect();
+    let outliers = match of.outliers.len() {
+        0 => "no outlier".to_string(),
+        1 => format!("outlier: row {}", named[0]),
+        n if n > NAMED => format!("outliers: rows {} and {} others", named.join(", "), n - NAMED),
+        _ => format!("outliers: rows {}", named.join(", ")),
+    };
+    format!(
+        "residuals of `{}`: Durbin-Watson {}, {} runs (p {}), normality p {}, {outliers}",
+        of.name,
+        significant(of.durbin_watson, 3),
+        of.runs,
+        p(of.runs_p),
+        p(of.normality_p)
+    )
+}
+
 /// Numbers of a vector in a row from which on only the first and the last are named.
 const MANY: usize = 4;
 
@@ -77,9 +101,11 @@ fn listed(names: &[String]) -> String {
 
 /// The parameters: heads, then a row for each.
 pub fn table(fit: &Fit) -> Vec<Vec<String>> {
-    let columns = if fit.parameters.iter().any(|p| p.profile.is_some()) { 5 } else { 4 };
-    let heads = ["parameter", "value", "std. error", "95 % interval", "95 % by profile"].map(String::from);
-    std::iter::once(heads).chain(fit.parameters.iter().map(row)).map(|cells| cells.into_iter().take(columns).collect()).collect()
+    let any = |there: fn(&Parameter) -> bool| fit.parameters.iter().any(there);
+    let shown = [true, true, true, true, any(|p| p.profile.is_some()), any(|p| p.bootstrap.is_some())];
+    let heads = ["parameter", "value", "std. error", "95 % interval", "95 % by profile", "95 % by bootstrap"].map(String::from);
+    let some = |cells: [String; 6]| cells.into_iter().zip(shown).filter(|(_, shown)| *shown).map(|(cell, _)| cell).collect();
+    std::iter::once(heads).chain(fit.parameters.iter().map(row)).map(some).collect()
 }
 
 /// What else there is to say, line by line.
@@ -101,6 +127,11 @@ pub fn remarks(fit: &Fit) -> Vec<String> {
         let joint = fit.holdout.unwrap_or((f64::NAN, f64::NAN));
         lines.extend(explained("on the rows held out: ", joint, &fit.holdout_columns));
     }
+    lines.extend(fit.diagnostics.iter().filter(|d| !d.durbin_watson.is_nan()).map(residuals));
+    lines.extend(fit.bootstrap.as_ref().map(|b| {
+        let failed = if b.failed > 0 { format!(", {} of which came to no minimum", b.failed) } else { String::new() };
+        format!("bootstrap: {} replicates ({}){failed}", b.replicates, b.kind)
+    }));
     lines.push(format!("{}; {}", fit.message, fit.starts()));
     lines.extend(fit.check.as_ref().map(|check| check.sentence()));
     let together = fit.strong_correlations(0.95).into_iter().take(5);

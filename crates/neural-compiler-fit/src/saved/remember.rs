@@ -4,6 +4,7 @@
 //! What the text itself declares (values, when starts hold, the step of a map) is not looked up in the record: the text can be edited.
 //! Invariant: a record that cannot be read, or says what no fit could have said, is an error.
 
+use crate::forecast::known::Known;
 use crate::model::layout::Values;
 use crate::options::Options;
 use crate::saved::save;
@@ -141,6 +142,12 @@ pub(crate) fn of_groups(program: &Program) -> Result<Values, Diagnostic> {
     let part = |name: &str| fields.get("fit").and_then(|fit| fit.get(name)).and_then(Value::as_object).into_iter().flatten();
     let value = |(name, of): (&String, &Value)| Some((name.clone(), Shape::Scalar, vec![of.get("value").unwrap_or(of).as_f64()?]));
     Ok(part("params").chain(part("effects")).filter(|(name, _)| name.ends_with(']')).filter_map(value).collect())
+}
+
+/// What the record of a model says of how sure its parameters are; `None` where there is none.
+pub(crate) fn known(program: &Program) -> Result<Option<Known>, Diagnostic> {
+    let Some((_, fields)) = record(&program.scheme())? else { return Ok(None) };
+    Ok(fields.get("fit").and_then(Known::of_json))
 }
 
 /// Complains about a prediction without doses by a model whose fit was given some.

@@ -130,15 +130,45 @@ pub(crate) fn columns(targets: &[Target<'_>], weights: &[f64]) -> (Vec<Column>, 
     let (mut residuals, mut variations) = (Vec::new(), Vec::new());
     for t in targets {
         let compared = Compared::new(*t, weights);
-        let (length, variation, n) = (compared.length(false), compared.variation(), compared.observed.len());
+        let n = compared.observed.len();
+        if n == 0 {
+            // All that is known of it is known from one side only.
+            all.push(Column { name: t.name.to_string(), n, rmse: f64::NAN, r2: f64::NAN });
+            continue;
+        }
+        let (length, variation) = (compared.length(false), compared.variation());
         residuals.push(length);
         variations.push(variation);
         all.push(Column { name: t.name.to_string(), n, rmse: length / (n as f64).sqrt(), r2: explained(length, variation) });
     }
     let one_unit = targets.windows(2).all(|w| w[0].scale == w[1].scale);
     let n: usize = all.iter().map(|c| c.n).sum();
-    let joint = one_unit.then(|| (norm(&residuals) / (n as f64).sqrt(), explained(norm(&residuals), norm(&variations))));
+    let joint = (one_unit && n > 0).then(|| (norm(&residuals) / (n as f64).sqrt(), explained(norm(&residuals), norm(&variations))));
     (all, joint)
+}
+
+/// The standard deviation of the errors of each target, of weight 1: that of all its scale, `spent` numbers having been taken from the
+/// data; where it is `known`, the one number it is. `None`: there is none.
+pub(crate) fn deviations(targets: &[Target<'_>], weights: &[f64], known: bool, spent: f64) -> Vec<Option<f64>> {
+    if known {
+        let one = weights.first().filter(|w| weights.iter().all(|x| x == *w)).map(|w| 1.0 / w);
+        return vec![one; targets.len()];
+    }
+    let parts: Vec<(usize, f64, f64)> = targets
+        .iter()
+        .map(|t| {
+            let compared = Compared::new(*t, weights);
+            (t.scale, compared.length(true), compared.observed.len() as f64)
+        })
+        .collect();
+    let n: f64 = parts.iter().map(|p| p.2).sum();
+    let one = |t: &Target<'_>| {
+        let own: Vec<&(usize, f64, f64)> = parts.iter().filter(|p| p.0 == t.scale).collect();
+        let lengths: Vec<f64> = own.iter().map(|p| p.1).collect();
+        let count: f64 = own.iter().map(|p| p.2).sum();
+        (n > spent && count > 0.0).then(|| norm(&lengths) * (n / (n - spent) / count).sqrt()).filter(|s| s.is_finite())
+    };
+    targets.iter().map(one).collect()
 }
 
 /// The likelihood. `weights`: one over the standard deviation of each row where these are `known`, else the root of its relative weight;
@@ -225,5 +255,8 @@ mod tests {
         assert!((ours[0].r2 - full[0].r2).abs() < 1e-12 && (ours[0].rmse * 1e300 / full[0].rmse - 1.0).abs() < 1e-12, "{ours:?}");
         let missing = [1.0, f64::NAN, 2.0, 4.5, 5.0];
         assert_eq!(columns(&[target(&missing, &F, 0)], &[]).0[0].n, 4);
+        // Nothing is seen of a column that is censored throughout, so nothing of it is explained.
+        let (each, joint) = columns(&[target(&[f64::NAN; 5], &F, 0)], &[]);
+        assert!(each[0].n == 0 && each[0].r2.is_nan() && each[0].rmse.is_nan() && joint.is_none(), "{each:?}");
     }
 }

@@ -26,6 +26,8 @@ pub enum Certainty {
     Unknown,
     /// The fit did not end at a minimum, the curvature at which an error is.
     NoMinimum,
+    /// It runs off to infinity: the likelihood has no maximum.
+    Endless,
 }
 
 /// Parameters that can change together without changing the fit.

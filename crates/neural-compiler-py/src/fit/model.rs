@@ -10,8 +10,8 @@ use neural_compiler::{Diagnostic, Diagnostics, Program, Shape};
 use neural_compiler_fit::plot::{self, Drawing, Line, Look};
 use neural_compiler_fit::remember::{Remembered, check_weights};
 use neural_compiler_fit::{
-    Axis, Check, Dose, DoseTable, Fit, Options, Other, Side, Stage, Table, fit, fit_at_once, predict, save, simulate, text, to_json,
-    weights,
+    Axis, Band, Check, Dose, DoseTable, Ends, Fit, Known, Options, Other, Side, Stage, Table, bands, fit, fit_at_once, predict, save,
+    saved_bands, simulate, text, to_json, weights,
 };
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
@@ -118,7 +118,7 @@ pub(crate) fn fit_model<'py>(
     let news: Mutex<Option<(usize, usize, f64)>> = Mutex::new(None);
     let tell = |stage: Stage, done: usize, of: usize, cost: f64| match stage {
         Stage::Starts | Stage::Training => *held(&news) = Some((done, of, cost)),
-        Stage::Profile => {}
+        Stage::Profile | Stage::Bootstrap => {}
     };
     let how = Options { cancel: Some(&cancel), progress: Some(&tell), ..how };
     let mut interrupted: Option<PyErr> = None;
@@ -176,6 +176,7 @@ fn report<'py>(py: Python<'py>, core: &PyCore, fit: Fit) -> PyResult<Bound<'py, 
         one.set_item("stderr", p.stderr)?;
         one.set_item("ci95", p.ci95)?;
         one.set_item("profile", p.profile)?;
+        one.set_item("bootstrap", p.bootstrap)?;
         one.set_item("note", &p.note)?;
         Ok(one)
     });
@@ -233,6 +234,7 @@ fn report<'py>(py: Python<'py>, core: &PyCore, fit: Fit) -> PyResult<Bound<'py, 
     all.set_item("axis", axis)?;
     all.set_item("observed", PyArray1::from_vec(py, fit.observed))?;
     all.set_item("predicted", PyArray1::from_vec(py, fit.predicted))?;
+    all.set_item("standard", PyArray1::from_vec(py, fit.standard))?;
     Ok(all)
 }
 
@@ -255,6 +257,36 @@ pub(crate) fn predict_model<'py>(
     let table = table_for(core, columns, others, options, &how, false)?;
     let found = py.detach(|| predict(&core.0.program, &table, &how)).map_err(|e| blame(py, core, &e))?;
     Ok(found.into_iter().map(|(name, column)| (name, PyArray1::from_vec(py, column))).collect())
+}
+
+/// How sure predictions are: of each its name, and value, standard error, ends of its interval and of that of observations. `found`: the
+/// fit as JSON; without it what the model remembers of its own.
+#[pyfunction]
+pub(crate) fn predict_bands<'py>(
+    py: Python<'py>,
+    core: &PyCore,
+    columns: Columns<'py>,
+    others: Others,
+    options: &Bound<'py, PyDict>,
+    found: Option<&str>,
+) -> PyResult<Vec<(String, Vec<Bound<'py, PyArray1<f64>>>)>> {
+    let how = self::options(options)?;
+    let table = table_for(core, columns, others, options, &how)?;
+    let known = match found.map(|text| serde_json::from_str(text).ok().and_then(|json| Known::of_json(&json))) {
+        Some(None) => return Err(PyValueError::new_err("the fit has no covariance, so that nothing says how sure predictions are")),
+        Some(Some(known)) => Some(known),
+        None => None,
+    };
+    let program = &core.0.program;
+    let all = py.detach(|| match &known {
+        Some(known) => bands(program, &table, &how, known),
+        None => saved_bands(program, &table, &how),
+    });
+    let one = |b: Band| {
+        let parts = [b.value, b.stderr, b.confidence.0, b.confidence.1, b.prediction.0, b.prediction.1];
+        (b.name, parts.into_iter().map(|numbers| PyArray1::from_vec(py, numbers)).collect())
+    };
+    Ok(all.map_err(|e| blame(py, core, &e))?.into_iter().map(one).collect())
 }
 
 /// States and observables of a model by name, each with its sizes and its numbers row by row, set by set; and how many sets there are.
@@ -366,14 +398,16 @@ pub(crate) fn weights_from_bytes<'py>(py: Python<'py>, core: &PyCore, bytes: &[u
 }
 
 type PyAxis<'py> = (String, PyReadonlyArray1<'py, f64>, PyReadonlyArray1<'py, usize>);
-type PyLine<'py> = (Bound<'py, PyArray1<f64>>, Vec<Bound<'py, PyArray1<f64>>>);
+/// Of a target: lower and upper end of the line, then of observations.
+type PyBand<'py> = Option<Vec<Bound<'py, PyArray1<f64>>>>;
+type PyLine<'py> = (Bound<'py, PyArray1<f64>>, Vec<Bound<'py, PyArray1<f64>>>, Vec<PyBand<'py>>);
 
 fn axis_of((name, values, trajectory): PyAxis<'_>) -> Axis {
     Axis { name, values: values.as_array().to_vec(), trajectory: trajectory.as_array().to_vec() }
 }
 
-/// The lines of a fitted model over what its rows lie along: for each trajectory the places, and the targets there. `options` hold the
-/// fitted values.
+/// The lines of a fitted model over what its rows lie along: for each trajectory the places, the targets there and their bands. `options`
+/// hold the fitted values, `found` is the fit as JSON.
 #[pyfunction]
 pub(crate) fn fit_lines<'py>(
     py: Python<'py>,
@@ -383,14 +417,24 @@ pub(crate) fn fit_lines<'py>(
     targets: Vec<String>,
     predicted: PyReadonlyArray1<'py, f64>,
     axis: PyAxis<'py>,
+    found: &str,
 ) -> PyResult<Vec<PyLine<'py>>> {
     let how = self::options(options)?;
     let table = table_for(core, columns, Vec::new(), options, &how, false)?;
     let (axis, predicted) = (axis_of(axis), predicted.as_array().to_vec());
-    let found = py.detach(|| plot::lines(&core.0.program, &table, &how, &axis, &targets, &predicted, &Look::default()));
+    let known = serde_json::from_str(found).ok().and_then(|json| Known::of_json(&json));
+    let found = py.detach(|| plot::lines((&core.0.program, &table, &how), &axis, &targets, &predicted, &Look::default(), known.as_ref()));
     let array = |numbers| PyArray1::from_vec(py, numbers);
-    Ok(found.into_iter().map(|line| (array(line.along), line.targets.into_iter().map(array).collect())).collect())
+    let band = |(a, b): (Ends, Ends)| [a.0, a.1, b.0, b.1].into_iter().map(array).collect();
+    let one = |line: Line| {
+        let bands = line.bands.into_iter().map(|b| b.map(band)).collect();
+        (array(line.along), line.targets.into_iter().map(array).collect(), bands)
+    };
+    Ok(found.into_iter().map(one).collect())
 }
+
+/// A line as Python gives it back.
+type GivenLine<'py> = (PyReadonlyArray1<'py, f64>, Vec<PyReadonlyArray1<'py, f64>>, Vec<Option<Vec<PyReadonlyArray1<'py, f64>>>>);
 
 /// A picture of a fit as SVG, from what `fit_model` and `fit_lines` said of it.
 #[pyfunction]
@@ -399,18 +443,35 @@ pub(crate) fn fit_svg(
     observed: PyReadonlyArray1<'_, f64>,
     predicted: PyReadonlyArray1<'_, f64>,
     axis: Option<PyAxis<'_>>,
-    lines: Vec<(PyReadonlyArray1<'_, f64>, Vec<PyReadonlyArray1<'_, f64>>)>,
+    lines: Vec<GivenLine<'_>>,
+    standard: PyReadonlyArray1<'_, f64>,
 ) -> String {
     let vec = |numbers: &PyReadonlyArray1<'_, f64>| numbers.as_array().to_vec();
     let axis = axis.map(axis_of);
     let group = axis.as_ref().map(|a| a.trajectory.clone()).unwrap_or_default();
-    let line = |(k, (along, lines)): (usize, &(PyReadonlyArray1<'_, f64>, Vec<PyReadonlyArray1<'_, f64>>))| Line {
+    let band = |ends: &Vec<PyReadonlyArray1<'_, f64>>| match &ends[..] {
+        [a, b, c, d] => Some(((vec(a), vec(b)), (vec(c), vec(d)))),
+        _ => None,
+    };
+    let line = |(k, (along, lines, bands)): (usize, &GivenLine<'_>)| Line {
         along: vec(along),
         targets: lines.iter().map(vec).collect(),
         row: group.iter().position(|g| *g == k),
+        bands: bands.iter().map(|b| b.as_ref().and_then(band)).collect(),
     };
     let lines = lines.iter().enumerate().map(line).collect();
-    let (observed, predicted) = (vec(&observed), vec(&predicted));
+    let (observed, predicted, standard) = (vec(&observed), vec(&predicted), vec(&standard));
     let (sigma, look) = Default::default();
-    Drawing { targets: &targets, observed: &observed, predicted: &predicted, axis: axis.as_ref(), lines, sigma, group, look }.svg()
+    Drawing {
+        targets: &targets,
+        observed: &observed,
+        predicted: &predicted,
+        axis: axis.as_ref(),
+        lines,
+        sigma,
+        group,
+        standard: &standard,
+        look,
+    }
+    .svg()
 }

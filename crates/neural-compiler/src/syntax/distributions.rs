@@ -73,6 +73,8 @@ pub struct Distribution {
     pub possible: fn(y: f64, of: &[f64]) -> bool,
     /// What must hold of location and arguments, in words.
     pub rule: &'static str,
+    /// What it becomes as its first argument grows without end, and what data are for which that is most probable.
+    pub limit: Option<&'static str>,
 }
 
 impl Distribution {
@@ -116,6 +118,7 @@ pub const NOISES: &[Distribution] = &[
         kinked: None,
         possible: |_, of| of[1] > 0.0,
         rule: "the standard deviation is positive",
+        limit: None,
     },
     Distribution {
         name: "lognormal",
@@ -130,6 +133,7 @@ pub const NOISES: &[Distribution] = &[
         kinked: None,
         possible: |_, of| of[0] > 0.0 && of[1] > 0.0,
         rule: "the prediction and the standard deviation of the logarithm are positive",
+        limit: None,
     },
     Distribution {
         name: "student-t",
@@ -137,8 +141,7 @@ pub const NOISES: &[Distribution] = &[
         doc: "around the prediction, with nu degrees of freedom and the scale s",
         location: "centre",
         support: Support::Line,
-        density: "(- (lgamma (/ (+ nu 1) 2)) (lgamma (/ nu 2)) (* 0.5 (log (* pi nu))) (log s)
-                     (* 0.5 (+ nu 1) (log (+ 1 (/ (square (/ (- y m) s)) nu)))))",
+        density: "(- (- (lbeta (/ nu 2) 0.5)) (* 0.5 (log nu)) (log s) (* 0.5 (+ nu 1) (log1p (/ (square (/ (- y m) s)) nu))))",
         below: Some(
             "(let* ((z (/ (- y m) s)) (tail (* 0.5 (beta-p (/ nu 2) 0.5 (/ nu (+ nu (square z)))))))
                (if (< z 0) (log tail) (log (- 1 tail))))",
@@ -151,6 +154,7 @@ pub const NOISES: &[Distribution] = &[
         kinked: None,
         possible: |_, of| of[1] > 0.0 && of[2] > 0.0,
         rule: "the degrees of freedom and the scale are positive",
+        limit: Some("the normal distribution: the tails of the data are no heavier"),
     },
     Distribution {
         name: "laplace",
@@ -166,6 +170,7 @@ pub const NOISES: &[Distribution] = &[
         kinked: Some("(/ 1 (square s))"),
         possible: |_, of| of[1] > 0.0,
         rule: "the mean absolute deviation is positive",
+        limit: None,
     },
     Distribution {
         name: "poisson",
@@ -180,6 +185,7 @@ pub const NOISES: &[Distribution] = &[
         kinked: None,
         possible: |y, of| of[0] > 0.0 || (of[0] == 0.0 && y == 0.0),
         rule: "the mean of a count is positive",
+        limit: None,
     },
     Distribution {
         name: "negative-binomial",
@@ -187,14 +193,15 @@ pub const NOISES: &[Distribution] = &[
         doc: "a count whose mean is the prediction m and whose variance is m + m^2/k",
         location: "mean",
         support: Support::Counts,
-        density: "(+ (* k (log (/ k (+ k m))))
-                     (if (= y 0) 0 (- (+ (* y (log (/ m (+ k m)))) (lgamma (+ y k))) (+ (lgamma k) (lgamma (+ y 1))))))",
+        // By the beta function, whose logarithm keeps its digits where k is large and two gammas would cancel.
+        density: "(- (if (= y 0) 0 (- (* y (log (/ m (+ k m)))) (+ (log (+ y k)) (lbeta k (+ y 1))))) (* k (log1p (/ m k))))",
         below: Some("(log (beta-p k (+ y 1) (/ k (+ k m))))"),
         above: Some("(log (beta-p (+ y 1) k (/ m (+ k m))))"),
         curvature: &["(/ k (* m (+ k m)))", ""],
         kinked: None,
         possible: |y, of| (of[0] > 0.0 || (of[0] == 0.0 && y == 0.0)) && of[1] > 0.0,
         rule: "the mean of a count and the size k are positive",
+        limit: Some("Poisson's distribution: the counts scatter no more than its"),
     },
     Distribution {
         name: "bernoulli",
@@ -209,6 +216,7 @@ pub const NOISES: &[Distribution] = &[
         kinked: None,
         possible: |y, of| (0.0..=1.0).contains(&of[0]) && of[0] != 1.0 - y,
         rule: "a probability lies between 0 and 1",
+        limit: None,
     },
     Distribution {
         name: "binomial",
@@ -227,6 +235,7 @@ pub const NOISES: &[Distribution] = &[
             inside && (of[0] > 0.0 || y == 0.0) && (of[0] < 1.0 || y == of[1])
         },
         rule: "a probability lies between 0 and 1, and the number of trials is a whole number of at least as many as succeeded",
+        limit: None,
     },
 ];
 
@@ -244,6 +253,7 @@ const PRIOR: Distribution = Distribution {
     kinked: None,
     possible: |_, _| true,
     rule: "",
+    limit: None,
 };
 
 /// All distributions of parameters: of the value `m` of a parameter, given numbers. Their `possible` takes NaN for any value.
@@ -340,8 +350,7 @@ pub const PRIORS: &[Distribution] = &[
         name: "student-t",
         arguments: &["nu", "centre", "s"],
         doc: "around the centre, with nu degrees of freedom and the scale s",
-        density: "(- (lgamma (/ (+ nu 1) 2)) (lgamma (/ nu 2)) (* 0.5 (log (* pi nu))) (log s)
-                     (* 0.5 (+ nu 1) (log (+ 1 (/ (square (/ (- m centre) s)) nu)))))",
+        density: "(- (- (lbeta (/ nu 2) 0.5)) (* 0.5 (log nu)) (log s) (* 0.5 (+ nu 1) (log1p (/ (square (/ (- m centre) s)) nu))))",
         curvature: &["(/ (+ nu 1) (+ (* nu (square s)) (square (- m centre))))", "0", "0", "0"],
         possible: |_, of| of[1] > 0.0 && of[3] > 0.0,
         rule: "the degrees of freedom and the scale are positive",

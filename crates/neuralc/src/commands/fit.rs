@@ -4,11 +4,12 @@
 
 use crate::args::Cli;
 use crate::commands::doses;
-use crate::commands::fit_args::{FitArgs, Log};
+use crate::commands::fit_args::{FitArgs, Fitting, Log};
 use crate::commands::fit_table::{Roles, Wanted, Whole};
 use crate::context::{Context, Failure, reason};
 use crate::core::Compiled;
 use crate::render::Source;
+use crate::table::dialect::Notes;
 use crate::table::{self, Format, Reader, same_file, write_together, write_whole};
 use clap::CommandFactory;
 use clap::parser::ValueSource;
@@ -18,14 +19,16 @@ use neural_compiler::{Diagnostics, Syntax};
 use neural_compiler_fit::plot::{Drawing, Look};
 use neural_compiler_fit::{Fit, Loss, Options, Stage, fit, save, text, to_json, weights};
 use serde_json::json;
+use std::cell::RefCell;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> {
-    if args.data == "-" && args.source.file.as_deref() == Some("-") {
+    if args.how.from.data == "-" && args.source.file.as_deref() == Some("-") {
         return Err(Failure::Usage("the model and the table cannot both come from standard input".into()));
     }
     drawn(args.plot.as_deref())?;
@@ -35,24 +38,17 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
     let source = context.source(args.source.file.as_deref(), args.source.expression.as_deref())?;
     let model = Compiled::new(context, source)?;
     apart(args, &model)?;
-    let reader = Reader::open(&args.data, &args.table)?;
-    let notes = reader.notes();
-    let named = [&args.time, &args.target, &args.sigma, &args.weights].into_iter().flatten().map(String::as_str).collect();
-    let roles = Roles { time: args.time.as_deref(), target: args.target.as_deref(), sigma: args.sigma.as_deref() };
-    let wanted = Wanted { model: &model, named, roles, group: args.group.as_deref(), dates: &args.dates, fitting: true };
-    let whole = Whole::read(reader, &wanted);
-    table::say(context, &args.data, &notes);
-    let whole = whole?;
+    let (whole, notes) = read(&args.how, &model, args.weights.as_deref(), |notes| table::say(context, &args.how.from.data, notes))?;
     let cancel = interrupts();
     let bar = Bar::new();
     let tell = |stage: Stage, done: usize, of: usize, cost: f64| bar.tell(&waiting(stage, done, of, cost), done, of);
-    let options = Options { cancel: Some(&cancel), progress: Some(&tell), ..options(args, &model, &whole)? };
+    let options = Options { cancel: Some(&cancel), progress: Some(&tell), ..own_options(args, options(&args.how, &model, &whole)?) };
     options.check().map_err(bad_options)?;
     let outcome = fit(&model.program, &whole.table, &options);
     bar.clear();
     let fitted = match outcome {
         Ok(fitted) => fitted,
-        Err(e) => return Err(whole.blame(&model, e, args.target.as_deref())),
+        Err(e) => return Err(whole.blame(&model, e, args.how.target.as_deref())),
     };
     // The report first: a file that cannot be written must not cost what was computed.
     if context.json {
@@ -92,7 +88,7 @@ fn apart(args: &FitArgs, model: &Compiled) -> Result<(), Failure> {
     let written = [("--save", &args.save), ("the weights beside --save", &weights), ("--plot", &args.plot)];
     let written: Vec<(&str, &String)> = written.into_iter().filter_map(|(what, path)| Some((what, path.as_ref()?))).collect();
     for (i, &(what, path)) in written.iter().enumerate() {
-        if same_file(path, &args.data) {
+        if same_file(path, &args.how.from.data) {
             return Err(Failure::Usage(format!("{what} would write over the table: `{path}` is the file of --data")));
         }
         if let Some((other, _)) = written[..i].iter().find(|(_, other)| same_file(path, other)) {
@@ -136,7 +132,8 @@ fn files(args: &FitArgs, model: &Compiled, whole: &Whole, options: &Options<'_>,
 /// Where the fit comes from: the file with its hash (of what came from standard input, that of the columns), every option given, the
 /// hashes of the texts the model uses, and that of the weights.
 fn provenance(args: &FitArgs, model: &Compiled, whole: &Whole, weights: Option<&[u8]>) -> Result<save::Provenance, Failure> {
-    let sha256 = match args.data.as_str() {
+    let data = &args.how.from.data;
+    let sha256 = match data.as_str() {
         "-" => (save::sha256_of_columns(&whole.table), "columns"),
         path => (std::fs::File::open(path).and_then(save::sha256).map_err(|e| table::cannot_read(path, reason(&e)))?, "file"),
     };
@@ -145,7 +142,7 @@ fn provenance(args: &FitArgs, model: &Compiled, whole: &Whole, weights: Option<&
     for module in model.source.linked.iter().flat_map(|l| &l.files[1..]) {
         options["use"][&module.name] = json!(save::sha256(module.text.as_bytes())?);
     }
-    Ok(save::Provenance { data: args.data.clone(), rows: whole.table.rows(), sha256, options, weights })
+    Ok(save::Provenance { data: data.clone(), rows: whole.table.rows(), sha256, options, weights })
 }
 
 /// The options on the command line, by name, but those that name files or are the model.
@@ -163,39 +160,62 @@ fn given() -> serde_json::Value {
     known.get_arguments().filter_map(one).collect::<serde_json::Map<_, _>>().into()
 }
 
-/// The options of the library.
-fn options<'a>(args: &FitArgs, model: &Compiled, whole: &Whole) -> Result<Options<'a>, Failure> {
-    let number = args
-        .sigma
-        .as_ref()
-        .and_then(|s| s.parse::<f64>().ok())
-        .filter(|_| args.sigma.as_ref().is_some_and(|s| whole.table.column(s).is_none()));
+/// The table of a fit, and what is to be said of it. `also`: a column that is named besides.
+pub(crate) fn read(
+    how: &Fitting,
+    model: &Compiled,
+    also: Option<&str>,
+    say: impl FnOnce(&Rc<RefCell<Notes>>),
+) -> Result<(Whole, Rc<RefCell<Notes>>), Failure> {
+    let reader = Reader::open(&how.from.data, &how.from.table)?;
+    let notes = reader.notes();
+    let named = [how.time.as_deref(), how.target.as_deref(), how.sigma.as_deref(), also].into_iter().flatten().collect();
+    let roles = Roles { time: how.time.as_deref(), target: how.target.as_deref(), sigma: how.sigma.as_deref() };
+    let whole = Whole::read(reader, &Wanted { model, named, roles, group: how.group.as_deref(), dates: &how.from.dates, fitting: true });
+    say(&notes);
+    Ok((whole?, notes))
+}
+
+/// The options of the library that every fit takes.
+pub(crate) fn options<'a>(how: &Fitting, model: &Compiled, whole: &Whole) -> Result<Options<'a>, Failure> {
+    let column = how.sigma.as_ref().filter(|s| whole.table.column(s).is_some());
+    let number = how.sigma.as_ref().filter(|_| column.is_none()).and_then(|s| s.parse::<f64>().ok());
     Ok(Options {
-        target: args.target.clone(),
-        time: args.time.clone(),
-        group: args.group.clone(),
-        start_time: args.start_time.map(|t| t.number(whole.calendar)).transpose()?,
-        sigma_column: if number.is_none() { args.sigma.clone() } else { None },
+        target: how.target.clone(),
+        time: how.time.clone(),
+        group: how.group.clone(),
+        start_time: how.begin.start_time.map(|t| t.number(whole.calendar)).transpose()?,
+        sigma_column: if number.is_none() { how.sigma.clone() } else { None },
         sigma: number,
+        starts: how.starts,
+        budget: how.budget,
+        effects: how.effects,
+        scheme: how.method.0,
+        step: how.step,
+        tolerance: how.rtol,
+        absolute_tolerance: how.atol,
+        doses: doses::read(how.begin.events.as_deref(), &how.from.table, model, (how.time.as_deref(), how.group.as_deref()), Some(whole))?,
+        seed: how.seed,
+        threads: how.threads.map_or(0, Into::into),
+        ..Options::default()
+    })
+}
+
+/// The options, with those of `neuralc fit` alone.
+fn own_options<'a>(args: &FitArgs, common: Options<'a>) -> Options<'a> {
+    Options {
         weights_column: args.weights.clone(),
         loss: (args.loss != Loss::Squares).then_some(args.loss),
-        starts: args.starts,
-        budget: args.budget,
-        scheme: args.method.0,
-        step: args.step,
-        tolerance: args.rtol,
-        absolute_tolerance: args.atol,
-        doses: doses::read(args.events.as_deref(), &args.table, model, (args.time.as_deref(), args.group.as_deref()), Some(whole))?,
         holdout: args.holdout,
         training: args.training,
         weight_decay: args.weight_decay,
         epochs: args.epochs,
         batch: args.batch,
         profile: args.profile,
-        seed: args.seed,
-        threads: args.threads.map_or(0, Into::into),
-        ..Options::default()
-    })
+        bootstrap: args.bootstrap,
+        resampling: args.resample,
+        ..common
+    }
 }
 
 /// Refuses a picture in a format there is none of.
@@ -245,6 +265,7 @@ fn waiting(stage: Stage, done: usize, of: usize, cost: f64) -> String {
         Stage::Starts => format!("{done} of at most {of} starts, loss {cost:.6e}"),
         Stage::Training => format!("{done} of at most {of} steps of training, loss {cost:.6e}"),
         Stage::Profile => format!("{done} of {of} ends of profile intervals"),
+        Stage::Bootstrap => format!("{done} of {of} replicates of the bootstrap"),
     }
 }
 

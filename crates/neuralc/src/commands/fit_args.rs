@@ -6,7 +6,7 @@ use crate::table::dialect::TableArgs;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use neural_compiler::ode::schemes::{AUTO, Row, SCHEMES, Scheme, chosen};
-use neural_compiler_fit::{Loss, Optimiser};
+use neural_compiler_fit::{EffectMethod, Loss, Optimiser, Resampling};
 
 /// `neuralc fit`
 #[derive(Args)]
@@ -41,32 +41,8 @@ Examples:
 pub(crate) struct FitArgs {
     #[command(flatten)]
     pub(crate) source: SourceArgs,
-    /// The table: a .csv (.tsv, .txt, .dat, also with .gz) or .parquet file, `-` for text on standard input
-    #[arg(long, value_name = "TABLE")]
-    pub(crate) data: String,
     #[command(flatten)]
-    pub(crate) table: TableArgs,
-    #[command(flatten)]
-    pub(crate) dates: DateArgs,
-    /// The column to explain (default: the only one that feeds nothing, or `y`)
-    #[arg(long, value_name = "COLUMN")]
-    pub(crate) target: Option<String>,
-    /// The column of times, for models with states (default: `t`)
-    #[arg(long, value_name = "COLUMN")]
-    pub(crate) time: Option<String>,
-    /// The time at which the starts of states hold, a number, or a date where times are dates (default: as the model declares, (time t
-    /// :start 0), else the first row of each group)
-    #[arg(long, visible_alias = "t0", value_name = "T", allow_negative_numbers = true)]
-    pub(crate) start_time: Option<Moment>,
-    /// The column that tells trajectories apart; a formula has none, its groups share every parameter
-    #[arg(long, value_name = "COLUMN")]
-    pub(crate) group: Option<String>,
-    /// Doses and infusions: a table with the columns time, amount, rate (0 or empty: at once), target (a state) and that of --group
-    #[arg(long, value_name = "TABLE")]
-    pub(crate) events: Option<String>,
-    /// Known standard deviation of the data: a column or a number
-    #[arg(long, value_name = "COLUMN|NUMBER")]
-    pub(crate) sigma: Option<String>,
+    pub(crate) how: Fitting,
     /// The column of relative weights of the rows
     #[arg(long, value_name = "COLUMN", conflicts_with = "sigma")]
     pub(crate) weights: Option<String>,
@@ -74,24 +50,6 @@ pub(crate) struct FitArgs {
     /// standard deviations, for several states without --sigma in the scatter of each
     #[arg(long, value_name = "squares|huber|soft-l1|cauchy", default_value = "squares")]
     pub(crate) loss: Loss,
-    /// Most starts to follow; 1 is the declared values alone
-    #[arg(long, value_name = "N")]
-    pub(crate) starts: Option<usize>,
-    /// Seconds the fit may take; then the best values so far are the result (default: no limit)
-    #[arg(long, value_name = "SECONDS")]
-    pub(crate) budget: Option<f64>,
-    /// How models with states are solved
-    #[arg(long, value_parser = Methods, default_value = AUTO)]
-    pub(crate) method: Method,
-    /// Largest step of the solver, in units of the time (default for rk4: from one row to the next); of a map, the time one step takes
-    #[arg(long, value_name = "H")]
-    pub(crate) step: Option<f64>,
-    /// Relative tolerance of adaptive steps (default: 1e-8)
-    #[arg(long, value_name = "TOL", visible_alias = "tolerance")]
-    pub(crate) rtol: Option<f64>,
-    /// Absolute tolerance of adaptive steps, in the unit of the states (default: 1e-4 of --rtol times the size of the data)
-    #[arg(long, value_name = "TOL")]
-    pub(crate) atol: Option<f64>,
     /// Share of the rows held out, to judge the fit by and to stop the training of nets by
     #[arg(long, value_name = "SHARE")]
     pub(crate) holdout: Option<f64>,
@@ -108,14 +66,18 @@ pub(crate) struct FitArgs {
     /// Rows, or trajectories of a model with states, of a minibatch in first-order training (default: 256)
     #[arg(long, value_name = "N")]
     pub(crate) batch: Option<usize>,
-    /// Of everything random
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) seed: u32,
     /// Also 95 % intervals by profile likelihood
     #[arg(long)]
     pub(crate) profile: bool,
-    /// Draw data, fit and residuals, for two states also the one over the other, into a .svg, .png or .pdf file; with bars for --sigma, a
-    /// colour for each --group
+    /// Also errors and 95 % intervals of so many fits to data drawn anew
+    #[arg(long, value_name = "N")]
+    pub(crate) bootstrap: Option<usize>,
+    /// What these data are drawn from: the fitted model, or the data, row by row within their group, trajectories and groups of random
+    /// effects whole (default: the model, where it says how)
+    #[arg(long, value_name = "parametric|cases", requires = "bootstrap")]
+    pub(crate) resample: Option<Resampling>,
+    /// Draw data, fit with 95 % bands (of the fit, paler of new observations) and residuals, over the time and by quantiles, for two states
+    /// also the one over the other, into a .svg, .png or .pdf file; with bars for --sigma, a colour for each group
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<String>,
     /// Axes of the plot that go by powers of ten
@@ -125,9 +87,79 @@ pub(crate) struct FitArgs {
     /// nets go into a .safetensors file of the same name beside it
     #[arg(long, value_name = "FILE")]
     pub(crate) save: Option<String>,
+}
+
+/// The data of a fit, and how it is done: what `fit` and `compare` have in common.
+#[derive(Args)]
+pub(crate) struct Fitting {
+    #[command(flatten)]
+    pub(crate) from: DataArgs,
+    /// The column to explain (default: the only one that feeds nothing, or `y`)
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) target: Option<String>,
+    /// The column of times, for models with states (default: `t`)
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) time: Option<String>,
+    #[command(flatten)]
+    pub(crate) begin: StartArgs,
+    /// The column that tells trajectories apart; a formula has none, its groups share every parameter
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) group: Option<String>,
+    /// Known standard deviation of the data: a column or a number
+    #[arg(long, value_name = "COLUMN|NUMBER")]
+    pub(crate) sigma: Option<String>,
+    /// Most starts to follow; 1 is the declared values alone
+    #[arg(long, value_name = "N")]
+    pub(crate) starts: Option<usize>,
+    /// Seconds a fit may take; then the best values so far are the result (default: no limit)
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) budget: Option<f64>,
+    /// How random effects are taken out: laplace integrates them out (conditional, with interaction); lindstrom-bates alternates between a
+    /// linear model and the most probable effects, as R's nlme does
+    #[arg(long, value_name = "laplace|lindstrom-bates", default_value = "laplace")]
+    pub(crate) effects: EffectMethod,
+    /// How models with states are solved
+    #[arg(long, value_parser = Methods, default_value = AUTO)]
+    pub(crate) method: Method,
+    /// Largest step of the solver, in units of the time (default for rk4: from one row to the next); of a map, the time one step takes
+    #[arg(long, value_name = "H")]
+    pub(crate) step: Option<f64>,
+    /// Relative tolerance of adaptive steps (default: 1e-8)
+    #[arg(long, value_name = "TOL", visible_alias = "tolerance")]
+    pub(crate) rtol: Option<f64>,
+    /// Absolute tolerance of adaptive steps, in the unit of the states (default: 1e-4 of --rtol times the size of the data)
+    #[arg(long, value_name = "TOL")]
+    pub(crate) atol: Option<f64>,
+    /// Of everything random
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u32,
     /// Most threads to compute with (default: all)
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<std::num::NonZeroUsize>,
+}
+
+/// A table and how it is read.
+#[derive(Args)]
+pub(crate) struct DataArgs {
+    /// The table: a .csv (.tsv, .txt, .dat, also with .gz) or .parquet file, `-` for text on standard input
+    #[arg(long, value_name = "TABLE")]
+    pub(crate) data: String,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
+    #[command(flatten)]
+    pub(crate) dates: DateArgs,
+}
+
+/// How trajectories begin, and what is given to them.
+#[derive(Args)]
+pub(crate) struct StartArgs {
+    /// The time at which the starts of states hold, a number, or a date where times are dates (default: as the model declares, (time t
+    /// :start 0), else the first row of each group)
+    #[arg(long, visible_alias = "t0", value_name = "T", allow_negative_numbers = true)]
+    pub(crate) start_time: Option<Moment>,
+    /// Doses and infusions: a table with the columns time, amount, rate (0 or empty: at once), target (a state) and that of --group
+    #[arg(long, value_name = "TABLE")]
+    pub(crate) events: Option<String>,
 }
 
 /// `neuralc compare`
@@ -144,46 +176,8 @@ pub(crate) struct CompareArgs {
     /// Files with models, two or more
     #[arg(value_name = "FILE", required = true, num_args = 2..)]
     pub(crate) files: Vec<String>,
-    /// The table: a .csv (.tsv, .txt, .dat, also with .gz) or .parquet file
-    #[arg(long, value_name = "TABLE")]
-    pub(crate) data: String,
     #[command(flatten)]
-    pub(crate) table: TableArgs,
-    #[command(flatten)]
-    pub(crate) dates: DateArgs,
-    /// The column to explain (default: the only one that feeds nothing, or `y`)
-    #[arg(long, value_name = "COLUMN")]
-    pub(crate) target: Option<String>,
-    /// The column of times, for models with states (default: `t`)
-    #[arg(long, value_name = "COLUMN")]
-    pub(crate) time: Option<String>,
-    /// The time at which the starts of states hold
-    #[arg(long, visible_alias = "t0", value_name = "T", allow_negative_numbers = true)]
-    pub(crate) start_time: Option<Moment>,
-    /// The column that tells trajectories apart
-    #[arg(long, value_name = "COLUMN")]
-    pub(crate) group: Option<String>,
-    /// Known standard deviation of the data: a column or a number
-    #[arg(long, value_name = "COLUMN|NUMBER")]
-    pub(crate) sigma: Option<String>,
-    /// Most starts to follow; 1 is the declared values alone
-    #[arg(long, value_name = "N")]
-    pub(crate) starts: Option<usize>,
-    /// How models with states are solved
-    #[arg(long, value_parser = Methods, default_value = AUTO)]
-    pub(crate) method: Method,
-    /// Relative tolerance of adaptive steps (default: 1e-8)
-    #[arg(long, value_name = "TOL", visible_alias = "tolerance")]
-    pub(crate) rtol: Option<f64>,
-    /// Absolute tolerance of adaptive steps, in the unit of the states
-    #[arg(long, value_name = "TOL")]
-    pub(crate) atol: Option<f64>,
-    /// Of everything random
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) seed: u32,
-    /// Most threads to compute with (default: all)
-    #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<std::num::NonZeroUsize>,
+    pub(crate) how: Fitting,
 }
 
 /// `neuralc predict`
@@ -191,7 +185,8 @@ pub(crate) struct CompareArgs {
 #[command(after_help = "\
 Parameters have their declared values, which `neuralc fit --save` has replaced by the fitted ones; weights of nets are read from the \
 .safetensors file of the same name beside the model. The output has all columns of \
-the table, then `prediction` (or for a model with states STATE.predicted for every state).
+the table, then `prediction` (or for a model with states STATE.predicted for every state). --bands adds standard errors and 95 % \
+intervals, of the prediction (prediction.stderr, prediction.ci95.low and .high) and of new observations (prediction.pi95.low and .high).
 
 A saved model remembers how it was fitted: --time (where the table has the column), --group, --method, --step, --rtol and --atol are as in \
 the fit unless they are given. A table that is one trajectory of a model fitted to several: --group ''.
@@ -203,29 +198,22 @@ Examples:
 pub(crate) struct PredictArgs {
     #[command(flatten)]
     pub(crate) source: SourceArgs,
-    /// The table: a .csv (.tsv, .txt, .dat, also with .gz) or .parquet file, `-` for text on standard input
-    #[arg(long, value_name = "TABLE")]
-    pub(crate) data: String,
     #[command(flatten)]
-    pub(crate) table: TableArgs,
-    #[command(flatten)]
-    pub(crate) dates: DateArgs,
+    pub(crate) from: DataArgs,
+    /// Also standard errors and 95 % intervals of predictions and of new observations, from the record of the fit
+    #[arg(long)]
+    pub(crate) bands: bool,
     /// Where the results go: a .csv or .parquet file, a pipe or device, `-` for CSV on standard output
     #[arg(long, value_name = "TABLE", default_value = "-")]
     pub(crate) out: String,
     /// The column of times, for models with states (default: as in the fit, else `t`)
     #[arg(long, value_name = "COLUMN")]
     pub(crate) time: Option<String>,
-    /// The time at which the starts of states hold, a number, or a date where times are dates (default: as the model declares, (time t
-    /// :start 0), else the first row of each group)
-    #[arg(long, visible_alias = "t0", value_name = "T", allow_negative_numbers = true)]
-    pub(crate) start_time: Option<Moment>,
+    #[command(flatten)]
+    pub(crate) begin: StartArgs,
     /// The column that tells trajectories apart (default: as in the fit); '' for one trajectory
     #[arg(long, value_name = "COLUMN")]
     pub(crate) group: Option<String>,
-    /// Doses and infusions: a table with the columns time, amount, rate (0 or empty: at once), target (a state) and that of --group
-    #[arg(long, value_name = "TABLE")]
-    pub(crate) events: Option<String>,
     /// How models with states are solved (default: as in the fit, else auto)
     #[arg(long, value_parser = Methods)]
     pub(crate) method: Option<Method>,

@@ -10,22 +10,22 @@ use crate::core::Compiled;
 use crate::table::{self, Again, Format, Results, Target, Writer, rows_for};
 use neural_compiler::Diagnostic;
 use neural_compiler_fit::remember::{Remembered, check_weights};
-use neural_compiler_fit::{Options, Values, predict, weights};
+use neural_compiler_fit::{Options, Values, band_columns, predict, saved_bands, weights};
 use serde_json::json;
 
 pub(crate) fn run(context: &mut Context, args: &PredictArgs) -> Result<u8, Failure> {
-    if args.data == "-" && args.source.file.as_deref() == Some("-") {
+    if args.from.data == "-" && args.source.file.as_deref() == Some("-") {
         return Err(Failure::Usage("the model and the table cannot both come from standard input".into()));
     }
     if args.out == "-" && context.json {
         return Err(Failure::Usage("--json and `--out -` both need standard output".into()));
     }
-    table::apart(&args.out, &args.data)?;
+    table::apart(&args.out, &args.from.data)?;
     let format = Format::write(&args.out)?;
     let source = context.source(args.source.file.as_deref(), args.source.expression.as_deref())?;
     let model = Compiled::new(context, source)?;
     let known = Remembered::of(&model.program).map_err(plain)?;
-    let mut data = Again::new(&args.data, &args.table)?;
+    let mut data = Again::new(&args.from.data, &args.from.table)?;
     let reader = data.read()?;
     let notes = reader.notes();
     let known = known.within(reader.columns().iter().map(String::as_str), args.group.as_deref()).map_err(plain)?;
@@ -33,16 +33,22 @@ pub(crate) fn run(context: &mut Context, args: &PredictArgs) -> Result<u8, Failu
     options.check().map_err(bad_options)?;
     let named = [&options.time].into_iter().flatten().map(String::as_str).collect();
     let roles = Roles { time: options.time.as_deref(), ..Roles::default() };
-    let wanted = Wanted { model: &model, named, roles, group: options.group.as_deref(), dates: &args.dates, fitting: false };
+    let wanted = Wanted { model: &model, named, roles, group: options.group.as_deref(), dates: &args.from.dates, fitting: false };
     let predicted = |whole: Whole| {
-        let start_time = args.start_time.map(|t| t.number(whole.calendar)).transpose()?;
+        let start_time = args.begin.start_time.map(|t| t.number(whole.calendar)).transpose()?;
         let called = (options.time.as_deref(), options.group.as_deref());
-        let doses = doses::read(args.events.as_deref(), &args.table, &model, called, Some(&whole))?;
+        let doses = doses::read(args.begin.events.as_deref(), &args.from.table, &model, called, Some(&whole))?;
         let options = Options { start_time, doses, ..options.clone() };
-        predict(&model.program, &whole.table, &options).map_err(|e| whole.blame(&model, e, None))
+        let found = predict(&model.program, &whole.table, &options).and_then(|mut columns| {
+            if args.bands {
+                columns.extend(band_columns(&saved_bands(&model.program, &whole.table, &options)?));
+            }
+            Ok(columns)
+        });
+        found.map_err(|e| whole.blame(&model, e, None))
     };
     let outcome = Whole::read(reader, &wanted).and_then(predicted);
-    table::say(context, &args.data, &notes);
+    table::say(context, &args.from.data, &notes);
     let columns = outcome?;
     let names: Vec<String> = columns.iter().map(|c| c.0.clone()).collect();
     let rows = write(args, &mut data, format, &columns, &names, context.limits.memory_bytes)?;
@@ -103,7 +109,7 @@ fn write(
     if let Some(taken) = names.iter().find(|n| reader.columns().contains(n)) {
         return Err(Failure::plain(
             "duplicate-column",
-            format!("`{}` has a column `{taken}` already", args.data),
+            format!("`{}` has a column `{taken}` already", args.from.data),
             Some("rename it".into()),
         ));
     }

@@ -4,6 +4,8 @@
 
 use super::Look;
 use crate::data::table::Table;
+use crate::forecast::bands::{Band, Ends, bands};
+use crate::forecast::known::Known;
 use crate::options::Options;
 use crate::predict::predict;
 use crate::report::Axis;
@@ -28,23 +30,25 @@ pub struct Line {
     pub targets: Vec<Vec<f64>>,
     /// The first row of the data it belongs to.
     pub row: Option<usize>,
+    /// For each target where the line lies with 95 %, and where an observation does; `None`: nobody knows.
+    pub bands: Vec<Option<(Ends, Ends)>>,
 }
 
 /// The lines of a model with the values in `options`, over the axis its rows lie along.
 pub fn lines(
-    program: &Program,
-    table: &Table,
-    options: &Options<'_>,
+    (program, table, options): (&Program, &Table, &Options<'_>),
     axis: &Axis,
     targets: &[String],
     predicted: &[f64],
     look: &Look,
+    known: Option<&Known>,
 ) -> Vec<Line> {
     let options = Options { cancel: None, progress: None, holdout: None, ..options.clone() };
+    let of_rows = || known.and_then(|k| bands(program, table, &options, k).ok());
     let between = can_be_asked_between(program, axis);
     let line = |rows: Vec<usize>| {
-        let fine = if between { finely(program, table, &options, axis, targets, &rows, look) } else { None };
-        fine.unwrap_or_else(|| from_row_to_row(axis, targets.len(), predicted, rows))
+        let fine = if between { finely((program, table, &options), axis, targets, &rows, look, known) } else { None };
+        fine.unwrap_or_else(|| from_row_to_row(axis, targets, predicted, rows, of_rows().as_deref()))
     };
     trajectories(axis).into_iter().map(line).collect()
 }
@@ -88,20 +92,19 @@ type Values = Vec<Vec<f64>>;
 /// The model asked at many points between the first and the last of these rows; inputs are linear between rows, everything else (where a
 /// trajectory begins, which group it is) is as in the first.
 fn finely(
-    program: &Program,
-    table: &Table,
-    options: &Options<'_>,
+    (program, table, options): (&Program, &Table, &Options<'_>),
     axis: &Axis,
     targets: &[String],
     rows: &[usize],
     look: &Look,
+    known: Option<&Known>,
 ) -> Option<Line> {
     let (&first, &last) = (rows.first()?, rows.last()?);
     let (begin, end) = (axis.values[first], axis.values[last]);
     // Numbers of vectors have columns of their own: `u[0]`.
     let is_input = |name: &&String| program.inputs().iter().any(|i| from_data(&i.kind) && i.name == name.split('[').next().unwrap_or(name));
     let inputs: Vec<String> = table.names().iter().filter(is_input).cloned().collect();
-    let ask = |along: &[f64]| -> Option<Values> {
+    let table_at = |along: &[f64]| -> Option<Table> {
         let column = |name: &String| {
             let given = table.column(name).unwrap_or(&[]);
             if *name == axis.name {
@@ -112,8 +115,10 @@ fn finely(
                 along.iter().map(|at| between_rows(axis, rows, given, *at)).collect()
             }
         };
-        let asked = Table::new(table.names().iter().map(|n| (n.clone(), column(n)))).ok()?.labelled_as(table);
-        let found = predict(program, &asked, options).ok()?;
+        Some(Table::new(table.names().iter().map(|n| (n.clone(), column(n)))).ok()?.labelled_as(table))
+    };
+    let ask = |along: &[f64]| -> Option<Values> {
+        let found = predict(program, &table_at(along)?, options).ok()?;
         let observed = found.iter().filter(|(n, _)| n.ends_with(".predicted")).count();
         let target = |(k, name): (usize, &String)| {
             let by_name = found.iter().find(|(n, _)| n.strip_suffix(".predicted") == Some(name));
@@ -133,7 +138,7 @@ fn finely(
     if along.len() > MOST {
         // As many data as points: every one of them is there, and more would not be seen.
         let values = ask(&along)?;
-        return Some(Line { along, targets: values, row: Some(first) });
+        return Some(Line { along, targets: values, row: Some(first), bands: vec![None; targets.len()] });
     }
     let mut values = ask(&along)?;
     // Whether something may be hidden between a point and the next.
@@ -147,7 +152,21 @@ fn finely(
         open = bends(&more, &along, &found, look);
         (along, values) = (more, found);
     }
-    Some(Line { along, targets: values, row: Some(first) })
+    let found = known.and_then(|k| bands(program, &table_at(&along)?, options, k).ok());
+    let bands = of_targets(found.as_deref(), targets, &(0..along.len()).collect::<Vec<_>>());
+    Some(Line { along, targets: values, row: Some(first), bands })
+}
+
+/// The bands of targets in some rows.
+fn of_targets(found: Option<&[Band]>, targets: &[String], rows: &[usize]) -> Vec<Option<(Ends, Ends)>> {
+    let mut own = found.into_iter().flatten().filter(|b| b.name.split('[').next() == Some("prediction"));
+    let mut one = |name: &String| {
+        let by_name = found.into_iter().flatten().find(|b| b.name == *name);
+        let band = by_name.or_else(|| own.next())?;
+        let pick = |ends: &Ends| -> Ends { (rows.iter().map(|&i| ends.0[i]).collect(), rows.iter().map(|&i| ends.1[i]).collect()) };
+        Some((pick(&band.confidence), pick(&band.prediction)))
+    };
+    targets.iter().map(&mut one).collect()
 }
 
 /// The points, and one in the middle of every interval that is open; and how many those are.
@@ -184,8 +203,9 @@ fn bends(along: &[f64], before: &[f64], values: &Values, look: &Look) -> Vec<boo
     open
 }
 
-fn from_row_to_row(axis: &Axis, targets: usize, predicted: &[f64], rows: Vec<usize>) -> Line {
+fn from_row_to_row(axis: &Axis, targets: &[String], predicted: &[f64], rows: Vec<usize>, found: Option<&[Band]>) -> Line {
     let count = axis.values.len();
-    let targets = (0..targets).map(|t| rows.iter().map(|&i| predicted[t * count + i]).collect()).collect();
-    Line { along: rows.iter().map(|&i| axis.values[i]).collect(), targets, row: rows.first().copied() }
+    let bands = of_targets(found, targets, &rows);
+    let targets = (0..targets.len()).map(|t| rows.iter().map(|&i| predicted[t * count + i]).collect()).collect();
+    Line { along: rows.iter().map(|&i| axis.values[i]).collect(), targets, row: rows.first().copied(), bands }
 }

@@ -13,6 +13,8 @@ mod shapes;
 mod svg;
 
 use crate::data::table::Table;
+use crate::forecast::distribution::normal_quantile;
+use crate::forecast::known::Known;
 use crate::options::Options;
 use crate::report::{Axis, Fit};
 pub use lines::{Line, lines};
@@ -39,6 +41,8 @@ pub struct Drawing<'a> {
     pub sigma: Vec<f64>,
     /// The group of each row, counted from 0; empty: there is but one.
     pub group: Vec<usize>,
+    /// Residuals that are standard normal if the model is right, in the order of `observed`; empty: not known.
+    pub standard: &'a [f64],
     /// How it is drawn.
     pub look: Look,
 }
@@ -69,13 +73,20 @@ impl<'a> Drawing<'a> {
     /// Of a fit of this program to this table with these options.
     pub fn new(program: &Program, table: &Table, options: &Options<'_>, fit: &'a Fit, look: Look) -> Drawing<'a> {
         let fitted = Options { values: fit.values.clone(), ..options.clone() };
-        let lines = fit.axis.as_ref().map(|axis| lines(program, table, &fitted, axis, &fit.targets, &fit.predicted, &look));
+        let lines = fit
+            .axis
+            .as_ref()
+            .map(|axis| lines((program, table, &fitted), axis, &fit.targets, &fit.predicted, &look, Known::of(fit).as_ref()));
         let sigma = match (options.sigma, options.sigma_column.as_ref().and_then(|c| table.column(c))) {
             (Some(sigma), _) => vec![sigma; table.rows()],
             (None, Some(column)) => column.to_vec(),
             (None, None) => vec![],
         };
-        let group = options.group.as_ref().and_then(|g| table.column(g)).map(numbered).unwrap_or_default();
+        let by_trajectory = || fit.axis.as_ref().map(|a| a.trajectory.clone()).unwrap_or_default();
+        let group = options.group.as_ref().and_then(|g| table.column(g)).map_or_else(by_trajectory, numbered);
+        // What is positive and scatters by factors is seen by powers of ten.
+        let by_factors = !fit.noise.is_empty() && fit.noise.iter().all(|n| n.words.starts_with("(lognormal"));
+        let look = Look { log_y: look.log_y || by_factors, ..look };
         Drawing {
             targets: &fit.targets,
             observed: &fit.observed,
@@ -84,6 +95,7 @@ impl<'a> Drawing<'a> {
             lines: lines.unwrap_or_default(),
             sigma,
             group,
+            standard: &fit.standard,
             look,
         }
     }
@@ -107,7 +119,7 @@ impl<'a> Drawing<'a> {
         let targets = self.targets.len();
         let phase = self.axis.is_some() && targets == 2;
         let columns = targets.max(1) + usize::from(phase);
-        let mut picture = Picture::new(LEFT + columns as f64 * (WIDTH + LEFT), UPPER + GAP + LOWER + 2.0 * MARGIN);
+        let mut picture = Picture::new(LEFT + columns as f64 * (WIDTH + LEFT), UPPER + GAP + LOWER + GAP + LOWER + 2.0 * MARGIN);
         for t in 0..targets {
             self.target(&mut picture, t);
         }
@@ -155,9 +167,34 @@ impl<'a> Drawing<'a> {
     fn draw_lines(&self, picture: &mut Picture, panel: &Panel, of: impl Fn(&Line) -> (Vec<f64>, Vec<f64>)) {
         for line in &self.lines {
             let (x, y) = of(line);
-            let one = line.row.and_then(|row| self.group.get(row)).filter(|_| self.groups() > 0 && self.lines.len() > 1);
-            panel.line(picture, &x, &y, one.map_or(Colour::Model, |g| Colour::Group(*g)));
+            panel.line(picture, &x, &y, self.colour(line));
         }
+    }
+
+    /// The colour of a line: that of its group where there are several.
+    fn colour(&self, line: &Line) -> Colour {
+        let one = line.row.and_then(|row| self.group.get(row)).filter(|_| self.groups() > 0 && self.lines.len() > 1);
+        one.map_or(Colour::Model, |g| Colour::Group(*g))
+    }
+
+    /// Standard residuals over what is expected of as many normal numbers: on the line where the model is right.
+    fn quantiles(&self, picture: &mut Picture, target: usize, rows: usize) {
+        let part = self.standard.get(target * rows..(target + 1) * rows).unwrap_or(&[]);
+        let mut there: Vec<(f64, usize)> = part.iter().enumerate().filter(|(_, x)| x.is_finite()).map(|(row, x)| (*x, row)).collect();
+        there.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let n = there.len() as f64;
+        let (mut across, mut up) = (vec![f64::NAN; part.len()], vec![f64::NAN; part.len()]);
+        for (k, (x, row)) in there.iter().enumerate() {
+            // Blom's places.
+            (across[*row], up[*row]) = (normal_quantile((k as f64 + 0.625) / (n + 0.25)), *x);
+        }
+        let place = Place { left: left(target), top: MARGIN + UPPER + GAP + LOWER + GAP, width: WIDTH, height: LOWER };
+        let (x, y) = (Scale::of(&across, false), Scale::of(up.iter().chain(&across), false));
+        let panel = Panel { place, x, y };
+        panel.frame(picture, "residuals by quantiles, in standard deviations", "expected of normal residuals");
+        let same = [x.ends().0.max(y.ends().0), x.ends().1.min(y.ends().1)];
+        panel.line(picture, &same, &same, Colour::Model);
+        self.dots(picture, &panel, &across, &up);
     }
 
     fn target(&self, picture: &mut Picture, target: usize) {
@@ -174,6 +211,13 @@ impl<'a> Drawing<'a> {
         let hidden = along.iter().zip(observed).filter(|(a, o)| a.is_finite() && o.is_finite() && !(x.shows(**a) && y.shows(**o))).count();
         let note = if hidden > 0 { format!("; {hidden} not positive") } else { String::new() };
         upper.frame(picture, &format!("{}: {title}{note}", self.targets[target]), "");
+        for line in &self.lines {
+            if let Some((confidence, prediction)) = &line.bands[target] {
+                for ends in [prediction, confidence] {
+                    upper.area(picture, &line.along, (&ends.0, &ends.1), self.colour(line));
+                }
+            }
+        }
         self.bars(picture, &upper, along, observed);
         self.dots(picture, &upper, along, observed);
         self.draw_lines(picture, &upper, |l| (l.along.clone(), l.targets[target].clone()));
@@ -189,6 +233,9 @@ impl<'a> Drawing<'a> {
         lower.line(picture, &[x.ends().0, x.ends().1], &[0.0, 0.0], Colour::Model);
         self.bars(picture, &lower, along, &residuals);
         self.dots(picture, &lower, along, &residuals);
+        if !self.standard.is_empty() {
+            self.quantiles(picture, target, observed.len());
+        }
         if target == 0 {
             self.names(picture);
         }
@@ -196,16 +243,7 @@ impl<'a> Drawing<'a> {
 
     /// The names of the groups, in a line above everything.
     fn names(&self, picture: &mut Picture) {
-        let mut x = LEFT;
-        for (group, name) in self.look.groups.iter().enumerate().take(self.groups().min(NAMED)) {
-            let words: String = name.chars().take(16).collect();
-            picture.dots(vec![(x, MARGIN - 34.0)], Colour::Group(group));
-            picture.text(x + 7.0, MARGIN - 30.0, 0.0, &words);
-            x += 22.0 + 7.0 * words.chars().count() as f64;
-            if x > picture.width - LEFT {
-                return;
-            }
-        }
+        legend(picture, self.look.groups.iter().take(self.groups()));
     }
 
     /// The second target over the first.
@@ -214,10 +252,24 @@ impl<'a> Drawing<'a> {
         let lined = |k: usize| self.lines.iter().flat_map(move |l| &l.targets[k]);
         let x = Scale::of(ox.iter().chain(px).chain(lined(0)), self.look.log_y);
         let y = Scale::of(oy.iter().chain(py).chain(lined(1)), self.look.log_y);
-        let panel = Panel { place: Place { left: left(2), top: MARGIN, width: WIDTH, height: UPPER + GAP + LOWER }, x, y };
+        let panel = Panel { place: Place { left: left(2), top: MARGIN, width: WIDTH, height: UPPER + GAP + LOWER + GAP + LOWER }, x, y };
         panel.frame(picture, &format!("{} over {}", self.targets[1], self.targets[0]), &self.targets[0]);
         self.dots(picture, &panel, ox, oy);
         self.draw_lines(picture, &panel, |l| (l.targets[0].clone(), l.targets[1].clone()));
+    }
+}
+
+/// Names beside the colours of groups, as many as fit into a line above everything.
+fn legend<'n>(picture: &mut Picture, names: impl Iterator<Item = &'n String>) {
+    let mut x = LEFT;
+    for (group, name) in names.enumerate().take(NAMED) {
+        let words: String = name.chars().take(16).collect();
+        picture.dots(vec![(x, MARGIN - 34.0)], Colour::Group(group));
+        picture.text(x + 7.0, MARGIN - 30.0, 0.0, &words);
+        x += 22.0 + 7.0 * words.chars().count() as f64;
+        if x > picture.width - LEFT {
+            return;
+        }
     }
 }
 

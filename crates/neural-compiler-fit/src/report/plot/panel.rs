@@ -55,6 +55,19 @@ impl Panel {
         picture.line(self.points(x, y), colour);
     }
 
+    /// The area between two lines, as far as the panel goes, wherever both are known.
+    pub(super) fn area(&self, picture: &mut Picture, x: &[f64], (low, high): (&[f64], &[f64]), colour: Colour) {
+        let end = self.y.ends();
+        let shown = |i: &usize| self.x.shows(x[*i]) && low[*i].is_finite() && high[*i].is_finite() && high[*i] >= end.0 && low[*i] <= end.1;
+        let places: Vec<usize> = (0..x.len()).filter(shown).collect();
+        // Where it breaks, another begins.
+        for part in places.chunk_by(|a, b| *b == a + 1) {
+            let upper = part.iter().map(|&i| self.at(x[i], high[i].min(end.1)));
+            let lower = part.iter().rev().map(|&i| self.at(x[i], low[i].max(end.0)));
+            picture.area(upper.chain(lower).collect(), colour);
+        }
+    }
+
     /// A bar from `low` to `high`, as far as the panel goes.
     pub(super) fn bar(&self, picture: &mut Picture, x: f64, (low, high): (f64, f64), colour: Colour) {
         let end = self.y.ends();

@@ -4,7 +4,7 @@
 use super::panel::Panel;
 use super::scale::Scale;
 use super::shapes::{Colour, Picture, Place};
-use super::{LEFT, Look, MARGIN, NAMED, UPPER, WIDTH, left, pdf, png, svg};
+use super::{LEFT, Look, MARGIN, UPPER, WIDTH, left, legend, pdf, png, svg};
 use crate::dynamics::simulate::Simulation;
 
 /// What of a simulation is drawn.
@@ -65,20 +65,7 @@ impl Paths<'_> {
                 }
             }
         }
-        self.legend(&mut picture);
+        legend(&mut picture, self.sets.iter().filter(|_| all.sets > 1));
         picture
-    }
-
-    /// The names of the sets, in a line above everything.
-    fn legend(&self, picture: &mut Picture) {
-        let mut x = LEFT;
-        for (set, name) in self.sets.iter().enumerate().filter(|_| self.simulation.sets > 1).take(NAMED) {
-            picture.dots(vec![(x, MARGIN - 34.0)], Colour::Group(set));
-            picture.text(x + 7.0, MARGIN - 30.0, 0.0, name);
-            x += 22.0 + 7.0 * name.chars().count() as f64;
-            if x > picture.width - LEFT {
-                return;
-            }
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! A picture as PNG, at twice the size of its SVG. In: shapes; out: the bytes of a file. Lines and dots are drawn by tiny-skia; words come
 //! from a bitmap font, so that no font has to be found on the machine.
 
-use super::shapes::{DOT_OPACITY, DOT_RADIUS, FRAME, Picture, Shape};
+use super::shapes::{AREA_OPACITY, DOT_OPACITY, DOT_RADIUS, FRAME, Picture, Shape};
 use noto_sans_mono_bitmap::{FontWeight, RasterHeight, get_raster, get_raster_width};
 use tiny_skia::{Color, FillRule, Paint, PathBuilder, Pixmap, PremultipliedColorU8, Rect, Stroke, Transform};
 
@@ -28,12 +28,15 @@ pub(super) fn bytes(picture: &Picture) -> Vec<u8> {
                     map.stroke_path(&PathBuilder::from_rect(rect), &paint(FRAME, 1.0), &Stroke::default(), scale, None);
                 }
             }
-            Shape::Line(points, colour) => {
-                let mut path = PathBuilder::new();
-                for (k, (x, y)) in points.iter().enumerate() {
-                    if k == 0 { path.move_to(*x as f32, *y as f32) } else { path.line_to(*x as f32, *y as f32) }
-                }
+            Shape::Area(points, colour) => {
+                let mut path = along(points);
+                path.close();
                 if let Some(path) = path.finish() {
+                    map.fill_path(&path, &paint(colour.rgb(), AREA_OPACITY), FillRule::Winding, scale, None);
+                }
+            }
+            Shape::Line(points, colour) => {
+                if let Some(path) = along(points).finish() {
                     let stroke = Stroke { width: colour.width() as f32, ..Stroke::default() };
                     map.stroke_path(&path, &paint(colour.rgb(), 1.0), &stroke, scale, None);
                 }
@@ -49,6 +52,15 @@ pub(super) fn bytes(picture: &Picture) -> Vec<u8> {
         }
     }
     map.encode_png().unwrap_or_default()
+}
+
+/// A path through points.
+fn along(points: &[(f64, f64)]) -> PathBuilder {
+    let mut path = PathBuilder::new();
+    for (k, (x, y)) in points.iter().enumerate() {
+        if k == 0 { path.move_to(*x as f32, *y as f32) } else { path.line_to(*x as f32, *y as f32) }
+    }
+    path
 }
 
 /// Words on their base line.

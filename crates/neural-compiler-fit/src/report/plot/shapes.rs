@@ -62,6 +62,8 @@ pub(super) const FRAME: [u8; 3] = [0x99; 3];
 /// How strong a dot is.
 pub(super) const DOT_OPACITY: f32 = 0.6;
 pub(super) const DOT_RADIUS: f64 = 2.0;
+/// How strong an area is.
+pub(super) const AREA_OPACITY: f32 = 0.18;
 
 /// A thing that is drawn.
 #[derive(Debug)]
@@ -69,6 +71,8 @@ pub(super) enum Shape {
     Frame(Place),
     Line(Vec<(f64, f64)>, Colour),
     Dots(Vec<(f64, f64)>, Colour),
+    /// An area within these corners.
+    Area(Vec<(f64, f64)>, Colour),
     /// Words at a place on their base line; `anchor` 0: it is where they begin, 1: where they end.
     Text {
         x: f64,
@@ -101,6 +105,10 @@ impl Picture {
 
     pub(super) fn dots(&mut self, points: Vec<(f64, f64)>, colour: Colour) {
         self.shapes.push(Shape::Dots(points, colour));
+    }
+
+    pub(super) fn area(&mut self, points: Vec<(f64, f64)>, colour: Colour) {
+        self.shapes.push(Shape::Area(points, colour));
     }
 
     pub(super) fn text(&mut self, x: f64, y: f64, anchor: f64, words: &str) {

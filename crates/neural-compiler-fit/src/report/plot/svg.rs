@@ -1,6 +1,6 @@
 //! A picture as SVG. In: shapes; out: text.
 
-use super::shapes::{DOT_OPACITY, DOT_RADIUS, FRAME, Picture, Shape};
+use super::shapes::{AREA_OPACITY, DOT_OPACITY, DOT_RADIUS, FRAME, Picture, Shape};
 use std::fmt::Write;
 
 fn escape(text: &str) -> String {
@@ -43,6 +43,11 @@ pub(super) fn text(picture: &Picture) -> String {
                 points.iter().try_for_each(|(x, y)| {
                     write!(out, r##"<circle cx="{x:.2}" cy="{y:.2}" r="{DOT_RADIUS}" fill="{fill}" fill-opacity="{DOT_OPACITY}"/>"##)
                 })
+            }
+            Shape::Area(points, colour) => {
+                let list: Vec<String> = points.iter().map(|(x, y)| format!("{x:.2},{y:.2}")).collect();
+                let fill = hex(colour.rgb());
+                write!(out, r##"<polygon points="{}" fill="{fill}" fill-opacity="{AREA_OPACITY}"/>"##, list.join(" "))
             }
             Shape::Text { x, y, anchor, words } => {
                 let anchor = if *anchor == 0.0 {

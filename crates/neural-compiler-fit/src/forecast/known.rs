@@ -1,0 +1,103 @@
+//! What a fit knows of its parameters. In: a fit, or the record of one; out: their covariance by name, and the errors of observations.
+
+use crate::report::Fit;
+use crate::statistics::uncertainty::Certainty;
+use serde_json::Value;
+use std::collections::HashMap;
+
+/// What is known.
+pub struct Known {
+    /// The place of each parameter in the covariance.
+    places: HashMap<String, usize>,
+    /// Row by row; 0 of what is held at a bound; NaN of what is not known.
+    covariance: Vec<f64>,
+    /// Ways to change parameters that the data do not see, a number for each parameter.
+    open: Vec<Vec<f64>>,
+    /// By how many standard errors a 95 % interval reaches to either side.
+    pub(crate) reach: f64,
+    /// The standard deviation of the errors of columns whose distribution is not declared, where it is one.
+    pub(crate) errors: Vec<(String, Option<f64>)>,
+}
+
+/// The share of a change of a prediction that is rounding.
+const NOTHING: f64 = 1e-7;
+
+impl Known {
+    /// Of a fit; `None` where it has no covariance, or random effects or nets, of which it says nothing.
+    pub fn of(fit: &Fit) -> Option<Known> {
+        let sure = &fit.uncertainty;
+        let n = fit.parameters.len();
+        let fits = |c: &Certainty| matches!(c, Certainty::Error(_) | Certainty::AtBound | Certainty::Unidentified | Certainty::Endless);
+        // How sure effects are is not in the covariance.
+        let covered = fit.weights == 0 && fit.effects.is_empty();
+        if !covered || sure.determined.len() != n * n || !sure.certainty.iter().all(fits) || !sure.reach.is_finite() {
+            return None;
+        }
+        let held = |j: usize| matches!(sure.certainty[j], Certainty::AtBound | Certainty::Endless);
+        let covariance = (0..n * n).map(|k| if held(k / n) || held(k % n) { 0.0 } else { sure.determined[k] }).collect();
+        let way = |parameters: &[usize], way: &[f64]| {
+            let mut all = vec![0.0; n];
+            parameters.iter().zip(way).for_each(|(&j, x)| all[j] = *x);
+            all
+        };
+        Some(Known {
+            places: fit.parameters.iter().enumerate().map(|(j, p)| (p.name.clone(), j)).collect(),
+            covariance,
+            open: sure.open.iter().flat_map(|o| o.ways.iter().map(|w| way(&o.parameters, w))).collect(),
+            reach: sure.reach,
+            errors: fit.targets.iter().cloned().zip(fit.errors.iter().copied()).collect(),
+        })
+    }
+
+    /// Of a fit as `to_json` wrote it; `None` as above.
+    pub fn of_json(fit: &Value) -> Option<Known> {
+        if fit.get("effects").is_some() || fit.get("weights").is_some() {
+            return None;
+        }
+        let names: Vec<&str> = fit.get("order")?.as_array()?.iter().filter_map(Value::as_str).collect();
+        let params = fit.get("params")?;
+        let held = |name: &str| params[name]["note"].as_str().is_some_and(|n| n.starts_with("at its bound") || n.starts_with("runs off"));
+        let rows = fit.get("covariance")?.as_array()?;
+        let n = names.len();
+        let entry = |i: usize, j: usize| match held(names[i]) || held(names[j]) {
+            true => 0.0,
+            false => rows.get(i).and_then(|r| r.get(j)).and_then(Value::as_f64).unwrap_or(f64::NAN),
+        };
+        let reach = names.iter().find_map(|name| {
+            let (value, error) = (params[name]["value"].as_f64()?, params[name]["stderr"].as_f64().filter(|e| *e > 0.0)?);
+            Some((params[name]["ci95"][1].as_f64()? - value) / error)
+        });
+        let errors = fit.get("errors").and_then(Value::as_object).into_iter().flatten();
+        Some(Known {
+            places: names.iter().enumerate().map(|(j, name)| (name.to_string(), j)).collect(),
+            covariance: (0..n * n).map(|k| entry(k / n, k % n)).collect(),
+            open: vec![],
+            reach: reach?,
+            errors: errors.map(|(name, x)| (name.clone(), x.as_f64())).collect(),
+        })
+    }
+
+    /// The standard error of something that moves so with parameters of these names; NaN where the data do not determine it.
+    pub(crate) fn error(&self, names: &[String], gradient: &[f64]) -> f64 {
+        let n = self.places.len();
+        // What is no parameter of the fit is known.
+        let there: Vec<(usize, f64)> =
+            names.iter().zip(gradient).filter(|(_, g)| **g != 0.0).filter_map(|(name, g)| Some((*self.places.get(name)?, *g))).collect();
+        for way in &self.open {
+            let (sum, size) = there.iter().fold((0.0, 0.0f64), |(sum, size), (j, g)| (sum + g * way[*j], size + (g * way[*j]).abs()));
+            if sum.abs() > NOTHING * size {
+                return f64::NAN;
+            }
+        }
+        let variance: f64 = there.iter().map(|(i, a)| there.iter().map(|(j, b)| a * b * self.covariance[i * n + j]).sum::<f64>()).sum();
+        variance.max(0.0).sqrt() + if variance.is_nan() { f64::NAN } else { 0.0 }
+    }
+
+    /// The standard deviation of the errors of a column; of a formula's own value, of the one that no quantity is named like.
+    pub(crate) fn sigma(&self, column: Option<&str>, own: usize, named: impl Fn(&str) -> bool) -> Option<f64> {
+        match column {
+            Some(name) => self.errors.iter().find(|e| e.0 == name)?.1,
+            None => self.errors.iter().filter(|e| !named(&e.0)).nth(own)?.1,
+        }
+    }
+}

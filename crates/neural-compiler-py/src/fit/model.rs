@@ -271,7 +271,7 @@ pub(crate) fn predict_bands<'py>(
     found: Option<&str>,
 ) -> PyResult<Vec<(String, Vec<Bound<'py, PyArray1<f64>>>)>> {
     let how = self::options(options)?;
-    let table = table_for(core, columns, others, options, &how)?;
+    let table = table_for(core, columns, others, options, &how, false)?;
     let known = match found.map(|text| serde_json::from_str(text).ok().and_then(|json| Known::of_json(&json))) {
         Some(None) => return Err(PyValueError::new_err("the fit has no covariance, so that nothing says how sure predictions are")),
         Some(Some(known)) => Some(known),

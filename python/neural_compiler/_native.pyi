@@ -153,8 +153,7 @@ def fit_lines(
     core: Core,
     columns: list[tuple[str, _Column]],
     options: dict[str, Any],
-    targets: list[str],
-    predicted: _Column,
+    explained: tuple[list[str], _Column],
     axis: tuple[str, _Column, NDArray[np.uintp]],
     found: str,
 ) -> list[_Line]: ...

@@ -263,7 +263,7 @@ class FitResult:
         if self._axis is None:
             return []
         core = _native.Core(self.model, None, [])
-        return _native.fit_lines(core, list(self._data.items()), self._fitted(), self.targets, self.predicted, self._axis, self._json)
+        return _native.fit_lines(core, list(self._data.items()), self._fitted(), (self.targets, self.predicted), self._axis, self._json)
 
     def plot(self, log: str = "") -> Figure:
         """Data (with error bars where `sigma` was given), model and residuals, a column per target, over the time or the only input where

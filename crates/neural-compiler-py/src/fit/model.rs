@@ -259,6 +259,9 @@ pub(crate) fn predict_model<'py>(
     Ok(found.into_iter().map(|(name, column)| (name, PyArray1::from_vec(py, column))).collect())
 }
 
+/// A prediction by name, with the columns that say how sure it is.
+type Sure<'py> = (String, Vec<Bound<'py, PyArray1<f64>>>);
+
 /// How sure predictions are: of each its name, and value, standard error, ends of its interval and of that of observations. `found`: the
 /// fit as JSON; without it what the model remembers of its own.
 #[pyfunction]
@@ -269,7 +272,7 @@ pub(crate) fn predict_bands<'py>(
     others: Others,
     options: &Bound<'py, PyDict>,
     found: Option<&str>,
-) -> PyResult<Vec<(String, Vec<Bound<'py, PyArray1<f64>>>)>> {
+) -> PyResult<Vec<Sure<'py>>> {
     let how = self::options(options)?;
     let table = table_for(core, columns, others, options, &how, false)?;
     let known = match found.map(|text| serde_json::from_str(text).ok().and_then(|json| Known::of_json(&json))) {
@@ -414,14 +417,13 @@ pub(crate) fn fit_lines<'py>(
     core: &PyCore,
     columns: Columns<'py>,
     options: &Bound<'py, PyDict>,
-    targets: Vec<String>,
-    predicted: PyReadonlyArray1<'py, f64>,
+    explained: (Vec<String>, PyReadonlyArray1<'py, f64>),
     axis: PyAxis<'py>,
     found: &str,
 ) -> PyResult<Vec<PyLine<'py>>> {
     let how = self::options(options)?;
     let table = table_for(core, columns, Vec::new(), options, &how, false)?;
-    let (axis, predicted) = (axis_of(axis), predicted.as_array().to_vec());
+    let (axis, targets, predicted) = (axis_of(axis), explained.0, explained.1.as_array().to_vec());
     let known = serde_json::from_str(found).ok().and_then(|json| Known::of_json(&json));
     let found = py.detach(|| plot::lines((&core.0.program, &table, &how), &axis, &targets, &predicted, &Look::default(), known.as_ref()));
     let array = |numbers| PyArray1::from_vec(py, numbers);

@@ -384,4 +384,4 @@ def test_tensors_that_require_gradients_are_data_like_others() -> None:
     x = torch.arange(5.0, dtype=torch.float64)
     result = nc.fit("(param a 1) (* a x)", {"x": x.requires_grad_(), "y": x * x + 1}, target="y")
     plain = nc.fit("(param a 1) (* a x)", {"x": np.arange(5.0), "y": np.arange(5.0) ** 2 + 1}, target="y")
-    assert result.params["a"].value == plain.params["a"].value
+    assert result.params["a"] == plain.params["a"]

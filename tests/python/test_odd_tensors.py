@@ -135,9 +135,8 @@ def test_classes_that_only_python_sees(text: str, of: type[Tensor], backend: str
     assert torch.equal(module(given, Y, check=True).detach().as_subclass(Tensor), expected.detach())
 
 
-@pytest.mark.parametrize("of", [Sub, Silent])
-def test_parameters_of_other_classes(of: type[Tensor]) -> None:
-    module = compile_scheme("(* k x)", params={"k": torch.nn.Parameter(torch.tensor(2.0).as_subclass(of))})
+def test_parameters_of_other_classes() -> None:
+    module = compile_scheme("(* k x)", params={"k": torch.nn.Parameter(torch.tensor(2.0).as_subclass(Sub))})
     found = module(torch.ones(3))
     found.sum().backward()
     assert found.tolist() == [2.0] * 3

@@ -166,3 +166,38 @@ def test_a_program_is_one_node_of_an_fx_trace() -> None:
     assert torch.equal(traced(Y), model(Y))
     with pytest.raises(TypeError, match="trace a module that holds it"):
         torch.fx.symbolic_trace(model.physics)
+
+
+@pytest.mark.parametrize(
+    "text", ["(max v 0)", "(max 0 v)", "(max v w)", "(min v w)", "(clamp v -1 1)", "(if (> (ref v 0) 0) (max v w) (min v 0.5))"]
+)
+def test_derivatives_of_choices_between_vectors(text: str) -> None:
+    v, w = np.array([[-1.0, 0.0], [1.0, 2.0], [0.5, -3.0]]), np.array([[-1.0, 1.0], [0.0, 2.0], [4.0, -4.0]])
+    module = nc.compile_scheme(text, inputs={"v": 2, "w": 2} if "w" in text else {"v": 2})
+    for made in (module.jacobian("v"), nc.compile_scheme(f"(total {text})", inputs={i.name: 2 for i in module.inputs}).grad("v")):
+        given = {k: a for k, a in (("v", v), ("w", w)) if any(i.name == k for i in module.inputs)}
+        (found,) = run(made.to_onnx(), given)
+        expected = made({k: torch.from_numpy(a) for k, a in given.items()}).numpy()
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_the_derivative_of_the_larger_number() -> None:
+    slope = nc.compile_scheme("(total (max v 0))", inputs={"v": 2}).grad("v")
+    (found,) = run(slope.to_onnx(), {"v": np.array([[-1.0, 0.0], [1.0, 2.0]])})
+    assert found.tolist() == [[0.0, 0.5], [1.0, 1.0]]
+    of_matrix = nc.compile_scheme("(max m 1)", inputs={"m": (2, 2)}).jacobian("m")
+    m = np.array([[[0.0, 1.0], [2.0, 3.0]]])
+    (found,) = run(of_matrix.to_onnx(), {"m": m})
+    np.testing.assert_array_equal(found, of_matrix(torch.from_numpy(m)).numpy())
+
+
+def test_names_of_inputs_are_their_own() -> None:
+    model = nc.compile_scheme("(* batch (+ result result_0 constant_1))").to_onnx()
+    names = [i.name for i in model.graph.input]
+    found = run(model, {n: np.array([float(k + 2)]) for k, n in enumerate(names)})
+    values = {n: float(k + 2) for k, n in enumerate(names)}
+    assert found[0].tolist() == [values["batch"] * (values["result"] + values["result_0"] + values["constant_1"])]
+
+
+def test_ends_of_log1p() -> None:
+    same("(log1p x)", {"x": [-np.inf, -2.0, -1.0, np.inf, np.nan]})

@@ -120,7 +120,8 @@ impl Builder {
 
     /// An operation on values, scalars aligned with the largest of them; of the shape of that.
     pub(super) fn with(&mut self, op: &str, args: &[&Value], attributes: &[Attribute]) -> Value {
-        let wanted = args.iter().map(|a| a.shape.clone()).max_by_key(Vec::len).unwrap_or_default();
+        // Others are scalars, or have one element along each axis.
+        let wanted = args.iter().max_by_key(|a| (a.shape.len(), a.len())).map(|a| a.shape.clone()).unwrap_or_default();
         let given: Vec<String> = args.iter().map(|a| self.aligned(a, &wanted).name).collect();
         let given: Vec<&str> = given.iter().map(String::as_str).collect();
         Value::new(self.raw(op, &given, attributes), &wanted)
@@ -222,10 +223,7 @@ impl Builder {
     /// One of two values for each element; of numbers: onnxruntime chooses between no booleans.
     pub(super) fn choose(&mut self, test: &Value, yes: &Value, no: &Value) -> Value {
         let (yes, no) = (self.float(yes), self.float(no));
-        let shape = if yes.shape.len() >= no.shape.len() { yes.shape.clone() } else { no.shape.clone() };
-        let (yes, no) = (self.aligned(&yes, &shape), self.aligned(&no, &shape));
-        let found = self.op("Where", &[test, &yes, &no]);
-        Value::new(found.name, &shape)
+        self.op("Where", &[test, &yes, &no])
     }
 
     /// Adds an axis.

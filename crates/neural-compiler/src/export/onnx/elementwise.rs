@@ -79,7 +79,8 @@ fn log1p(b: &mut Builder, x: &Value) -> Value {
     let (product, less) = (b.op("Mul", &[&log, x]), b.by("Sub", &u, 1.0));
     let found = b.op("Div", &[&product, &less]);
     let large = infinite(b, &u);
-    let far = b.choose(&large, &u, &found);
+    // Of negative infinity there is none.
+    let far = b.choose(&large, &log, &found);
     let one = b.against("Equal", &u, 1.0);
     b.choose(&one, x, &far)
 }

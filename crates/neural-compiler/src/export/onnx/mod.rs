@@ -83,7 +83,15 @@ fn several(node: &Node, mut found: Vec<Known>) -> Known {
 
 /// The bytes of a model.
 pub fn onnx(graph: &Graph, wanted: &Wanted<'_>) -> Result<Vec<u8>, Diagnostics> {
-    let taken = graph.inputs.iter().map(|i| i.name.clone()).chain(wanted.results.iter().map(|r| r.0.clone())).collect();
+    // A result that is called like an input has another name: a name stands for one value.
+    let mut results = wanted.results.to_vec();
+    for (name, _) in &mut results {
+        while graph.inputs.iter().any(|i| i.name == *name) {
+            name.push('_');
+        }
+    }
+    let taken = graph.inputs.iter().map(|i| i.name.clone()).chain(results.iter().map(|r| r.0.clone())).collect();
+    let wanted = &Wanted { results: &results, ..*wanted };
     let b = Builder::new(wanted.dtype, taken);
     let mut emitter = Emitter { graph, b, running: Vec::new(), size: String::new(), written: 0 };
     emitter.model(wanted).map_err(|e| Diagnostics(vec![*e]))

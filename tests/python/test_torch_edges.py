@@ -1,6 +1,11 @@
-"""Calls where no lane runs, or none of its numbers are there, and calls where autograd looks for NaN in every one of its nodes."""
+"""Calls where no lane runs, or none of its numbers are there, calls where autograd looks for NaN in every one of its nodes, and exported
+programs elsewhere."""
 
 from __future__ import annotations
+
+import pathlib
+import subprocess
+import sys
 
 import neural_compiler as nc
 import pytest
@@ -78,3 +83,12 @@ def test_nan_of_the_program_itself_is_still_found() -> None:
     x = torch.tensor([1.0, 0.0], dtype=F64, requires_grad=True)
     with pytest.warns(UserWarning), torch.autograd.detect_anomaly(), pytest.raises(RuntimeError, match="nan"):
         module(x).sum().backward()
+
+
+def test_exported_programs_are_read_by_another_process(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "exported.pt2"
+    module = nc.compile_scheme("(param k 3.0) (* k x)")
+    torch.export.save(torch.export.export(module, (torch.ones(4, dtype=torch.float64),)), path)
+    code = f"import torch, neural_compiler.nn; print(torch.export.load({str(path)!r}).module()(torch.ones(4).double()).tolist())"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert found.stdout.strip() == "[3.0, 3.0, 3.0, 3.0]", found.stderr

@@ -22,8 +22,7 @@ fn run(model: &str, table: &Table) -> Fit {
     fit(&compile(model), table, &Options::default()).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// R's `Orange`: `nls(circumference ~ A[Tree]/(1+exp((xmid-age)/scal)), Orange)`, standard errors times sqrt((35-7)/35): `nls` divides by
-/// the degrees of freedom where the likelihood divides by the number of data.
+/// R's `Orange`: `nls(circumference ~ A[Tree]/(1+exp((xmid-age)/scal)), Orange)`, whose standard errors divide by the degrees of freedom.
 const EXPECTED: [(&str, f64, f64); 7] = [
     ("A[1]", 161.887315813, 7.13798895317),
     ("A[2]", 224.403309624, 8.83564575413),
@@ -35,15 +34,36 @@ const EXPECTED: [(&str, f64, f64); 7] = [
 ];
 
 fn as_nls_says(found: &Fit) {
-    let less = (28.0f64 / 35.0).sqrt();
     for (name, value, stderr) in EXPECTED {
         let p = found.parameter(name).unwrap_or_else(|| panic!("no `{name}`"));
         assert!((p.value / value - 1.0).abs() < 1e-5, "{name}: {} instead of {value}", p.value);
         // `nls` has no second derivatives of the model in its errors.
-        assert!((p.stderr.unwrap() / (less * stderr) - 1.0).abs() < 0.05, "error of {name}: {:?} instead of {}", p.stderr, less * stderr);
+        assert!((p.stderr.unwrap() / stderr - 1.0).abs() < 0.05, "error of {name}: {:?} instead of {stderr}", p.stderr);
     }
     assert!((found.likelihood.loglik + 119.051996115).abs() < 1e-6, "{}", found.likelihood.loglik);
     assert_eq!(found.likelihood.k, 8.0);
+}
+
+/// A line for each group, three points each, nothing declared of the errors: what a line is worth follows from the sum of squares of all
+/// groups over what their constants leave of the data, 12 - 8, and Student's distribution of as many degrees of freedom (2.776 at 97.5 %).
+/// The likelihood would divide by 12.
+#[test]
+fn errors_nobody_declared_are_those_of_least_squares() {
+    let (x, groups) = ([1.0, 2.0, 3.0], 4);
+    let g: Vec<f64> = (0..groups).flat_map(|g| [f64::from(g); 3]).collect();
+    let y: Vec<f64> = (0..12).map(|i| 1.0 + 2.0 * x[i % 3] + 0.3 * noise(i, 11)).collect();
+    let squares: f64 = y.chunks(3).map(|y| (y[0] - 2.0 * y[1] + y[2]).powi(2) / 6.0).sum();
+    let sigma = (squares / 4.0).sqrt();
+    let data = common::table(vec![("g", g), ("x", x.repeat(4)), ("y", y.clone())]);
+    let found = run("(param a 0 :per g) (param b 1 :per g) (observe y (+ a (* b x)))", &data);
+    for (k, y) in y.chunks(3).enumerate() {
+        let b = found.parameter(&format!("b[{k}]")).unwrap();
+        let (error, (low, high)) = (b.stderr.unwrap(), b.ci95.unwrap());
+        assert!((b.value - (y[2] - y[0]) / 2.0).abs() < 1e-6, "{b:?}");
+        assert!((error / (sigma / 2.0f64.sqrt()) - 1.0).abs() < 1e-5, "{error} and {}", sigma / 2.0f64.sqrt());
+        assert!(((high - low) / (2.0 * error) - 2.776445105).abs() < 1e-6, "{b:?}");
+    }
+    assert!((found.parameter("sigma[y]").unwrap().value / sigma - 1.0).abs() < 1e-6);
 }
 
 #[test]

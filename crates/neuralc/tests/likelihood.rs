@@ -101,6 +101,18 @@ fn groups_are_what_is_written_not_how() {
     assert!(refused.code == 1 && refused.err.contains("bad-value") && refused.err.contains("row 2"), "{}", refused.err);
 }
 
+/// Names alone make `hyperbola` a part of `decay`; that it explains more shows that it is none.
+#[test]
+fn a_model_that_explains_more_is_no_part() {
+    let (_keep, hyperbola) = file("hyperbola.scm", "(param a 10) (param b 1 :min 0) (/ (* a x) (+ b x))");
+    let (_kept, decay) = file("decay.scm", "(param a 10) (param b 1 :min 0) (param c 0) (+ c (* a (exp (- (* b x)))))");
+    let rows: String = (1..20).map(|i| format!("{i},{}\n", 12.0 * f64::from(i) / (3.0 + f64::from(i)) + 0.01 * f64::from(i % 3))).collect();
+    let (_table, data) = file("n.csv", &format!("x,y\n{rows}"));
+    let found = json(&["compare", &hyperbola, &decay, "--data", &data, "--target", "y", "--json"]);
+    assert!(found["models"][0]["loglik"].as_f64() > found["models"][1]["loglik"].as_f64(), "{found}");
+    assert_eq!(found["tests"].as_array().map(Vec::len), Some(0), "{found}");
+}
+
 #[test]
 fn models_of_other_data_are_not_compared() {
     let (_keep, write) = folder();

@@ -19,6 +19,7 @@ use crate::optimise::{Residuals, Unusable};
 use crate::options::{EffectMethod, Options};
 use crate::report::summary::{self, Compared};
 use crate::report::{Axis, Fit};
+use crate::statistics::freedom;
 use neural_compiler::{Diagnostics, Program};
 use std::sync::Arc;
 
@@ -96,7 +97,7 @@ pub(super) fn fit(
             let limits = whole.parts[0].limits(theta);
             fit.warnings.extend(limits.iter().map(|limit| format!("the distribution declared goes over into {limit}")));
         }
-        tell_missing(model, &mut fit);
+        judge(model, &whole, &mut fit);
         return Ok(fit);
     };
     let groups = grouping.labels.len();
@@ -124,7 +125,7 @@ pub(super) fn fit(
     }
     let mut fit = summary::likely(&full, &joint, &maximum, compared, model.precision(), options)?;
     fit.values = grouping.values(model.layout(), (0..groups).map(of_group).collect());
-    tell_missing(model, &mut fit);
+    judge(model, &joint, &mut fit);
     Ok(fit)
 }
 
@@ -219,8 +220,24 @@ fn estimated(target: &Target) -> Option<(usize, String, f64)> {
     }
 }
 
-/// What is missing of targets, in words.
+/// What there is to say of a maximum besides: where nothing of a likelihood was declared, errors are those of least squares.
+fn judge(model: &dyn Model, problem: &Joint<'_>, fit: &mut Fit) {
+    let plain = |t: &Target| matches!(t.noise, Errors::Estimated(_)) && t.sides.is_empty();
+    if fit.converged && model.targets().iter().all(plain) && !problem.has_priors() {
+        let shared = problem.shared();
+        freedom::as_least_squares(fit, shared - model.sigmas()..shared);
+    }
+    tell_missing(model, fit);
+}
+
+/// What is missing of targets, in words, and figures of squares where what is predicted is no number of the column's kind.
 fn tell_missing(model: &dyn Model, fit: &mut Fit) {
+    for (target, column) in model.targets().iter().zip(&mut fit.columns) {
+        // A probability beside counts of several trials.
+        if target.noise.distribution().name == "binomial" {
+            (column.rmse, column.r2, fit.rmse, fit.r2) = (f64::NAN, f64::NAN, f64::NAN, f64::NAN);
+        }
+    }
     for target in model.targets() {
         let count = target.values.iter().filter(|x| x.is_nan()).count();
         if count > 0 {

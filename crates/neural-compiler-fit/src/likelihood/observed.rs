@@ -66,10 +66,10 @@ pub(crate) fn check(program: &Program, layout: &Layout, options: &Options<'_>) -
             .into());
     }
     if options.loss.is_some_and(|l| l != crate::Loss::Squares) {
-        let message = "a robust loss stands in the place of a likelihood, and the model has one";
-        return Err(Diagnostic::error("bad-loss", Default::default(), message)
-            .help("heavy tails are those of (student-t nu s) or (laplace s)")
-            .into());
+        let message = "a robust loss is for a formula of one column, or for states, and this model is fitted by its likelihood";
+        let help = "that is so where noise, priors, `:per` or, in a formula, `observe` are declared; heavy tails are those of \
+                    (student-t nu s) or (laplace s)";
+        return Err(Diagnostic::error("bad-loss", Default::default(), message).help(help).into());
     }
     let given = options.sigma.is_some() || options.sigma_column.is_some() || options.weights_column.is_some();
     if given && program.noise().iter().any(Option::is_some) {
@@ -78,7 +78,11 @@ pub(crate) fn check(program: &Program, layout: &Layout, options: &Options<'_>) -
         return Err(Diagnostic::error("bad-sigma", Default::default(), message).help(help).into());
     }
     if options.weights_column.is_some() {
-        return Err(wrong("bad-sigma", "weights belong to least squares, and this is a likelihood; --sigma gives standard deviations"));
+        return Err(wrong(
+            "bad-sigma",
+            "weights belong to least squares, and a model with noise, priors, `:per` or, as a formula, `observe` is fitted by its \
+             likelihood; --sigma gives standard deviations",
+        ));
     }
     Ok(())
 }

@@ -103,6 +103,10 @@ pub fn compare(fits: &[(String, &Fit)]) -> Result<Comparison, Diagnostics> {
                 continue;
             }
             let statistic = 2.0 * (large.likelihood.loglik - small.likelihood.loglik);
+            // A part never explains more than the whole: names alone made it one.
+            if statistic < -1e-6 * large.likelihood.loglik.abs().max(1.0) {
+                continue;
+            }
             let p = ChiSquared::new(freedom).map_or(f64::NAN, |d| d.sf(statistic.max(0.0)));
             tests.push(Test { smaller: smaller.clone(), larger: larger.clone(), statistic, freedom, p });
         }
@@ -163,7 +167,8 @@ impl Comparison {
         lines.push(format!("{} observations; weights by AIC", self.observations));
         lines.extend(self.tests.iter().map(|t| {
             format!(
-                "`{}` within `{}`: likelihood ratio {}, {} degrees of freedom, p = {}",
+                "if `{}` is a special case of `{}`, as the names of their parameters suggest: likelihood ratio {}, {} degrees of freedom, \
+                 p = {}",
                 t.smaller,
                 t.larger,
                 significant(t.statistic, 5),
@@ -172,7 +177,9 @@ impl Comparison {
             )
         }));
         if self.tests.is_empty() {
-            lines.push("no model is a part of another by its parameters' names, so there is no likelihood-ratio test".into());
+            lines.push(
+                "no model can be a special case of another by its parameters and likelihood, so there is no likelihood-ratio test".into(),
+            );
         }
         lines.join("\n") + "\n"
     }

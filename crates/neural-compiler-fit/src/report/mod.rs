@@ -8,4 +8,5 @@ pub mod plot;
 pub(crate) mod summary;
 pub mod text;
 
+pub(crate) use outcome::parameters;
 pub use outcome::{Axis, Check, Finer, Fit, Noise, Parameter, significant};

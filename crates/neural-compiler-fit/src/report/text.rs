@@ -46,9 +46,10 @@ fn criteria(fit: &Fit) -> String {
 fn explained(where_: &str, (rmse, r2): (f64, f64), columns: &[Column]) -> Vec<String> {
     let figures = |rmse: f64, r2: f64| format!("rmse {}  R2 {}", significant(rmse, 4), significant(r2, 6));
     if columns.len() == 1 {
-        return vec![format!("{where_}{}", figures(rmse, r2))];
+        return if rmse.is_nan() { vec![] } else { vec![format!("{where_}{}", figures(rmse, r2))] };
     }
-    let each = columns.iter().map(|c| format!("{where_}`{}`: {}  n {}", c.name, figures(c.rmse, c.r2), c.n));
+    let told = |c: &Column| if c.rmse.is_nan() { String::new() } else { format!("{}  ", figures(c.rmse, c.r2)) };
+    let each = columns.iter().map(|c| format!("{where_}`{}`: {}n {}", c.name, told(c), c.n));
     let together = (!rmse.is_nan()).then(|| format!("{where_}all, in one unit: {}", figures(rmse, r2)));
     each.chain(together).collect()
 }

@@ -233,10 +233,12 @@ impl Writer {
             (Special::Sized, _) => format!("(+ ({name} {sizes}) {})", self.expr(SCALAR, d)),
             (Special::Fill, _) => format!("({name} {} {sizes})", self.expr(SCALAR, d)),
             (Special::Grid, _) => format!("({name} {} {} {sizes})", self.expr(SCALAR, d), self.expr(SCALAR, d)),
-            // A place on the grid, whatever is drawn.
+            // A place on the grid, whatever is drawn, as indices are inside their vectors.
             (Special::Place, _) => {
                 let n = self.rng.u32(2..5);
-                format!("({name} {} 0 1 (sigmoid {}))", self.expr(Shape::Vector(n), d), self.expr(SCALAR, d))
+                let (values, at) = (self.expr(Shape::Vector(n), d), self.expr(SCALAR, d));
+                let place = if self.safe { format!("(sigmoid {at})") } else { format!("(select (> {at} 0) 0.3 0.8)") };
+                format!("({name} {values} 0 1 {place})")
             }
         }
     }

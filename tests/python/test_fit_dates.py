@@ -78,3 +78,23 @@ def test_error_bars_and_logarithmic_axes() -> None:
     assert upper.get_yscale() == "log" and upper.get_xscale() == "linear" and len(upper.containers) == 1
     with pytest.raises(ValueError, match="log is"):
         found.plot(log="z")
+
+
+def test_doses_at_dates_are_refused_and_not_taken_for_numbers() -> None:
+    model = "(time t) (param k 0.3 :min 0) (state A 0) (derive A (* (- k) A))"
+    events = {"time": np.array(["2024-03-01T06:00"], "datetime64[ns]"), "amount": [100.0]}
+    with pytest.raises(ValueError, match="the times of events are dates"):
+        nc.fit(model, {"t": DAYS, "A": VALUES}, events=events)
+
+
+def test_the_unit_of_the_model_decides() -> None:
+    pandas = pytest.importorskip("pandas")
+    when = pandas.date_range("2024-03-01", periods=20, freq="D")
+    frame = pandas.DataFrame({"when": when, "A": 100 * np.exp(-0.04 * 24 * np.arange(20.0))})
+    law = "(time when :unit h) (param k 0.03 :min 0 :unit 1/h) (state A 100 :unit mg) (derive A (* (- k) A))"
+    formula = "(input when :unit h) (param k 0.03 :min 0 :unit 1/h) (* 100 (exp (- (* k when))))"
+    for model in (law, formula):
+        found = nc.fit(model, frame)
+        assert found.dates == "hours since 2024-03-01T00:00:00" and found.params["k"] == pytest.approx(0.04, rel=1e-6)
+        with pytest.raises(nc.FitError, match="unit-mismatch"):
+            nc.fit(model, frame, time_unit="days")

@@ -126,6 +126,30 @@ fn fitted(args: &[&str], truth: &[(&str, f64)]) {
     }
 }
 
+/// Doses at dates are counted as the dates of the data are: two rows a day apart, and half the dose twelve hours behind the first.
+#[test]
+fn doses_may_be_dates() {
+    let model = "(time when :unit h) (param k 0.1 :min 0 :unit 1/h) (state A 0 :unit mg) (derive A (* (- k) A))";
+    let (k, at) = (0.07f64, |h: f64| 100.0 * (-0.07 * h).exp() + if h > 12.0 { 50.0 * (-0.07 * (h - 12.0)).exp() } else { 0.0 });
+    let rows: String =
+        [0, 6, 11, 18, 30].map(|h| format!("2024-05-{:02} {:02}:00,{}\n", 1 + (8 + h) / 24, (8 + h) % 24, at(f64::from(h)))).concat();
+    // What holds before the dose at the start is observed there.
+    let rows = rows.replacen(",100", ",0", 1);
+    let (_data, data) = file("dated.csv", &format!("when,A\n{rows}"));
+    let (_doses, doses) = file("edd.csv", "time,amount,rate,target\n2024-05-01 08:00,100,,A\n2024-05-01T20:00,50,,A\n");
+    let done = neuralc(&["fit", "-e", model, "--data", &data, "--events", &doses, "--json"]);
+    let found = done.json()["params"]["k"]["value"].as_f64().unwrap_or_else(|| panic!("{done:?}"));
+    assert!((found - k).abs() < 1e-6, "{done:?}");
+    // Dates beside numbers, with and without a zone, and one that is none: the file of the events is named.
+    let (_plain, plain) = file("plain.csv", "when,A\n0,0\n6,60\n");
+    let (_zoned, zoned) = file("zoned.csv", "time,amount\n2024-05-01T08:00:00Z,100\n");
+    let (_odd, odd) = file("odd.csv", "time,amount\n2024-05-01 08:00,100\n2024-05-32,100\n");
+    for (data, doses, code) in [(&plain, &doses, "bad-events"), (&data, &zoned, "mixed-zones"), (&data, &odd, "not-a-number")] {
+        let wrong = neuralc(&["fit", "-e", model, "--data", data, "--events", doses]);
+        assert!(wrong.code == 1 && wrong.err.contains(code) && wrong.err.contains(doses.as_str()), "{code}: {}", wrong.err);
+    }
+}
+
 #[test]
 fn the_examples_with_events_give_back_what_they_were_made_with() {
     // examples/events.py has the constants.

@@ -316,6 +316,32 @@ fn timestamps_of_parquet_files() {
     assert!(notes(&done).contains("the dates in `t` are read as hours since 2024-03-01T00:00:00.250Z"), "{done:?}");
 }
 
+/// A model that says in what unit its time is has its dates read in that unit: k per hour, not per day.
+#[test]
+fn dates_are_in_the_unit_of_the_model() {
+    let rows =
+        "2024-03-01 00:00,100\n2024-03-01 12:00,62\n2024-03-02 00:00,36.5\n2024-03-03 00:00,13\n2024-03-05 00:00,2\n2024-03-25 00:00,0.1\n";
+    let (_data, data) = file("d.csv", &format!("when,A\n{rows}"));
+    let law = "(time when :unit h) (param k 0.03 :min 0 :unit 1/h) (state A 100 :unit mg) (derive A (* (- k) A))";
+    let formula = "(input when :unit h) (param k 0.03 :min 0 :unit 1/h) (* 100 (exp (- (* k when))))";
+    for model in [law, formula] {
+        let report = neuralc(&["fit", "-e", model, "--data", &data, "--json"]).json();
+        // SciPy's curve_fit of the same rows over hours.
+        assert!((report["params"]["k"]["value"].as_f64().unwrap() - 0.041_437_72).abs() < 1e-6, "{report}");
+        assert_eq!(report["table"]["dates"]["unit"], "hours");
+        let other = neuralc(&["fit", "-e", model, "--data", &data, "--time-unit", "days", "--json"]);
+        assert_eq!((other.code, other.codes()), (1, vec!["unit-mismatch".to_string()]), "{}", other.out);
+        assert_eq!(neuralc(&["fit", "-e", model, "--data", &data, "--time-unit", "hours", "--json"]).code, 0);
+    }
+    let eval = |more: &[&str]| {
+        let table = "when\n2024-03-02 12:00\n";
+        let model = "(input when :unit h) when";
+        neuralc_with(table, &[&["eval", "-e", model, "--data", "-", "--out", "-", "--time-origin", "2024-03-01"], more].concat())
+    };
+    assert_eq!(eval(&[]).out, "when,value\n2024-03-02 12:00,36.0\n");
+    assert!(eval(&["--time-unit", "days"]).err.contains("unit-mismatch"));
+}
+
 #[test]
 fn instants_and_dates_without_a_zone_do_not_mix() {
     let origin = |origin: &'static str| ["-e", "t", "--time-unit", "hours", "--time-origin", origin];

@@ -26,6 +26,10 @@ def doses(
     called = (time, group)
     when, amount, (rate, target, whose) = _native.dose_columns(core, headers, called)
     count = len(columns[when])
+    if columns[when].dtype.kind == "M":
+        raise ValueError(
+            "the times of events are dates: give them as numbers of what the dates of the data count (`FitResult.dates` says it)"
+        )
     rates = np.zeros(count) if rate is None else np.nan_to_num(np.asarray(columns[rate], np.float64))
     of: list[float | None] = [None] * count
     if whose is not None:

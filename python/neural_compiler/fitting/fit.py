@@ -53,20 +53,19 @@ def fit(
     `model`: the text; its `(param …)` declarations are what is fitted. `data`: a dict of arrays, a pandas or polars frame, or an Arrow
     table; columns bind by name to the inputs, to the time, and where one is named like a state, as observations of it.
 
-    `target`: the column an algebraic model explains (left out: the one column that is no input). `time`, `group`: the columns of times
-    and of what tells trajectories apart. `start_time`: when the starts of states hold (left out: as the model declares it,
-    `(time t :start 0)`, else at the first row of each group). `time_unit`, `time_origin`: what times that come as dates count
-    (`seconds`, `minutes`, `hours`, `days`, `weeks`, `years`; left out: days, hours or seconds, by what they span) and the date that is
-    time 0 (left out: the earliest). `sigma`: standard deviation of the data, a number or a column; `weights`: a column of relative
-    weights. `loss`: `squares`, or robust `huber`, `soft-l1`, `cauchy`, with a `loss_scale` in the unit of the data, with
-    `sigma` in standard deviations, for several states without `sigma` in the scatter of each (left out: found from the data). `starts`:
-    at most so many. `budget`: seconds it may take; then the best so far is the result. `method`: how models with states are solved: `auto`,
-    `rk4` (with `step`), `dopri5`, `rosenbrock`. `rtol`, `atol`: relative and absolute tolerance of adaptive steps (`tolerance` is
-    another name of `rtol`). `holdout`: share of rows to judge by. `profile`: intervals by profile likelihood.
+    `target`: the column an algebraic model explains (left out: the one column that is no input). `time`, `group`: the columns of times and
+    of what tells trajectories apart. `start_time`: when the starts of states hold (left out: as the model declares it, `(time t :start 0)`,
+    else at the first row of each group). `time_unit`, `time_origin`: what times that come as dates count (`seconds`, `minutes`, `hours`,
+    `days`, `weeks`, `years`; left out: the unit the model has for them, else days, hours or seconds, by what they span) and the date that
+    is time 0 (left out: the earliest). `sigma`: standard deviation of the data, a column, or a number in the unit the model has for the
+    data; `weights`: a column of relative weights. `loss`: `squares`, or robust `huber`, `soft-l1`, `cauchy`, with a `loss_scale` in the
+    unit of the data, with `sigma` in standard deviations, for several states without `sigma` in the scatter of each (left out: found from
+    the data). `starts`: at most so many. `budget`: seconds it may take; then the best so far is the result. `method`: how models with
+    states are solved: `auto`, `rk4` (with `step`), `dopri5`, `rosenbrock`. `rtol`, `atol`: relative and absolute tolerance of adaptive
+    steps (`tolerance` is another name of `rtol`). `holdout`: share of rows to judge by. `profile`: intervals by profile likelihood.
     `bootstrap`: errors and intervals of so many fits to data drawn anew, with `resample` from the fitted model (`parametric`) or from the
     data (`cases`: rows within their group, trajectories and groups of random effects whole; left out: the model, where it says how).
-    `effects`: `laplace`, or `lindstrom-bates`, as R's nlme does. `progress(done, of, cost)` is
-    called now and then.
+    `effects`: `laplace`, or `lindstrom-bates`, as R's nlme does. `progress(done, of, cost)` is called now and then.
 
     `events`: doses and infusions given to models with states: a table with the columns `time`, `amount`, `rate` (0: at once), `target` (a
     state) and that of `group`.

@@ -1,8 +1,11 @@
 //! Dates as times. In: dates and date-times (ISO 8601, or as Parquet holds them); out: numbers of a unit since an origin.
 //! Invariants: a date with a zone is an instant, one without is taken as it is, and the two are never mixed, neither in one column nor with
-//! the origin; differences are taken in whole nanoseconds before anything is rounded.
+//! the origin; differences are taken in whole nanoseconds before anything is rounded; where a program has a unit for what a column of dates
+//! feeds, that unit is what they count, or it is an error.
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, TimeDelta};
+use neural_compiler::syntax::ast::ModelKind;
+use neural_compiler::units::parse as unit_named;
 use neural_compiler::{Diagnostic, Program};
 use serde_json::{Value, json};
 use std::str::FromStr;
@@ -14,6 +17,20 @@ pub struct CalendarOptions {
     pub unit: Option<Unit>,
     /// The date that is time 0 (left out: the earliest).
     pub origin: Option<Stamp>,
+}
+
+impl CalendarOptions {
+    /// The same, with the unit that a program has for a column of dates; an error where another one is said.
+    fn within(self, program: &Program, column: &str) -> Result<CalendarOptions, Diagnostic> {
+        let own = Unit::of_program(program, column)?;
+        match (self.unit, own) {
+            (Some(said), Some(own)) if said != own => {
+                let message = format!("the program has the times of the column `{column}` in {}, not in {}", own.name(), said.name());
+                Err(mismatch(message).help("leave the unit of the dates out: that of the program is what they count"))
+            }
+            (said, own) => Ok(CalendarOptions { unit: said.or(own), ..self }),
+        }
+    }
 }
 
 /// A unit of time.
@@ -64,6 +81,37 @@ impl Unit {
         }
     }
 
+    /// Its name among the units of programs.
+    fn symbol(self) -> &'static str {
+        match self {
+            Unit::Seconds => "s",
+            Unit::Minutes => "min",
+            Unit::Hours => "h",
+            Unit::Days => "d",
+            Unit::Weeks => "wk",
+            Unit::Years => "yr",
+        }
+    }
+
+    /// The unit in which a program counts what a column of dates feeds, declared or inferred; nothing where it has none for it. An error
+    /// where that is no unit that dates are counted in.
+    fn of_program(program: &Program, column: &str) -> Result<Option<Unit>, Diagnostic> {
+        // A column that is no input of a model with states holds its times, whatever it is called.
+        let is_input = program.inputs().iter().any(|i| i.name == column);
+        let clock = program.time().map_or("t", |t| t.name.as_str());
+        let name = if is_input || program.kind() == ModelKind::Expression { column } else { clock };
+        let Some((_, text)) = program.units().names.iter().find(|n| n.0 == name) else { return Ok(None) };
+        let declared = unit_named(text).ok();
+        match Unit::ALL.into_iter().find(|u| unit_named(u.symbol()).ok() == declared) {
+            Some(unit) => Ok(Some(unit)),
+            None => {
+                let message = format!("the column `{column}` holds dates, and the program has `{name}` in `{text}`");
+                let known = Unit::ALL.map(Unit::symbol).join(", ");
+                Err(mismatch(message).help(format!("dates are counted in {known}: declare one of these")))
+            }
+        }
+    }
+
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
@@ -92,6 +140,10 @@ impl FromStr for Stamp {
     fn from_str(text: &str) -> Result<Stamp, String> {
         parse(text).ok_or_else(|| "a date such as 2024-03-01 or 2024-03-01T12:00:00Z".into())
     }
+}
+
+fn mismatch(message: String) -> Diagnostic {
+    Diagnostic::error("unit-mismatch", Default::default(), message)
 }
 
 fn of(naive: NaiveDateTime) -> i128 {
@@ -152,17 +204,18 @@ pub struct Calendar {
 const MARK: &str = "; dates are read as ";
 
 impl Calendar {
-    /// The calendar that the options alone say.
-    pub fn said(options: CalendarOptions) -> Option<Calendar> {
-        Some(Calendar { unit: options.unit?, origin: options.origin? })
+    /// The calendar that the options say, together with the unit that a program has for a column; nothing where that is not all.
+    pub fn said(options: CalendarOptions, program: &Program, column: &str) -> Result<Option<Calendar>, Diagnostic> {
+        let options = options.within(program, column)?;
+        Ok(options.unit.zip(options.origin).map(|(unit, origin)| Calendar { unit, origin }))
     }
 
-    /// The calendar by which the dates of a table are read: the one the options say, a saved model remembers, or, in a fit, these dates
-    /// suggest; none where there are no dates. `named`: the columns the options name, the time before all.
+    /// The calendar by which the dates of a table are read: the one the program and the options say, a saved model remembers, or, in a fit,
+    /// these dates suggest; none where there are no dates. `named`: the columns the options name, the time before all.
     pub fn of_table(
         dated: &[(String, Vec<Option<Stamp>>)],
         named: &[&str],
-        model: &str,
+        program: &Program,
         options: CalendarOptions,
         fitting: bool,
     ) -> Result<Option<Calendar>, Diagnostic> {
@@ -185,13 +238,25 @@ impl Calendar {
         else {
             return Ok(None);
         };
-        let saved = Calendar::remembered(model)?;
-        if !fitting && Calendar::said(options).is_none() && saved.is_none() {
+        let saved = Calendar::remembered(&program.scheme())?;
+        let options = options.within(program, &leading.0)?;
+        if let Some((saved, own)) = saved.zip(Unit::of_program(program, &leading.0)?).filter(|(saved, own)| saved.unit != *own) {
+            let message = format!("the saved model counts dates in {}, and has `{}` in {}", saved.unit.name(), leading.0, own.name());
+            return Err(mismatch(message).help("its fit read dates in another unit than its own: fit it again"));
+        }
+        if !fitting && (options.unit.is_none() || options.origin.is_none()) && saved.is_none() {
             let message = format!("the column `{}` holds dates, and nothing says which is time 0", leading.0);
             return Err(Diagnostic::error("no-origin", Default::default(), message));
         }
         let all: Vec<i128> = leading.1.iter().flatten().map(|s| s.nanoseconds).collect();
         let calendar = Calendar::of(options, saved, &all, leading.1.iter().flatten().any(|s| s.zoned));
+        // One calendar for all: what its times count is what every column of dates counts.
+        for (name, _) in dated {
+            if let Some(own) = Unit::of_program(program, name)?.filter(|u| *u != calendar.unit) {
+                let message = format!("dates are counted in {}, and the program has `{name}` in {}", calendar.unit.name(), own.name());
+                return Err(mismatch(message).help("declare one unit for all that dates feed"));
+            }
+        }
         let other = dated.iter().find(|d| d.1.iter().flatten().any(|s| !calendar.counts(*s)));
         match other {
             Some((name, _)) => {
@@ -267,6 +332,10 @@ impl Calendar {
 mod tests {
     use super::*;
 
+    fn program(text: &str) -> Program {
+        neural_compiler::compile(text, &Default::default()).unwrap()
+    }
+
     #[test]
     fn dates_with_and_without_zone() {
         let at = |text: &str| parse(text).map(|s| (s.nanoseconds, s.zoned));
@@ -318,7 +387,7 @@ mod tests {
         let column = |text: &str| vec![("t".to_string(), vec![parse(text), None])];
         let read = |text: &str, model: &str, origin: Option<&str>| {
             let options = CalendarOptions { unit: origin.map(|_| Unit::Days), origin: origin.and_then(parse) };
-            Calendar::of_table(&column(text), &[], model, options, false).map(|_| ()).map_err(|d| d.code)
+            Calendar::of_table(&column(text), &[], &program(model), options, false).map(|_| ()).map_err(|d| d.code)
         };
         let naive = "; dates are read as days since 2024-03-01T00:00:00\nt";
         let zoned = "; dates are read as days since 2024-03-01T00:00:00Z\nt";
@@ -328,6 +397,36 @@ mod tests {
         assert_eq!(read("2024-04-05", zoned, None), Err("mixed-zones"));
         assert_eq!(read("2024-04-05", zoned, Some("2024-03-01")), Ok(()));
         assert_eq!(read("2024-04-05", "t", Some("2024-03-01T00:00:00Z")), Err("mixed-zones"));
+    }
+
+    /// The unit of the program is what dates count, whoever says otherwise.
+    #[test]
+    fn the_unit_of_the_program_decides() {
+        let dated = vec![("when".to_string(), vec![parse("2024-03-01"), parse("2024-03-25")])];
+        let read = |model: &str, unit: Option<Unit>| {
+            let found = Calendar::of_table(&dated, &["when"], &program(model), CalendarOptions { unit, origin: None }, true);
+            found.map(|c| c.unwrap().unit).map_err(|d| d.code)
+        };
+        let law = "(state A 1) (derive A (* (- k) A))";
+        for (declared, unit) in
+            [("min", Unit::Minutes), ("hour", Unit::Hours), ("d", Unit::Days), ("week", Unit::Weeks), ("a", Unit::Years)]
+        {
+            assert_eq!(read(&format!("(time when :unit {declared}) (param k 1) {law}"), None), Ok(unit), "{declared}");
+        }
+        assert_eq!(read(&format!("(time when) (param k 1) {law}"), None), Ok(Unit::Days));
+        // A time of another name, and one whose unit follows from a rate.
+        assert_eq!(read(&format!("(time t :unit h) (param k 1) {law}"), None), Ok(Unit::Hours));
+        assert_eq!(read("(param k 1 :unit 1/h) (exp (- (* k when)))", None), Ok(Unit::Hours));
+        let hours = "(input when :unit h) (param k 1) (* k when)";
+        assert_eq!(read(hours, Some(Unit::Hours)), Ok(Unit::Hours));
+        assert_eq!(read(hours, Some(Unit::Days)), Err("unit-mismatch"));
+        assert_eq!(read(&format!("; dates are read as days since 2024-03-01T00:00:00\n{hours}"), None), Err("unit-mismatch"));
+        for unit in ["ms", "mg", "1"] {
+            assert_eq!(read(&hours.replace(":unit h", &format!(":unit {unit}")), None), Err("unit-mismatch"), "{unit}");
+        }
+        let two = vec![dated[0].clone(), ("then".to_string(), dated[0].1.clone())];
+        let model = program("(input when :unit h) (input then :unit d) (/ then when)");
+        assert_eq!(Calendar::of_table(&two, &[], &model, CalendarOptions::default(), true).map_err(|d| d.code), Err("unit-mismatch"));
     }
 
     #[test]

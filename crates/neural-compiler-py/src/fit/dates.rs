@@ -37,7 +37,7 @@ pub(crate) fn read_dates<'py>(
     let model = &*program.scheme();
     let asked = columns.into_iter().filter(|c| asked_for(program, &named, &c.0));
     let dated: Vec<(String, Vec<Option<Stamp>>)> = asked.map(|(name, counts, each, zoned)| (name, stamps(&counts, each, zoned))).collect();
-    let found = Calendar::of_table(&dated, &named, model, options, fitting).map_err(|d| {
+    let found = Calendar::of_table(&dated, &named, program, options, fitting).map_err(|d| {
         let help = (d.code == "no-origin")
             .then(|| "say what time 0 is and what it counts, as the fit did: time_origin=\"2024-01-01\", time_unit=\"days\"".into());
         crate::convert::errors::fit_error(py, model, &Diagnostics(vec![neural_compiler::Diagnostic { help: d.help.clone().or(help), ..d }]))

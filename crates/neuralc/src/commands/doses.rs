@@ -4,9 +4,11 @@
 use crate::commands::fit_table::Whole;
 use crate::context::Failure;
 use crate::core::Compiled;
+use crate::table::dates;
 use crate::table::dialect::TableArgs;
-use crate::table::{Reader, rows_for};
+use crate::table::{CellError, Reader, rows_for};
 use neural_compiler::Diagnostic;
+use neural_compiler::units::header::split;
 use neural_compiler_fit::{Dose, DoseTable, group_column};
 
 /// Reads the doses of a file. `time`, `group`: the columns the command line names; `data`: the table they are doses for.
@@ -28,12 +30,18 @@ pub(crate) fn read(
     let most = rows_for(columns.len());
     while let Some(chunk) = reader.next(most)? {
         let before = doses.len() as u64;
+        let wrong = |e: CellError, i: usize| e.failure(&format!("`{path}`, {}", chunk.place(before, e.row)), &columns[i]);
         let numbers = |i: usize| -> Result<Vec<f64>, Failure> {
             let mut numbers = vec![f64::NAN; chunk.rows()];
-            chunk.numbers_or_missing(i, &mut numbers).map_err(|e| e.failure(&chunk.place(before, e.row), &columns[i]))?;
+            chunk.numbers_or_missing(i, &mut numbers).map_err(|e| wrong(e, i))?;
             Ok(numbers)
         };
-        let (time, amount) = (numbers(found.time)?, numbers(found.amount)?);
+        // Dates are counted as those of the data are; a column in a unit has numbers.
+        let time = match split(headers[found.time]) {
+            None => dates::times(chunk, found.time, data.and_then(|d| d.calendar)).map_err(|e| wrong(e, found.time))?,
+            Some(_) => numbers(found.time)?,
+        };
+        let amount = numbers(found.amount)?;
         let rate = found.rate.map(numbers).transpose()?;
         let target = found.target.map(|i| chunk.texts(i)).transpose()?;
         let whose = found.group.map(|i| chunk.texts(i)).transpose()?;

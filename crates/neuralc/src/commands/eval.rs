@@ -12,7 +12,6 @@ use crate::context::{Context, Failure};
 use crate::core::Compiled;
 use crate::feeds::{Feed, feeds, remark, sets};
 use crate::render;
-use crate::table::dates::DateArgs;
 use crate::table::{self, CellError, Chunk, Format, Reader, Results, Size, Target, Writer};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use neural_compiler::exec::interp::RunOptions;
@@ -20,6 +19,7 @@ use neural_compiler::exec::lanes::{BatchOptions, Column, Engine, LaneError, Work
 use neural_compiler::graph::Graph;
 use neural_compiler::ops::real::{Dtype, Real};
 use neural_compiler::{Diagnostic, EvalError, Shape};
+use neural_compiler_fit::dates::Calendar;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -70,10 +70,18 @@ struct Summary {
     first: Vec<(u64, Diagnostic)>,
 }
 
+/// By what calendar the dates of an input are read: the one the options say with the unit the program has for it, or why there is none.
+type Said = Result<Option<Calendar>, Diagnostic>;
+
 /// A column as numbers, or as times where it holds dates and the options say what these are.
-fn numbers<T: Real>(chunk: Chunk<'_>, column: usize, out: &mut [T], most: usize, dates: &DateArgs) -> Vec<CellError> {
+fn numbers<T: Real>(chunk: Chunk<'_>, column: usize, out: &mut [T], most: usize, calendar: &Said) -> Vec<CellError> {
     let wrong = chunk.numbers(column, out, most);
-    let (Some(first), Some(calendar)) = (wrong.first(), dates.said()) else { return wrong };
+    let Some(first) = wrong.first() else { return wrong };
+    let calendar = match calendar {
+        Ok(Some(calendar)) => calendar,
+        Err(why) if chunk.dates(column).is_ok() => return (0..chunk.rows()).map(|row| CellError::other_unit(row, why.clone())).collect(),
+        Ok(None) | Err(_) => return wrong,
+    };
     match chunk.dates(column) {
         Ok(stamps) => {
             let mut unread = Vec::new();
@@ -119,14 +127,20 @@ fn names<T: Real>(
 type Wrong = BTreeMap<usize, (usize, CellError)>;
 
 /// Reads the numbers of a chunk into the buffers, `stride` apart from element to element.
-fn read_cells<T: Real>(chunk: Chunk<'_>, feeds: &[Feed], buffers: &mut [Vec<T>], stride: usize, args: &EvalArgs) -> Wrong {
+fn read_cells<T: Real>(
+    chunk: Chunk<'_>,
+    (feeds, calendars): (&[Feed], &[Said]),
+    buffers: &mut [Vec<T>],
+    stride: usize,
+    args: &EvalArgs,
+) -> Wrong {
     let mut wrong = Wrong::new();
     let most_wrong = if args.keep_going { usize::MAX } else { 1 };
-    for (feed, buffer) in feeds.iter().zip(buffers) {
+    for ((feed, calendar), buffer) in feeds.iter().zip(calendars).zip(buffers) {
         let Feed::Columns { columns, conversions, .. } = feed else { continue };
         for ((&column, conversion), out) in columns.iter().zip(conversions).zip(buffer.chunks_mut(stride)) {
             let out = &mut out[..chunk.rows()];
-            for e in numbers(chunk, column, out, most_wrong, &args.dates) {
+            for e in numbers(chunk, column, out, most_wrong, calendar) {
                 match wrong.get(&e.row) {
                     Some(known) if known.0 <= column => {}
                     _ => drop(wrong.insert(e.row, (column, e))),
@@ -198,11 +212,12 @@ fn evaluate<T: Real>(
     let mut writer =
         Writer::new::<T>(format, &target, &reader, &numeric, &names, context.limits.memory_bytes).map_err(|e| target.blame(e))?;
     let columns = reader.columns().to_vec();
+    let calendars: Vec<Said> = program.program.inputs().iter().map(|i| args.dates.said(&program.program, &i.name)).collect();
     let bar = progress(&reader);
     let mut summary = Summary { rows: 0, names, failed: 0, first: Vec::new() };
     while let Some(chunk) = reader.next(most)? {
         let rows = chunk.rows();
-        let wrong = read_cells(chunk, feeds, &mut buffers, most, args);
+        let wrong = read_cells(chunk, (feeds, &calendars), &mut buffers, most, args);
         if let (Some((row, (column, e))), false) = (wrong.first_key_value(), args.keep_going) {
             return Err(e.failure(&chunk.place(summary.rows, *row), &columns[*column]));
         }

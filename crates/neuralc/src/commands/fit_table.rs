@@ -228,8 +228,8 @@ impl Whole {
                 }
             }
         }
-        let calendar = Calendar::of_table(&dated, &wanted.named, &wanted.model.program.scheme(), wanted.dates.options(), wanted.fitting)
-            .map_err(|d| {
+        let calendar =
+            Calendar::of_table(&dated, &wanted.named, &wanted.model.program, wanted.dates.options(), wanted.fitting).map_err(|d| {
                 let help = (d.code == "no-origin").then(|| DateArgs::NO_ORIGIN.to_string());
                 Failure::plain(d.code, d.message, d.help.or(help))
             })?;

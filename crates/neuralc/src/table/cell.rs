@@ -4,6 +4,7 @@
 use super::dialect::Numbers;
 use crate::context::Failure;
 use crate::value;
+use neural_compiler::Diagnostic;
 use neural_compiler_fit::dates;
 
 /// What stands for a missing value in the tables of other programs; NaN is a number here and there.
@@ -38,6 +39,17 @@ impl CellError {
             message,
             help: Some("give all dates and --time-origin a zone, such as 2024-03-01T00:00:00Z, or none".into()),
         }
+    }
+
+    /// A date beside a table whose times are numbers.
+    pub(crate) fn date_beside_numbers(row: usize) -> CellError {
+        let message = "this is a date, and the times it is beside are numbers".to_string();
+        CellError { row, code: "bad-events", message, help: Some("give the times of both tables as dates, or of both as numbers".into()) }
+    }
+
+    /// A date where the program has a unit that the options contradict.
+    pub(crate) fn other_unit(row: usize, why: Diagnostic) -> CellError {
+        CellError { row, code: why.code, message: why.message, help: why.help }
     }
 
     /// A whole number that no float64 holds.

@@ -1,8 +1,10 @@
 //! The options that say how dates become times. In: the command line; out: what the library reads dates by.
 
 use crate::context::Failure;
+use crate::table::{CellError, Chunk};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use neural_compiler::{Diagnostic, Program};
 use neural_compiler_fit::dates::{Calendar, CalendarOptions, Stamp, Unit, text};
 use std::str::FromStr;
 
@@ -14,7 +16,8 @@ fn unit_parser() -> impl TypedValueParser<Value = Unit> {
 #[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Tables")]
 pub(crate) struct DateArgs {
-    /// The unit of times that come as dates (default for a fit: days, hours or seconds, by what they span; years have 365.25 days)
+    /// The unit of times that come as dates (default: the unit the model has for them; else, for a fit, days, hours or seconds, by what
+    /// they span; years have 365.25 days)
     #[arg(long, value_name = "UNIT", value_parser = unit_parser())]
     pub(crate) time_unit: Option<Unit>,
     /// The date that is time 0 (default for a fit: the earliest)
@@ -32,10 +35,28 @@ impl DateArgs {
         CalendarOptions { unit: self.time_unit, origin: self.time_origin }
     }
 
-    /// The calendar that the options alone say.
-    pub(crate) fn said(&self) -> Option<Calendar> {
-        Calendar::said(self.options())
+    /// The calendar that the options say, with the unit the program has for a column.
+    pub(crate) fn said(&self, program: &Program, column: &str) -> Result<Option<Calendar>, Diagnostic> {
+        Calendar::said(self.options(), program, column)
     }
+}
+
+/// A column of times, missing ones as NaN: numbers, or dates by the calendar of another table, the one they are beside.
+pub(crate) fn times(chunk: Chunk<'_>, column: usize, calendar: Option<Calendar>) -> Result<Vec<f64>, CellError> {
+    let mut times = vec![f64::NAN; chunk.rows()];
+    let Err(e) = chunk.numbers_or_missing(column, &mut times) else { return Ok(times) };
+    let stamps = match chunk.dates(column) {
+        Ok(stamps) => stamps,
+        // It begins with dates, so that is what it should hold.
+        Err(d) if d.row > e.row => return Err(d),
+        Err(_) => return Err(e),
+    };
+    let Some(calendar) = calendar else { return Err(CellError::date_beside_numbers(e.row)) };
+    let one = |(row, stamp): (usize, Option<Stamp>)| match stamp {
+        Some(stamp) if !calendar.counts(stamp) => Err(CellError::mixed_zones(row, calendar.mixed())),
+        stamp => Ok(stamp.map_or(f64::NAN, |s| calendar.number(s.nanoseconds))),
+    };
+    stamps.into_iter().enumerate().map(one).collect()
 }
 
 /// A time on the command line: a number, or a date where times are dates.

@@ -34,3 +34,13 @@ def test_columns_are_converted():
     assert a.params["k"] == pytest.approx(b.params["k"], rel=1e-12)
     with pytest.raises(nc.FitError, match="is in `kg`"):
         nc.fit(model, {"t [kg]": hours["t"], "y": hours["y"]}, target="y")
+
+
+def test_deviations_of_states_are_in_the_unit_of_their_column() -> None:
+    columns = {"t [min]": [60.0, 120.0, 240.0, 360.0], "A [mg]": [70.0, 55.0, 30.0, 17.0], "s [mg]": [2.0] * 4}
+    law = "(time t :start 0 :unit h) (param k 0.3 :min 0 :unit 1/h) (param A0 0.1 :unit g) (state A A0 :unit g) (derive A (* (- k) A))"
+    found = nc.fit(law, columns, sigma="s")
+    # SciPy's curve_fit with absolute_sigma, in hours and grams.
+    assert found.params["k"] == pytest.approx(0.28077571, rel=1e-5) and found.params["k"].stderr == pytest.approx(0.01742974, rel=1e-4)
+    with pytest.raises(nc.FitError, match="unit-mismatch"):
+        nc.fit(law, {**{n: c for n, c in columns.items() if n != "s [mg]"}, "s [m]": [2.0] * 4}, sigma="s")

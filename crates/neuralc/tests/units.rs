@@ -182,3 +182,71 @@ fn odd_headers() {
         assert_eq!((found.code, found.codes()), (1, vec!["unit-mismatch".to_string()]), "{header}: {}", found.out);
     }
 }
+
+/// Standard deviations in another unit than the model's: those of states and observables are converted like those of formulas.
+#[test]
+fn deviations_are_in_the_unit_of_what_is_observed() {
+    let formula = "(input t :unit h) (param k 0.3 :min 0 :unit 1/h) (param A0 0.1 :unit g) (* A0 (exp (- (* k t))))";
+    let law = "(time t :start 0 :unit h) (param k 0.3 :min 0 :unit 1/h) (param A0 0.1 :unit g) (state A A0 :unit g) (derive A (* (- k) A))";
+    let observed = law.replace("(state A A0", "(state B A0").replace("derive A", "derive B").replace("k) A)", "k) B)");
+    let observed = format!("{observed} (observe A B :unit g)");
+    let rows = "60,70,2\n120,55,2\n240,30,2\n360,17,2\n";
+    let (_data, data) = file("v.csv", &format!("t [min],A [mg],s [mg]\n{rows}"));
+    let (_odd, odd) = file("odd.csv", &format!("t [min],A [mg],s [m]\n{rows}"));
+    for model in [formula, law, &observed] {
+        let report = neuralc(&["fit", "-e", model, "--data", &data, "--sigma", "s", "--target", "A", "--json"]);
+        let report = report.json();
+        // SciPy's curve_fit with absolute_sigma, in hours and grams.
+        let near = |x: &serde_json::Value, y: f64| (x.as_f64().expect("a number") - y).abs() < 1e-3 * y;
+        assert!(near(&report["params"]["k"]["value"], 0.280_775_7), "{model}: {report}");
+        assert!(near(&report["params"]["k"]["stderr"], 0.017_43), "{model}: {report}");
+        assert!(near(&report["loglik"], 20.7598), "{model}: {report}");
+        let wrong = neuralc(&["fit", "-e", model, "--data", &odd, "--sigma", "s", "--target", "A", "--json"]);
+        assert_eq!((wrong.code, wrong.codes()), (1, vec!["unit-mismatch".to_string()]), "{model}: {}", wrong.out);
+    }
+    // One unit cannot be that of two quantities.
+    let two = format!("{observed} (param V 2 :fixed :unit L) (observe c (/ B V) :unit g/L)");
+    let (_both, both) = file("both.csv", "t [min],A [mg],c [mg/L],s [mg]\n60,70,35,2\n120,55,27,2\n240,30,15,2\n360,17,8,2\n");
+    let wrong = neuralc(&["fit", "-e", &two, "--data", &both, "--sigma", "s", "--json"]);
+    assert_eq!((wrong.code, wrong.codes()), (1, vec!["unit-mismatch".to_string()]), "{}", wrong.out);
+}
+
+/// A scale of noise is a difference: half a degree Celsius of scatter is half a kelvin.
+#[test]
+fn scales_of_noise_have_no_origin() {
+    let model = "(input t :unit min) (param k 0.1 :min 0 :unit 1/min) (param D 50 :unit K) (param Te 20 :unit degC) \
+                 (observe T (+ Te (* D (exp (- (* k t))))) :unit degC :noise (normal s))";
+    let rows = "0,80.2,0.5\n5,60.1,0.5\n10,47.5,0.5\n15,38.9,0.5\n20,33.2,0.5\n30,26.5,.5\n";
+    let (_data, data) = file("w.csv", &format!("t [min],T [degC],s [degC]\n{rows}"));
+    let alias = format!("(define scatter s) {}", model.replace("(normal s)", "(normal scatter)"));
+    let declared = format!("(input s :unit K) {model}");
+    for model in [model, &alias, &declared] {
+        let report = neuralc(&["fit", "-e", model, "--data", &data, "--json"]).json();
+        // The maximum of the likelihood and its observed information, with mpmath.
+        let near = |x: &serde_json::Value, y: f64| (x.as_f64().expect("a number") - y).abs() < 1e-5 * y.abs();
+        assert!(near(&report["params"]["k"]["stderr"], 0.003_099_545), "{report}");
+        assert!(near(&report["params"]["Te"]["stderr"], 0.901_653_5), "{report}");
+        assert!(near(&report["loglik"], -1.803_329_25), "{report}");
+    }
+    // What is only a part of a scale, and an input of which nothing is declared, may be either.
+    let shifted = model.replace("(+ Te ", "(+ Te s ").replace("(normal s)", "(normal w)");
+    for model in [model.replace("(normal s)", "(normal (* 2 s))"), format!("(param w 1 :min 0 :unit K) {shifted}")] {
+        let wrong = neuralc(&["fit", "-e", &model, "--data", &data, "--json"]);
+        assert_eq!((wrong.code, wrong.codes()), (1, vec!["unit-mismatch".to_string()]), "{model}: {}", wrong.out);
+        let (_kelvin, kelvin) = file("k.csv", &format!("t [min],T [degC],s [K]\n{rows}"));
+        assert_eq!(neuralc(&["fit", "-e", &model, "--data", &kelvin, "--json"]).code, 0, "{model}");
+    }
+}
+
+/// A number given for the standard deviation is in the unit of the model, whatever the unit of the column.
+#[test]
+fn a_number_for_the_deviation_is_in_the_unit_of_the_model() {
+    let law = "(time t :start 0 :unit h) (param k 0.3 :min 0 :unit 1/h) (param A0 0.1 :unit g) (state A A0 :unit g) (derive A (* (- k) A))";
+    let formula = "(input t :unit h) (param k 0.3 :min 0 :unit 1/h) (param A0 0.1 :unit g) (* A0 (exp (- (* k t))))";
+    let (_data, data) = file("v.csv", "t [min],A [mg]\n60,70\n120,55\n240,30\n360,17\n");
+    for model in [law, formula] {
+        let report = neuralc(&["fit", "-e", model, "--data", &data, "--sigma", "0.002", "--json"]).json();
+        let error = report["params"]["k"]["stderr"].as_f64().expect("a number");
+        assert!((error - 0.017_43).abs() < 1e-5, "{model}: {report}");
+    }
+}

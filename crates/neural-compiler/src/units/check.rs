@@ -10,7 +10,7 @@ use super::ratio::Ratio;
 use super::solve::{Solver, Unequal};
 use super::spelling::Vocabulary;
 use super::unit::Unit;
-use super::{convert, table};
+use super::{convert, scales, table};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::Span;
 use crate::syntax::ast::{Ast, Expr, ExprId, FunId, InputKind, ModelKind, Part, StateStart, VarId};
@@ -51,6 +51,10 @@ impl Mode {
 pub struct Units {
     /// Names with their units: as declared, else as inferred. What nothing pins is left out.
     pub names: Vec<(String, String)>,
+    /// How many of the names, the first ones, have declared units.
+    pub declared: usize,
+    /// Inputs that the scales of noise are made of, and whether they are such a scale themselves.
+    pub in_scales: Vec<(String, bool)>,
     /// What does not fit, where that is not an error.
     pub findings: Vec<Diagnostic>,
 }
@@ -87,6 +91,7 @@ pub(crate) struct Checker {
     named: Vec<Named>,
     pub(super) vocabulary: Vocabulary,
     findings: Vec<Diagnostic>,
+    in_scales: Vec<(String, bool)>,
 }
 
 /// What a function makes of units.
@@ -127,7 +132,13 @@ impl Checker {
         if ast.units.is_empty() {
             return None;
         }
-        let mut checker = Checker { solver: Solver::default(), named: Vec::new(), vocabulary: Vocabulary::default(), findings: Vec::new() };
+        let mut checker = Checker {
+            solver: Solver::default(),
+            named: Vec::new(),
+            vocabulary: Vocabulary::default(),
+            findings: Vec::new(),
+            in_scales: Vec::new(),
+        };
         for declared in &ast.units {
             if let Ok(scale) = parse(&declared.unit) {
                 checker.vocabulary.learn(&declared.unit);
@@ -184,7 +195,11 @@ impl Checker {
         if mode == Mode::Warn {
             self.findings.iter_mut().for_each(|d| d.severity = Severity::Warning);
         }
-        Units { names, findings: self.findings }
+        let declared = self.named.iter().filter(|n| n.text.is_some()).count();
+        // Once as a scale itself is enough.
+        self.in_scales.sort_by(|a, b| (&a.0, !a.1).cmp(&(&b.0, !b.1)));
+        self.in_scales.dedup_by(|a, b| a.0 == b.0);
+        Units { names, declared, in_scales: self.in_scales, findings: self.findings }
     }
 }
 
@@ -276,8 +291,10 @@ impl Walk<'_> {
     fn body(&mut self, part: Part) {
         let ast = self.ast;
         let mut root = ast.funs[0].body;
+        let mut bound = FxHashMap::default();
         while let Expr::Let(bindings, body) = ast.expr(root) {
             self.bind(bindings);
+            bound.extend(ast.bindings(bindings).iter().copied());
             root = body;
         }
         let states = || ast.inputs.iter().filter(|i| matches!(i.kind, InputKind::State(_)));
@@ -330,6 +347,12 @@ impl Walk<'_> {
             (Part::Start(_) | Part::Predictor(_) | Part::EventTime(..) | Part::Action(..), _) => return,
         };
         let Expr::Op(_, args) = ast.expr(root) else { return };
+        if part == Part::Observables {
+            let arguments = ast.args(args).get(ast.observables.len()..).unwrap_or(&[]);
+            for (&arg, _) in arguments.iter().zip(self.are_scales()).filter(|(_, is_scale)| *is_scale) {
+                self.checker.in_scales.extend(scales::inputs(ast, arg, &bound));
+            }
+        }
         for (&arg, (name, unit, what)) in ast.args(args).iter().zip(wanted) {
             // A time that is written as a number is one of the clock's, as the start of a state is one of the state's.
             if part == Part::EventTimes && matches!(ast.expr(arg), Expr::Number(_)) {
@@ -352,11 +375,12 @@ impl Walk<'_> {
     /// The units of the arguments of distributions: a scale `s` on the line is a difference of observations, all else is a number.
     fn arguments_of_noise(&mut self) -> Vec<(String, Unit, &'static str)> {
         let mut wanted = Vec::new();
+        let mut are_scales = self.are_scales().into_iter();
         for o in &self.ast.observables {
             let Some(noise) = o.noise else { continue };
-            for argument in noise.arguments {
-                let unit = match (noise.support, *argument) {
-                    (Support::Line, "s") => {
+            for _ in noise.arguments {
+                let unit = match are_scales.next() {
+                    Some(true) => {
                         let observed = self.checker.unit_of(&o.name);
                         self.resolved(&observed).difference()
                     }
@@ -366,6 +390,12 @@ impl Walk<'_> {
             }
         }
         wanted
+    }
+
+    /// Which arguments of distributions, one after another, are scales on the line.
+    fn are_scales(&self) -> Vec<bool> {
+        let noise = self.ast.observables.iter().filter_map(|o| o.noise);
+        noise.flat_map(|n| n.arguments.iter().map(move |a| n.support == Support::Line && *a == "s")).collect()
     }
 
     /// States that start at the value of a name have its unit.

@@ -4,7 +4,7 @@
 use super::check::VALUE;
 use super::convert::Conversion;
 use super::parse::{Scale, parse};
-use super::table::Kind;
+use super::scales;
 use crate::compile::Program;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::syntax::ast::ModelKind;
@@ -140,14 +140,18 @@ impl<'a> Headers<'a> {
         self.own(name) || self.wanted.named.contains(&name)
     }
 
+    /// Whether the program is an expression, and nothing else is compared with columns.
+    fn is_formula(&self) -> bool {
+        self.program.kind() == ModelKind::Expression && self.program.observables().is_none()
+    }
+
     /// Whether a column, under this name, is compared with the value of the program.
     fn is_target(&self, name: &str) -> bool {
         let compared = match self.wanted.target {
             Some(target) => target == name,
             None => !self.asked(name),
         };
-        let expression = self.program.kind() == ModelKind::Expression && self.program.observables().is_none();
-        self.wanted.fitting && expression && (compared || self.wanted.sigma == Some(name)) && !self.input(name)
+        self.wanted.fitting && self.is_formula() && (compared || self.wanted.sigma == Some(name)) && !self.input(name)
     }
 
     /// The scale of the program on which a column counts.
@@ -199,15 +203,16 @@ impl<'a> Headers<'a> {
                 return Err(Diagnostic::error("duplicate-column", Default::default(), message).help(help));
             }
         }
-        let Some(wanted) = self.scale(name) else {
+        let deviation = self.wanted.sigma == Some(name);
+        // Standard deviations of states and observables are in the unit of these.
+        let (of, wanted) = match deviation && !self.is_formula() {
+            true => scales::of_deviations(self.program, &self.all, header)?.map_or((None, None), |(of, scale)| (Some(of), Some(scale))),
+            false => (None, self.scale(name)),
+        };
+        let Some(wanted) = wanted else {
             return Ok(Column { name: name.to_string(), conversion: None, idle: asked || self.is_target(name) });
         };
-        let difference = |scale: &Scale| Scale { unit: scale.unit.difference(), kind: Kind::Linear };
-        let conversion = match self.wanted.sigma == Some(name) {
-            true => Conversion::new(&difference(&unit.scale), &difference(&wanted)),
-            false => Conversion::new(&unit.scale, &wanted),
-        };
-        match conversion {
+        match scales::conversion(self.program, header, &unit, &wanted, deviation)? {
             Some(conversion) => {
                 let conversion = Some(conversion).filter(|c| !c.is_identity());
                 Ok(Column { name: name.to_string(), conversion, idle: false })
@@ -219,7 +224,8 @@ impl<'a> Headers<'a> {
                 let value = self.is_target(name);
                 let declared = units.iter().find(|n| n.0 == name).or_else(|| units.iter().find(|n| value && n.0 == VALUE));
                 let declared = declared.map_or("another unit", |n| n.1.as_str());
-                let message = format!("the column `{header}` is in `{}`, and the program has `{}` in `{declared}`", unit.text, unit.name);
+                let of = of.unwrap_or_else(|| format!("`{}` in `{declared}`", unit.name));
+                let message = format!("the column `{header}` is in `{}`, and the program has {of}", unit.text);
                 Err(Diagnostic::error("unit-mismatch", Default::default(), message).help("give the column in a unit of that dimension"))
             }
         }

@@ -2,7 +2,8 @@
 //! units of all its names, and numbers converted where tables meet the program.
 //!
 //! `ratio` (exact exponents), `unit` (a unit as a vector of exponents), `table` (the units there are), `parse` (texts), `convert`
-//! (numbers), `solve` (unknown units), `check` and `rules` (programs), `spelling` (units back as texts), `header` (columns of tables).
+//! (numbers), `solve` (unknown units), `check` and `rules` (programs), `spelling` (units back as texts), `header` (columns of tables),
+//! `scales` (columns that are differences).
 //! Invariants: a check changes nothing about a program, its graph least of all; factors are exact until a number is converted.
 
 pub mod check;
@@ -11,6 +12,7 @@ pub mod header;
 pub mod parse;
 pub mod ratio;
 mod rules;
+mod scales;
 mod solve;
 mod spelling;
 pub mod table;

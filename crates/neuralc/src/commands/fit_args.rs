@@ -105,7 +105,7 @@ pub(crate) struct Fitting {
     /// The column that tells trajectories apart; a formula has none, its groups share every parameter
     #[arg(long, value_name = "COLUMN")]
     pub(crate) group: Option<String>,
-    /// Known standard deviation of the data: a column or a number
+    /// Known standard deviation of the data: a column, or a number in the unit the model has for the data
     #[arg(long, value_name = "COLUMN|NUMBER")]
     pub(crate) sigma: Option<String>,
     /// Most starts to follow; 1 is the declared values alone

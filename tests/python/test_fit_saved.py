@@ -84,3 +84,17 @@ def test_weights_of_another_fit_are_refused(tmp_path: pathlib.Path) -> None:
     with pytest.raises(nc.FitError, match="not the weights") as error:
         nc.predict(path, CURVE)
     assert error.value.code == "other-weights"
+
+
+def test_groups_begin_where_they_began(tmp_path: pathlib.Path) -> None:
+    since = np.tile(np.linspace(0, 0.9, 10), 2)
+    group = np.repeat(["b", "a"], 10)
+    found = nc.fit(
+        "(param k 1 :min 0) (state x 5) (derive x (* (- k) x))",
+        {"t": since + (group == "a"), "x": 5 * np.exp(-0.8 * since), "g": group},
+        group="g",
+    )
+    found.save(tmp_path / "decay.scm")
+    later = {"t": np.array([1.5, 0.5, 1.9]), "g": np.array(["a", "b", "a"])}
+    for predicted in (found.predict(later), nc.predict(tmp_path / "decay.scm", later)):
+        np.testing.assert_allclose(predicted["x"], 5 * np.exp(-0.8 * np.array([0.5, 0.5, 0.9])), rtol=1e-6)

@@ -188,6 +188,9 @@ pub struct Options<'a> {
     pub time: Option<String>,
     /// When the starts of states hold; `None`: as the model declares, else at the first row of each trajectory.
     pub start_time: Option<f64>,
+    /// When those of groups hold in a prediction, by the names of the groups (left out: as the fit that saved the model read them, else at
+    /// the first row of each).
+    pub group_starts: Vec<(String, f64)>,
     /// The column that tells trajectories apart.
     pub group: Option<String>,
     /// The column of standard deviations of the data.

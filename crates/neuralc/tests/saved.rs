@@ -113,6 +113,23 @@ fn a_saved_model_tells_trajectories_apart_as_its_fit_did() {
     assert!(close(&column(&neuralc(&["predict", &saved, "--data", &one]), "x.predicted"), &[5.0, 2.5]));
 }
 
+/// Groups that begin at different times begin there again, wherever the rows of a new table begin.
+#[test]
+fn a_prediction_does_not_start_a_group_anew() {
+    let case = Case::new(&groups().0);
+    let saved = case.fit(DECAY, &["--group", "g"]);
+    let later = case.write("later.csv", "t,g\n1.5,a\n0.5,b\n1.9,a\n2,c\n3,c\n0.5,a\n");
+    let since = [0.5, 0.5, 0.9, 0.0, 1.0, -0.5].map(|t: f64| 5.0 * (-0.8 * t).exp());
+    let asked = ["predict", &saved, "--data", &later];
+    assert!(close(&column(&neuralc(&asked), "x.predicted"), &since));
+    // Said anew, it is one time for all.
+    let zero = neuralc(&[&asked[..], &["--start-time", "0"]].concat());
+    assert!(close(&column(&zero, "x.predicted"), &[1.5, 0.5, 1.9, 2.0, 3.0, 0.5].map(|t: f64| 5.0 * (-0.8 * t).exp())));
+    let text = std::fs::read_to_string(&saved).expect("a model");
+    let spoilt = case.write("spoilt.scm", &text.replace("\"groups\":{", "\"groups\":{\"z\":\"x\","));
+    assert_eq!(code(&["predict", &spoilt, "--data", &later], case.folder.path()), "bad-record");
+}
+
 #[test]
 fn columns_of_times_and_ways_to_solve_are_remembered() {
     // One step of RK4 over h takes x to x (1 - h + h²/2 - h³/6 + h⁴/24) with k = 1: a step of 2 to a third, far from exp(-2).

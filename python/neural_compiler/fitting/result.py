@@ -175,6 +175,7 @@ class FitResult:
         # Predictions start when the fit did, whatever table they are for.
         self._solving = {name: given[name] for name in ("time", "group", "method", "step", "rtol", "atol", "doses")}
         self._solving["start_time"] = found["start_time"]
+        self._solving["group_starts"] = found["group_starts"]
         self._json: str = found["json"]
         self.standard_residuals: Array = found["standard"]
         """Residuals that are standard normal if the model is right, in the order of `observed`; empty where there are too many rows."""

@@ -16,6 +16,8 @@ pub struct Pace {
     pub name: String,
     /// When starts hold, where that is said.
     pub start: Option<f64>,
+    /// When those of groups hold, by what the group is called, where nothing is said for all.
+    pub of_groups: Vec<(String, f64)>,
     /// The time a step of a map takes; none for differential equations.
     pub step: Option<f64>,
     /// Whether that is what the user says, and not the model.
@@ -63,7 +65,14 @@ impl Pace {
         }
         let declared = declared.and_then(|t| t.step).unwrap_or(1.0);
         let step = map.then(|| options.step.unwrap_or(declared));
-        Ok(Pace { column, name, start, step, changed: step.is_some_and(|step| step != declared) })
+        let of_groups = if start.is_none() { options.group_starts.clone() } else { vec![] };
+        Ok(Pace { column, name, start, of_groups, step, changed: step.is_some_and(|step| step != declared) })
+    }
+
+    /// When the starts of a group hold whose first row is at some time.
+    pub(super) fn origin(&self, group: Option<&str>, first: f64) -> f64 {
+        let known = group.and_then(|name| self.of_groups.iter().find(|g| g.0 == name)).map(|g| g.1);
+        self.start.or(known).unwrap_or(first)
     }
 
     /// A time in words: `t = 3`.
@@ -147,6 +156,8 @@ pub struct Clock {
     pub name: Option<String>,
     /// The earliest and the latest start of all trajectories.
     pub start: (f64, f64),
+    /// The start of each group by its name, where they differ and a prediction has to know them.
+    pub groups: Vec<(String, f64)>,
     /// Whether the model or the user has said so; else it is the first row of each trajectory.
     pub given: bool,
     /// Whether there are several trajectories.
@@ -158,11 +169,13 @@ pub struct Clock {
 }
 
 impl Clock {
-    pub(super) fn new(pace: &Pace, firsts: &[f64], from_columns: bool) -> Clock {
-        let start = firsts.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), t| (lo.min(*t), hi.max(*t)));
+    pub(super) fn new(pace: &Pace, firsts: &[(Option<String>, f64)], from_columns: bool) -> Clock {
+        let start = firsts.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), (_, t)| (lo.min(*t), hi.max(*t)));
         let name = (pace.column.is_some() || pace.start.is_some()).then(|| pace.name.clone());
         let step = pace.step.filter(|_| pace.changed);
-        Clock { name, start, given: pace.start.is_some(), several: firsts.len() > 1, from_columns, step }
+        let kept = name.is_some() && pace.start.is_none() && start.0 != start.1 && !from_columns;
+        let groups = firsts.iter().filter(|_| kept).filter_map(|(group, t)| Some((group.clone()?, *t))).collect();
+        Clock { name, start, groups, given: pace.start.is_some(), several: firsts.len() > 1, from_columns, step }
     }
 
     /// The time to be kept with the fitted values, so that a prediction starts when the fit did: where it is one for all trajectories,

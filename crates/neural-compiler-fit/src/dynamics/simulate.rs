@@ -96,7 +96,12 @@ fn predicted(prepared: &Prepared, problem: &Dynamics, of_groups: &[Group], numbe
 /// The states at every row, at the declared values of the parameters.
 pub(crate) fn predict(program: &Program, table: &Table, options: &Options<'_>) -> Result<Vec<(String, Vec<f64>)>, Diagnostics> {
     let by = groups::column(&Layout::new(program, &options.values)?)?.map(String::from);
-    let options = &Options { holdout: None, group: options.group.clone().or(by), ..options.clone() };
+    // Groups that began at different times begin there again.
+    let group_starts = match options.group_starts.is_empty() {
+        true => crate::saved::remember::group_starts(program)?,
+        false => options.group_starts.clone(),
+    };
+    let options = &Options { holdout: None, group: options.group.clone().or(by), group_starts, ..options.clone() };
     let prepared = Prepared::new(program, table, options, &Arc::default(), false)?;
     let of_groups = of_groups(program, &prepared, table, options)?;
     let problem = Dynamics::new(prepared.solver.clone(), prepared.layout.clone(), prepared.data.clone(), |_, _| 1.0);

@@ -137,9 +137,10 @@ pub fn read(
             notes.extend(pace.order_note(&rows, &row_times));
         }
         rows.sort_by(|&a, &b| row_times[a].total_cmp(&row_times[b]));
-        let origin = pace.start.unwrap_or(row_times[rows[0]]);
+        let called = group.zip(keys.as_ref()).map(|(column, keys)| table.label(column, keys[rows[0]]));
+        let origin = pace.origin(called.as_deref(), row_times[rows[0]]);
         pace.check(&rows, &row_times, origin)?;
-        firsts.push(origin);
+        firsts.push((called, origin));
         let part = Part { table, forcing: &forcing, times: &row_times, pace, origin };
         let mut start = starts.iter().map(|s| part.start(s, &rows)).collect::<Result<Vec<_>, _>>()?;
         steady.iter().enumerate().for_each(|(k, (component, _))| start[*component] = Start::Computed(formulas + k));

@@ -107,6 +107,9 @@ pub fn to_json(fit: &Fit) -> Value {
         let time =
             if clock.start.0 == clock.start.1 { number(clock.start.0) } else { json!([number(clock.start.0), number(clock.start.1)]) };
         all["start"] = json!({"time": time, "from": if clock.given { "given" } else { "first row" }, "words": clock.words()});
+        if !clock.groups.is_empty() {
+            all["start"]["groups"] = clock.groups.iter().map(|(name, t)| (name.clone(), number(*t))).collect::<Map<_, _>>().into();
+        }
     }
     if let Some(check) = &fit.check {
         let (tolerance, steps) = match check.by {

@@ -150,6 +150,16 @@ pub(crate) fn known(program: &Program) -> Result<Option<Known>, Diagnostic> {
     Ok(fields.get("fit").and_then(Known::of_json))
 }
 
+/// When the starts of groups hold, by the names of the groups, as the fit that saved a model read them; nothing where it is one time for
+/// all.
+pub(crate) fn group_starts(program: &Program) -> Result<Vec<(String, f64)>, Diagnostic> {
+    let Some((line, fields)) = record(&program.scheme())? else { return Ok(vec![]) };
+    let Some(groups) = fields.get("fit").and_then(|fit| fit.get("start")).and_then(|start| start.get("groups")) else { return Ok(vec![]) };
+    let one = |(name, time): (&String, &Value)| Some((name.clone(), time.as_f64()?));
+    let read = groups.as_object().and_then(|all| all.iter().map(one).collect::<Option<Vec<_>>>());
+    read.ok_or_else(|| bad(line, "the times at which groups start are no numbers"))
+}
+
 /// Complains about a prediction without doses by a model whose fit was given some.
 pub(crate) fn check_doses(program: &Program, options: &Options<'_>) -> Result<(), Diagnostic> {
     let Some((_, fields)) = record(&program.scheme())? else { return Ok(()) };

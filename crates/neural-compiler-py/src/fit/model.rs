@@ -217,6 +217,7 @@ fn report<'py>(py: Python<'py>, core: &PyCore, fit: Fit) -> PyResult<Bound<'py, 
     all.set_item("targets", &fit.targets)?;
     all.set_item("source", save::fitted(&core.0.program.scheme(), &fit))?;
     all.set_item("start_time", fit.clock.as_ref().and_then(|c| c.kept()))?;
+    all.set_item("group_starts", fit.clock.as_ref().map_or(vec![], |c| c.groups.clone()))?;
     all.set_item("holdout", fit.holdout)?;
     let check = |c: &Check| -> PyResult<_> {
         let dict = PyDict::new(py);

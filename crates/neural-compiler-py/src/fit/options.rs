@@ -65,6 +65,7 @@ pub(crate) fn options<'a>(given: &Bound<'_, PyDict>) -> PyResult<Options<'a>> {
         time: get(given, "time")?,
         group: get(given, "group")?,
         start_time: get(given, "start_time")?,
+        group_starts: get(given, "group_starts")?.unwrap_or_default(),
         sigma_column: get(given, "sigma_column")?,
         sigma: get(given, "sigma")?,
         weights_column: get(given, "weights")?,

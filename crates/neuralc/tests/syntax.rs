@@ -31,6 +31,15 @@ fn fmt_translates_both_ways() {
     assert_eq!(neuralc(&["fmt", "--syntax", "infix", "-e", "(x^2+1)/2", "--to", "latex"]).out, "\\frac{x^{2} + 1}{2}\n");
 }
 
+/// LaTeX declares no constants: what is missing in the data may be one, and there is a way to declare it.
+#[test]
+fn a_formula_in_latex_is_told_how_to_have_constants() {
+    let (_data, data) = file("decay.csv", "t,y\n0,2\n1,1.2\n2,0.7\n");
+    let done = neuralc(&["fit", "--syntax", "latex", "-e", r"A e^{-k t}", "--data", &data]);
+    assert!(done.code == 1 && done.err.contains("missing-column"), "{}", done.err);
+    assert!(done.err.contains("neuralc fmt --to scheme") && done.err.contains("(param k 1)"), "{}", done.err);
+}
+
 #[test]
 fn show_prints_formulas() {
     let done = neuralc(&["show", "-e", "(/ (* m (pow v 2)) 2)", "--format", "latex"]);
@@ -52,6 +61,8 @@ fn errors_speak_the_syntax() {
     assert!(infix("atan(1, 2, 3)").out.contains("atan(y, x)"));
     assert!(infix("sqr(x)").out.contains("square(x)"));
     assert!(infix("param k\nk").out.contains("param name = value (min a, max b, fixed, prior p, per column, effect e)"));
+    // The last line gives the value, and a declaration gives none.
+    assert!(infix("param k = 1\ny = k*t\nunit k = 1/s").out.contains("declarations stand before it"));
     assert!(infix("1/2x").out.contains("can be read in two ways"));
     let json = neuralc(&["check", "--syntax", "infix", "-e", "1 +\n 2 3", "--json"]);
     assert_eq!(json.codes(), ["unexpected-token"]);

@@ -6,7 +6,7 @@ use crate::model::layout::element_names;
 use crate::options::Options;
 use crate::support::memory;
 use neural_compiler::syntax::ast::InputKind;
-use neural_compiler::{Diagnostic, Diagnostics, Program, Shape};
+use neural_compiler::{Diagnostic, Diagnostics, Program, Shape, Syntax};
 use std::collections::HashSet;
 
 /// An algebraic model's columns.
@@ -27,6 +27,17 @@ impl Bound {
         self.targets.retain(|t| !names.contains(t));
         self.used.extend(names.iter().cloned());
     }
+}
+
+/// The error about a column, with how to declare a constant where the syntax of the model has no declarations.
+fn undeclared(program: &Program, missing: Diagnostic) -> Diagnostic {
+    if program.syntax() != Syntax::Latex {
+        return missing;
+    }
+    let how = "a constant that is to be fitted is declared: `neuralc fmt --to scheme` writes the model in Scheme, and (param k 1) before \
+               it declares `k`";
+    let help = missing.help.as_ref().map_or(how.to_string(), |help| format!("{help}; {how}"));
+    missing.help(help)
 }
 
 /// The inputs of an algebraic model, and its target if the user named one. What stands in the columns is not looked at.
@@ -52,7 +63,7 @@ pub(crate) fn algebraic(program: &Program, table: &Table, options: &Options<'_>)
             InputKind::Free | InputKind::Declared | InputKind::State(_) => {
                 let names = element_names(&input.name, shape);
                 for name in names.iter().filter(|n| table.column(n).is_none()) {
-                    errors.push(Diagnostic { span: input.span, ..table.missing(name) });
+                    errors.push(undeclared(program, Diagnostic { span: input.span, ..table.missing(name) }));
                 }
                 columns.push(memory::joined(&names.iter().map(|n| table.column(n).unwrap_or(&[])).collect::<Vec<_>>()));
                 used.extend(names);

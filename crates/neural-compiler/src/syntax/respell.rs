@@ -30,6 +30,10 @@ const PHRASES: &[(&str, &str)] = &[
     ("name parts of the expression with let*", "name parts of the expression"),
     ("make a vector of several with [ ]", "make a vector of several: [a, b]"),
     ("parentheses are nested", "expressions are nested"),
+    (
+        "end it with the expression to compute",
+        "end it with the line that gives the value, y = … or an expression: declarations stand before it",
+    ),
 ];
 
 /// The same findings, in the words of this syntax.

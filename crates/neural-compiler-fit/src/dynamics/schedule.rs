@@ -218,6 +218,10 @@ pub(super) fn of_doses(t: &Trajectory) -> Arc<Vec<Timed>> {
 
 /// A time since the start: that of a row which is only a few roundings away.
 fn snapped(since: f64, origin: f64, times: &[f64]) -> f64 {
+    // What never ends is at no row.
+    if !since.is_finite() {
+        return since;
+    }
     let close = ROUNDINGS * f64::EPSILON * since.abs().max((origin + since).abs());
     let after = times.partition_point(|x| *x < since - close);
     times.get(after).copied().filter(|x| (x - since).abs() <= close).unwrap_or(since)

@@ -311,7 +311,7 @@ pub const FORMS: &[Form] = &[
         arguments: "2 or more",
         usage: "(root (name start) expression) or (root (name from to) expression)",
         infix: "root name = start in expression or root name = from, to in expression",
-        doc: "the value of the name at which the expression is 0, found from a start or within an interval",
+        doc: "the name's value at which the expression is 0",
         derivative_doc: "by the implicit function theorem",
         expansion: Expansion::Expression(|x, written, place| x.root(written, place)),
         ..EXPRESSION

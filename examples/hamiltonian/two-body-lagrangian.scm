@@ -4,5 +4,5 @@
 (define L (+ (/ (dot w w) 2) (/ 1 (norm q))))
 (define momentum (d L w))
 (derive q w)
-(derive w (solve (d momentum w) (- (d L q) (matmul (d momentum q) w))))
+(derive w (solve (d momentum w) (- (d L q) (matvec (d momentum q) w))))
 (observe energy (- (dot momentum w) L))

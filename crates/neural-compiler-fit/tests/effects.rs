@@ -131,10 +131,10 @@ fn uptake_of_plants() {
                  (observe uptake (* (+ Asym eA) (- 1 (exp (* (- (exp (+ lrc el))) (- conc c0))))) :noise (normal s))";
     let data = grouped(include_str!("data/co2.csv"), &["plant", "conc", "uptake"]);
     let found = by(model, &data, EffectMethod::Laplace);
-    // `nlmer` stops a hundredth of a standard error (2.72) short of the maximum.
-    assert!((found.parameter("Asym").unwrap().value - 32.50425185).abs() < 0.02 * 2.72, "{:?}", found.parameters);
-    let fixed = [("lrc", -4.623658562), ("c0", 48.78984849)];
-    close(&found, &fixed, 1e-3);
+    // `nlmer` stops some hundredths of standard errors (2.72, 4.46) short of the maximum: its likelihood is lower than ours, below.
+    let short = |name: &str, nlmer: f64, error: f64| (found.parameter(name).unwrap().value - nlmer).abs() / error;
+    assert!(short("Asym", 32.50425185, 2.72) < 0.02 && short("c0", 48.78984849, 4.46) < 0.05, "{:?}", found.parameters);
+    close(&found, &[("lrc", -4.623658562)], 1e-3);
     close(&found, &[("wA", 9.365103976), ("wl", 0.1269067192), ("s", 1.874837283)], 2e-2);
     assert!(found.likelihood.loglik >= -205.231350204 && found.likelihood.loglik < -205.22, "{}", found.likelihood.loglik);
     let found = by(model, &data, EffectMethod::LindstromBates);

@@ -129,13 +129,14 @@ fn error_bars_groups_and_powers_of_ten() {
     let fit = fit(&program, &data, &options).unwrap();
     let picture = |look: Look| Drawing::new(&program, &data, &options, &fit, look);
     let plain = picture(Look { groups: vec!["ann".into(), "bob".into()], ..Look::default() }).svg();
-    // Dots of both groups above and below (the first of each group starts its state and is compared with nothing), their names, bars.
+    // Dots of both groups above, below and among the quantiles (the first of each group starts its state and is compared with nothing),
+    // their names, bars.
     let (first, second) = ("#1f6fb4", "#d1495b");
     for colour in [first, second] {
-        assert_eq!(plain.matches(&format!("r=\"2\" fill=\"{colour}\"")).count(), 2 * 5 + 1, "{colour}");
+        assert_eq!(plain.matches(&format!("r=\"2\" fill=\"{colour}\"")).count(), 3 * 5 + 1, "{colour}");
         assert_eq!(
             plain.matches(&format!("stroke=\"{colour}\" stroke-width=\"1.5\"")).count(),
-            if colour == second { 2 } else { 1 },
+            if colour == second { 3 } else { 1 },
             "{colour}"
         );
     }

@@ -223,7 +223,7 @@ fn estimated(target: &Target) -> Option<(usize, String, f64)> {
 /// What there is to say of a maximum besides: where nothing of a likelihood was declared, errors are those of least squares.
 fn judge(model: &dyn Model, problem: &Joint<'_>, fit: &mut Fit) {
     let plain = |t: &Target| matches!(t.noise, Errors::Estimated(_)) && t.sides.is_empty();
-    if fit.converged && model.targets().iter().all(plain) && !problem.has_priors() {
+    if fit.converged && model.sigmas() > 0 && model.targets().iter().all(plain) && !problem.has_priors() {
         let shared = problem.shared();
         freedom::as_least_squares(fit, shared - model.sigmas()..shared);
     }

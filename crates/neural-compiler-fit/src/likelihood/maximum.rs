@@ -197,7 +197,7 @@ pub(super) fn root(slope: &[f64], matrix: &[f64]) -> (Linear, bool) {
     let (mut residuals, mut jacobian, mut peaked) = (vec![0.0; p], vec![0.0; p * p], true);
     for k in 0..p {
         let value = eigen.S()[k];
-        peaked &= value > -LOST * largest;
+        peaked &= value >= -LOST * largest;
         let size = if value > LOST * largest { value.sqrt() } else { 0.0 };
         (0..p).for_each(|j| jacobian[j * p + k] = size * eigen.U()[(j, k)] * scale[j]);
         if size > 0.0 {

@@ -237,8 +237,7 @@ impl Writer {
             (Special::Place, _) => {
                 let n = self.rng.u32(2..5);
                 let (values, at) = (self.expr(Shape::Vector(n), d), self.expr(SCALAR, d));
-                let place = if self.safe { format!("(sigmoid {at})") } else { format!("(select (> {at} 0) 0.3 0.8)") };
-                format!("({name} {values} 0 1 {place})")
+                format!("({name} {values} 0 1 (select (> {at} 0) 0.3 0.8))")
             }
         }
     }

@@ -43,7 +43,8 @@ fn definitions_are_used_and_private_ones_are_not_seen() {
 
 #[test]
 fn mistakes_are_told_where_they_are() {
-    let cases: [(&[(&str, &str)], &[&str]); 9] = [
+    type Case<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str]);
+    let cases: [Case<'_>; 9] = [
         (&[("m.scm", "(use \"none.scm\" (f)) 1")], &["cannot-use", "m.scm:1:6"]),
         (
             &[("m.scm", "(use \"a.scm\" (f)) 1"), ("a.scm", "(use \"b.scm\" (g))"), ("b.scm", "(use \"a.scm\" (f))")],

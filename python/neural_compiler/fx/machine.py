@@ -156,7 +156,7 @@ class Machine:
 
         sizes: Any = control.results[0]
         zero, slope = equations
-        return [Implicit.apply((equation(zero, sizes), equation(slope, (*sizes, *sizes))), root, *given)]  # type: ignore[no-untyped-call]
+        return [Implicit.apply((equation(zero, sizes), equation(slope, (*sizes, *sizes))), root, *given)]
 
     def _pack(self, control: Control, lanes: Lanes, args: list[Value]) -> Deep:
         yield from ()

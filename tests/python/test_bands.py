@@ -48,6 +48,6 @@ def test_residuals_are_told():
 def test_names_of_groups():
     model = "(param k 1 :per g) (* k x)"
     data = {"g": np.array(["1", "1.0", "1", "2", "2", "2.0"], object), "x": [1.0, 2, 3, 1, 2, 3], "y": [2.0, 4.1, 6, 3, 6.1, 9]}
-    assert list(nc.fit(model, data, target="y").params) == ["k[1]", "k[2]", "sigma[y]"]
+    assert list(nc.fit(model, data, target="y").params) == ["sigma[y]", "k[1]", "k[2]"]
     with pytest.raises(nc.FitError, match="row 2"):
         nc.fit(model, {**data, "g": np.array(["a", None, "a", "b", "b", "b"], object)}, target="y")

@@ -136,7 +136,7 @@ def test_starts_and_observables_are_expressions() -> None:
     told = found.predict({"t": [0.0, 1.0], "dose": [50.0, 50.0], "who": [0.0, 0.0]})
     np.testing.assert_allclose(told["A"], 50 * np.exp([0, -found.params["k"]]), rtol=1e-6)
     np.testing.assert_allclose(told["conc"], told["A"] / found.params["V"], rtol=1e-12)
-    with pytest.raises(TypeError, match="initial value of `A` is missing"):
+    with pytest.raises(TypeError, match="the start of `A` is one the model computes"):
         nc.odeint(found.module, None, [0.0, 1.0])
 
 

@@ -95,7 +95,7 @@ fn groups_are_what_is_written_not_how() {
     let table = write("d.csv", "g,x,y\n1,1,2\n1.0,2,4.1\n1,3,6\n2,1,3\n2,2,6.1\n2.0,3,9\n");
     let found = json(&["fit", &model, "--data", &table, "--target", "y", "--json"]);
     let names: Vec<&str> = found["order"].as_array().unwrap().iter().filter_map(|n| n.as_str()).collect();
-    assert_eq!(names, ["k[1]", "k[2]", "sigma[y]"]);
+    assert_eq!(names, ["sigma[y]", "k[1]", "k[2]"]);
     let empty = write("e.csv", "g,x,y\n1,1,2\n,2,4.1\n1,3,6\n2,1,3\n2,2,6.1\n2,3,9\n");
     let refused = neuralc(&["fit", &model, "--data", &empty, "--target", "y"]);
     assert!(refused.code == 1 && refused.err.contains("bad-value") && refused.err.contains("row 2"), "{}", refused.err);

@@ -144,10 +144,15 @@ def named_groups(names: NDArray[Any]) -> tuple[Column, list[str]]:
     which is refused where groups are needed."""
     texts = [None if _missing(v) or v != v or str(v).strip() == "" else str(v).strip() for v in names.flat]
     there = sorted({t for t in texts if t is not None})
-    if all(_number(t) and np.isfinite(float(t)) for t in there):
+    if all(_number(t) and np.isfinite(float(t)) and _held(t) for t in there):
         return np.array([np.nan if t is None else float(t) for t in texts], np.float64), []
     places = {t: float(k) for k, t in enumerate(there)}
     return np.array([np.nan if t is None else places[t] for t in texts], np.float64), there
+
+
+def _held(text: str) -> bool:
+    """Whether a float64 holds the number, if it is a whole one: two that it rounds to one are two groups."""
+    return re.fullmatch(r"[+-]?\d+", text) is None or int(float(text)) == int(text)
 
 
 def _element(name: str, index: tuple[int, ...]) -> str:

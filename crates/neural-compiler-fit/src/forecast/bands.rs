@@ -10,7 +10,7 @@ use super::known::Known;
 use super::{Forecast, Name, forecast};
 use crate::data::table::Table;
 use crate::fit::{no_constants, wrong};
-use crate::optimise::Unusable;
+use crate::optimise::{Unusable, norm};
 use crate::options::Options;
 use crate::saved::remember;
 use neural_compiler::syntax::distributions::{Distribution, Support};
@@ -116,7 +116,7 @@ fn one(found: &Forecast, k: usize, table: &Table, options: &Options<'_>, known: 
             };
             let given = options.sigma_column.as_ref().and_then(|c| table.column(c));
             let sigma = |row: usize| given.map_or_else(|| options.sigma.or(sigma).unwrap_or(f64::NAN), |s| s[row]);
-            let reach = |row: usize| known.reach * stderr[row].hypot(sigma(row));
+            let reach = |row: usize| known.reach * norm(&[stderr[row], sigma(row)]);
             ((0..rows).map(|row| value[row] - reach(row)).collect(), (0..rows).map(|row| value[row] + reach(row)).collect())
         }
         // A probability is no observation.
@@ -145,11 +145,11 @@ fn of_observations(
     let rows: Vec<usize> = (0..value.len()).filter(there).collect();
     match d.name {
         "normal" => rows.iter().for_each(|&row| {
-            let by = reach * stderr[row].hypot(arguments[0][row]);
+            let by = reach * norm(&[stderr[row], arguments[0][row]]);
             (low[row], high[row]) = (value[row] - by, value[row] + by);
         }),
         "lognormal" => rows.iter().for_each(|&row| {
-            let by = (reach * (stderr[row] / value[row]).hypot(arguments[0][row])).exp();
+            let by = (reach * norm(&[stderr[row] / value[row], arguments[0][row]])).exp();
             (low[row], high[row]) = (value[row] / by, value[row] * by);
         }),
         _ => {

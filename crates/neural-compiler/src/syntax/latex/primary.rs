@@ -246,6 +246,8 @@ pub(super) fn name(p: &mut Parser<'_>) -> Read<Item> {
             // The number e: upright, as ISO 80000-2 sets it.
             return euler(p, span);
         }
+        // As it is printed: no quantity is called so.
+        "NaN" if upright => return Ok(p.number(f64::NAN, span)),
         "e" if !named.plain => {
             let integer = p.peek().kind == Kind::Raise && exponent_is_whole(p);
             if p.peek().kind != Kind::Raise || integer {

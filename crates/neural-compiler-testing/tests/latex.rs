@@ -28,8 +28,8 @@ fn canonical(data: &Data) -> String {
     out
 }
 
-/// What a program computes: its inputs and graph, where the shapes of its inputs are known; else the program itself, resolved. Inputs in the
-/// order of their names: `where` puts what was first behind.
+/// What a program computes: its inputs and graph, where the shapes of its inputs are known; else the program itself, resolved. Inputs in
+/// the order of their names: `where` puts what was first behind.
 fn meaning(text: &str) -> Result<(Vec<String>, String), &'static str> {
     let as_written = compile(text, &Options::default()).map_err(|e| e.0[0].code)?;
     let mut names: Vec<(String, Option<Shape>)> = as_written.inputs().iter().map(|i| (i.name.to_string(), i.shape)).collect();

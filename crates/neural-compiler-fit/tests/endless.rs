@@ -105,7 +105,7 @@ fn one_group_does_not_say_how_groups_vary() {
 /// least squares has in closed form.
 #[test]
 fn groups_that_do_not_differ() {
-    let y = |i: usize| 2.0 * i as f64 + 1.0 + if (i / 4) % 2 == 0 { 0.5 } else { -0.5 };
+    let y = |i: usize| 2.0 * i as f64 + 1.0 + if (i / 4).is_multiple_of(2) { 0.5 } else { -0.5 };
     let found = run(EFFECT, &grouped(4, y));
     let w = found.parameter("w").unwrap();
     assert!(found.converged && w.value == 0.0 && w.stderr.is_none(), "{w:?} {}", found.message);

@@ -166,8 +166,8 @@ pub(crate) fn typical(residuals: &[f64]) -> f64 {
     1.4826 * sizes[sizes.len() / 2]
 }
 
-/// The rows held out, in order.
-pub(crate) fn split(rows: usize, options: &Options<'_>) -> Vec<usize> {
+/// The rows a fit with these options holds out, in order, of a table with so many.
+pub fn split(rows: usize, options: &Options<'_>) -> Vec<usize> {
     let Some(share) = options.holdout else { return vec![] };
     let count = ((rows as f64 * share).round() as usize).clamp(1, rows.saturating_sub(1).max(1));
     spread(rows, count, options.seed ^ 0x5bd1_e995)

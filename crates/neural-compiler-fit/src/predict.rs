@@ -82,6 +82,16 @@ fn algebraic(whole: &Program, table: &Table, options: &Options<'_>) -> Result<Ve
     Ok(all)
 }
 
+/// The options with when the groups of a saved model begin, where the caller does not say: groups that began at different times begin there
+/// again.
+pub(crate) fn begun<'a>(program: &Program, options: &Options<'a>) -> Result<Options<'a>, Diagnostics> {
+    let group_starts = match options.group_starts.is_empty() {
+        true => crate::saved::remember::group_starts(program)?,
+        false => options.group_starts.clone(),
+    };
+    Ok(Options { group_starts, ..options.clone() })
+}
+
 /// What is known of groups: as the caller says, else as the fit that saved the model did.
 pub(crate) fn known(program: &Program, options: &Options<'_>) -> Result<Values, Diagnostics> {
     let mut values = options.values.clone();

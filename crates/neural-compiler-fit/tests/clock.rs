@@ -213,3 +213,15 @@ fn inputs_are_known_from_the_start_on_or_do_not_change() {
     let (code_, message) = code(own, vec![("t", t.clone()), ("x", decay(&t))], &Options::default());
     assert!(code_ == "bad-start-time" && message.contains("t = 0"), "{message}");
 }
+
+#[test]
+fn days_written_as_numbers_are_noticed() {
+    let days = [20_240_130.0, 20_240_131.0, 20_240_201.0, 20_240_202.0];
+    let fitted = fit(&compile(DECAY), &table(vec![("t", days.to_vec()), ("x", vec![10.0, 6.0, 3.7, 2.2])]), &Options::default()).unwrap();
+    assert!(fitted.warnings.iter().any(|w| w.contains("calendar") && w.contains("2024-01-30")), "{:?}", fitted.warnings);
+    // There is no 32nd.
+    let other = [20_240_130.0, 20_240_131.0, 20_240_132.0, 20_240_133.0];
+    let fitted =
+        fit(&compile(DECAY), &table(vec![("t", other.to_vec()), ("x", decay(&[0.0, 1.0, 2.0, 3.0]))]), &Options::default()).unwrap();
+    assert!(!fitted.warnings.iter().any(|w| w.contains("calendar")), "{:?}", fitted.warnings);
+}

@@ -66,6 +66,31 @@ fn errors_nobody_declared_are_those_of_least_squares() {
     assert!((found.parameter("sigma[y]").unwrap().value / sigma - 1.0).abs() < 1e-6);
 }
 
+/// Two lines of six points each, one standard deviation for each line. With a slope held, the sum of squares of its line grows by the
+/// square of the distance, and the likelihood falls by half of 6 times the logarithm of that growth: to where Student's interval of 8
+/// degrees of freedom (2.306 at 97.5 %) ends for all 12 data.
+#[test]
+fn profiles_of_errors_nobody_declared_are_as_wide_as_students() {
+    let x: Vec<f64> = (0..6).map(f64::from).collect();
+    let line = |salt: u64| (0..6).map(|i| 1.0 + 2.0 * x[i] + 0.3 * noise(i, salt)).collect::<Vec<f64>>();
+    let (y, z) = (line(21), line(22));
+    let model = "(param a 0) (param b 1) (param c 0) (param d 1) (observe y (+ a (* b x))) (observe z (+ c (* d x)))";
+    let options = Options { profile: true, ..Options::default() };
+    let found = fit(&compile(model), &common::table(vec![("x", x.clone()), ("y", y.clone()), ("z", z)]), &options).unwrap();
+    let mean = y.iter().sum::<f64>() / 6.0;
+    let spread: f64 = x.iter().map(|x| (x - 2.5).powi(2)).sum();
+    let slope = x.iter().zip(&y).map(|(x, y)| (x - 2.5) * (y - mean)).sum::<f64>() / spread;
+    let squares: f64 = x.iter().zip(&y).map(|(x, y)| (y - mean - slope * (x - 2.5)).powi(2)).sum();
+    let growth = (12.0 / 6.0 * (2.306_004_135_204_166f64.powi(2) / 8.0).ln_1p()).exp_m1();
+    let half = (squares * growth / spread).sqrt();
+    let (low, high) = found.parameter("b").unwrap().profile.unwrap();
+    assert!(((high - low) / 2.0 / half - 1.0).abs() < 1e-4, "[{low}, {high}] instead of {slope} ± {half}");
+    // Standard deviations are positive, all that is said of them too.
+    let sigma = found.parameter("sigma[y]").unwrap();
+    let (low, high) = sigma.ci95.unwrap();
+    assert!(low > 0.0 && (low * high / sigma.value.powi(2) - 1.0).abs() < 1e-12, "{sigma:?}");
+}
+
 #[test]
 fn trees_that_share_their_pace() {
     let model = "(param A 150 :per tree) (param xmid 700) (param scal 300 :min 1) (/ A (+ 1 (exp (/ (- xmid age) scal))))";

@@ -4,7 +4,7 @@
 mod common;
 use common::{compile, named, noise, table};
 use neural_compiler::ode::Scheme;
-use neural_compiler_fit::{Options, fit, predict};
+use neural_compiler_fit::{Known, Options, bands, fit, predict};
 
 fn schemes() -> [Option<Scheme>; 5] {
     [None, Some(named("rk4")), Some(named("dopri5")), Some(named("tsit5")), Some(named("rosenbrock"))]
@@ -144,4 +144,31 @@ fn a_law_that_jumps_where_a_state_passes_a_level() {
     let level = compile("(param r1 0.7) (param r2 0.2) (param level 2.5) (state x 0.5) (derive x (if (< x level) (* r1 x) r2))");
     let found = fit(&level, &table(vec![("t", t.clone()), ("x", t.iter().map(|t| exact(*t)).collect())]), &Options::default()).unwrap();
     assert!((found.parameter("level").unwrap().value - 3.0).abs() < 1e-4, "{:?} {}", found.parameters, found.message);
+}
+
+/// Of x' = a below 3 and b above: x = a t, then 3 + b (t - 3/a).
+#[test]
+fn jumps_at_a_level_move_with_the_parameters_by_likelihood_too() {
+    let x = [0.02, 0.85, 1.84, 2.66, 3.24, 3.47, 3.85, 4.07, 4.46, 4.71];
+    let data = table(vec![("t", (0..10).map(f64::from).collect()), ("x", x.to_vec())]);
+    let law = "(param a 1) (param b 0.5) (state x 0) (derive x (if (< x 3) a b))";
+    let squares = fit(&compile(law), &data, &Options::default()).expect("a fit");
+    let noisy = format!("{law} (param s 0.1 :min 0) (observe x x :noise (normal s))");
+    let likely = fit(&compile(&noisy), &data, &Options::default()).expect("a fit");
+    for (name, value, error) in [("a", 0.89557, 0.00940), ("b", 0.30556, 0.00500)] {
+        let (p, q) = (likely.parameter(name).unwrap(), squares.parameter(name).unwrap());
+        assert!((p.value - value).abs() < 2e-5 && (q.value - value).abs() < 2e-5, "{name}: {} {}", p.value, q.value);
+        let stderr = p.stderr.expect("an error");
+        assert!((stderr / error - 1.0).abs() < 0.01, "{name} +- {stderr}");
+    }
+    assert!(likely.warnings.iter().any(|w| w.contains("differences")), "{:?}", likely.warnings);
+    // How sure a prediction is beyond the jump: dx/da = 3 b/a², dx/db = t - 3/a.
+    let options = Options { values: squares.values.clone(), ..Options::default() };
+    let known = Known::of(&squares).expect("a covariance");
+    let found = bands(&compile(law), &table(vec![("t", vec![0.0, 9.0])]), &options, &known).expect("bands");
+    let (a, b) = (squares.parameter("a").unwrap().value, squares.parameter("b").unwrap().value);
+    let (by_a, by_b) = (3.0 * b / (a * a), 9.0 - 3.0 / a);
+    let c = |i: usize, j: usize| squares.uncertainty.covariance[2 * i + j];
+    let expected = (by_a * by_a * c(0, 0) + 2.0 * by_a * by_b * c(0, 1) + by_b * by_b * c(1, 1)).sqrt();
+    assert!((found[0].stderr[1] / expected - 1.0).abs() < 1e-3, "{} instead of {expected}", found[0].stderr[1]);
 }

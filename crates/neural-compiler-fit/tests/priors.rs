@@ -25,6 +25,7 @@ fn a_normal_mean() {
     let data: f64 = y.iter().map(|y| density(*y, m, 2.0)).sum();
     assert!((found.likelihood.loglik - data).abs() < 1e-12, "the likelihood has no prior in it");
     assert!((found.log_prior.unwrap() - density(m, 1.0, 0.5)).abs() < 1e-12);
+    assert!(found.message.contains("posterior") && !found.message.contains("of the likelihood"), "{}", found.message);
     assert!(text::to_text(&found).contains("posterior mode"), "{}", text::to_text(&found));
 }
 

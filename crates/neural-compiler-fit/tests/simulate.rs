@@ -148,3 +148,13 @@ fn steady_starts_and_their_derivatives() {
     }
     assert_eq!(code("(state x (steady 1)) (derive x 1)", &[0.0, 1.0], &[]), "no-prediction");
 }
+
+/// The sign of the derivative says where a solution goes: below 0.3 to 0, above to 1, however close to it.
+#[test]
+fn a_steady_start_is_the_one_that_is_reached() {
+    for (from, reached) in [(0.1, 0.0), (0.28, 0.0), (0.29, 0.0), (0.299999, 0.0), (0.3001, 1.0), (0.31, 1.0), (0.33, 1.0), (4.0, 1.0)] {
+        let model = format!("(state x (steady {from})) (derive x (* x (- 1 x) (- x 0.3)))");
+        let found = simulate(&compile(&model), &table(vec![("t", vec![0.0, 1.0])]), &Options::default(), &Given::new()).expect("a state");
+        assert!((found.values[0] - reached).abs() < 1e-9, "from {from}: {}", found.values[0]);
+    }
+}

@@ -391,3 +391,24 @@ fn what_is_not_observed_needs_nothing() {
     let none = table(vec![("t", vec![0.0, 1.0]), ("A", vec![nan; 2])]);
     assert_eq!(fit(&compile(decay), &none, &Options::default()).unwrap_err().0[0].code, "no-target");
 }
+
+/// Runs that end short of the minimum are no other solutions.
+#[test]
+fn what_is_offered_explains_as_well() {
+    let y = [2.0, 1.02, 0.49, 0.26, 0.13, 0.06].map(|y| y * 1e-30);
+    let data = table(vec![("x", (0..6).map(f64::from).collect()), ("y", y.to_vec())]);
+    let found = fit(&compile("(param a 1) (param k 1) (* a (exp (- (* k x))))"), &data, &Options::default()).expect("a fit");
+    assert!((found.parameter("k").unwrap().value - 0.6875).abs() < 1e-3 && found.warnings.is_empty(), "{:?}", found.warnings);
+}
+
+/// A dose just before a row: how much, and when, only together. A bound that holds nothing is not what determines them.
+#[test]
+fn a_bound_that_holds_nothing_makes_nobody_sure() {
+    let (t, x) = ([0.0, 1.0, 2.0, 2.25, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0], [0.02, -0.03, 0.01, 4.78, 3.55, 2.36, 1.58, 1.05, 0.69, 0.48]);
+    let data = table(vec![("t", t.to_vec()), ("x", x.to_vec())]);
+    let model = "(param lag 2.2 :min 2.05 :max 2.24) (param D 3) (param k 1)
+        (state x 0) (derive x (- (* k x))) (event (at lag) (add x D))";
+    let found = fit(&compile(model), &data, &Options::default()).expect("a fit");
+    assert!(found.parameter("D").unwrap().stderr.is_none() && found.parameter("lag").unwrap().stderr.is_none(), "{found:?}");
+    assert!((found.parameter("k").unwrap().value - 0.40361).abs() < 1e-4 && found.parameter("k").unwrap().stderr.is_some());
+}

@@ -47,3 +47,13 @@ fn a_start_from_which_the_data_are_out_of_reach() {
     let fit = fitted("(param a 3 :min 0) (state x 1) (derive x (- (* a (sqrt x))))", drained, 2.5);
     assert!(fit.converged && (fit.parameter("a").unwrap().value - 0.7).abs() < 1e-7, "{:?} {}", fit.parameters, fit.message);
 }
+
+#[test]
+fn a_solution_without_derivative_does_not_diverge() {
+    let empty = "(param a 0.1 :min 0) (state x 1) (derive x (- (* a (sqrt (max x 0)))))";
+    let fit = fitted(empty, drained, 9.5);
+    assert!(fit.warnings.iter().any(|w| w.contains("has no derivative") && w.contains("(if (> x 0)")), "{:?}", fit.warnings);
+    // What is said there helps.
+    let fit = fitted("(param a 0.1 :min 0) (state x 1) (derive x (if (> x 0) (- (* a (sqrt x))) 0))", drained, 9.5);
+    assert!(fit.converged && (fit.parameter("a").unwrap().value - 0.7).abs() < 1e-6, "{fit:?}");
+}

@@ -62,3 +62,13 @@ pub fn number_text(x: f64) -> String {
         format!("{x}")
     }
 }
+
+/// A value as the language writes it: a number, `[1 2 3]` or `[[1 2] [3 4]]`.
+pub fn value_text(shape: Shape, numbers: &[f64]) -> String {
+    let row = |numbers: &[f64]| format!("[{}]", numbers.iter().map(|x| number_text(*x)).collect::<Vec<_>>().join(" "));
+    match shape {
+        Shape::Scalar => number_text(numbers[0]),
+        Shape::Vector(_) => row(numbers),
+        Shape::Matrix(_, columns) => format!("[{}]", numbers.chunks(columns as usize).map(row).collect::<Vec<_>>().join(" ")),
+    }
+}

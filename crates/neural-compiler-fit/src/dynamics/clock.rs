@@ -129,6 +129,27 @@ impl Pace {
         }
     }
 
+    /// What the user should know of times that are written as days of the calendar, 20240131: as numbers, the next day is 70 later.
+    pub(super) fn calendar_note(&self, times: &[f64]) -> Option<String> {
+        let name = self.column.as_ref()?;
+        let (first, last) = times.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), t| (lo.min(*t), hi.max(*t)));
+        let day = |t: f64| {
+            (18_000_101.0..=22_001_231.0).contains(&t) && t.fract() == 0.0 && {
+                let (month, day) = ((t / 100.0).floor() % 100.0, t % 100.0);
+                (1.0..=12.0).contains(&month) && (1.0..=31.0).contains(&day)
+            }
+        };
+        (last > first && times.iter().all(|t| day(*t))).then(|| {
+            format!(
+                "the times of column `{name}` look like days of the calendar, {first} to {last}, but were taken as numbers: \
+                 write them as dates, {}-{:02}-{:02}",
+                (first / 10_000.0).floor(),
+                (first / 100.0).floor() % 100.0,
+                first % 100.0
+            )
+        })
+    }
+
     /// What the user should know of rows that are not in the order of time, where no column tells trajectories apart.
     pub(super) fn order_note(&self, rows: &[usize], times: &[f64]) -> Option<String> {
         let name = self.column.as_ref()?;

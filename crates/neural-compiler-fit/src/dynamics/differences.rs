@@ -17,12 +17,23 @@ const SAME: f64 = 2e-3;
 const LEAST: f64 = 1e-4;
 
 /// Whether a law changes its form somewhere.
-pub(crate) fn has_conditions(law: &Graph) -> bool {
+fn has_conditions(law: &Graph) -> bool {
     law.regions().iter().any(|r| r.ids().any(|id| matches!(r.node(id).kind, Kind::Op(op, _) if CONDITIONS.contains(&op))))
 }
 
+/// Whether the derivatives of a problem whose law is this lack, at a point, how the times of its jumps move.
+pub(crate) fn needed(problem: &Dynamics, law: &Graph, theta: &[f64]) -> bool {
+    if problem.by_differences || !problem.solver.adaptive() || !has_conditions(law) {
+        return false;
+    }
+    let m = problem.count();
+    let (mut residuals, mut jacobian) = (vec![0.0; m], vec![0.0; m * theta.len()]);
+    let computed = problem.evaluate(theta, &mut residuals, Some(&mut jacobian));
+    computed.is_ok() && disagree(problem, theta, &Linear::new(residuals, jacobian))
+}
+
 /// Whether the derivatives of a problem at a point are not those of its residuals.
-pub(crate) fn disagree(problem: &Dynamics, theta: &[f64], linear: &Linear) -> bool {
+fn disagree(problem: &Dynamics, theta: &[f64], linear: &Linear) -> bool {
     let m = problem.count();
     let differences = |wide: f64| {
         let mut columns = vec![0.0; m * theta.len()];

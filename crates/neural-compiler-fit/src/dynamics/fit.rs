@@ -9,12 +9,11 @@
 use crate::algebraic::fit::doubtful;
 use crate::data::table::Table;
 use crate::dynamics::check::Checking;
-use crate::dynamics::differences::{disagree, has_conditions};
 use crate::dynamics::prepared::Prepared;
 use crate::dynamics::problem::Dynamics;
 use crate::dynamics::solver::{self, Solver};
 use crate::dynamics::trajectories::Trajectories;
-use crate::dynamics::{shooting, white};
+use crate::dynamics::{differences, shooting, white};
 use crate::fit::{enough, solve, typical};
 use crate::model::layout::Layout;
 use crate::optimise::effort::Effort;
@@ -65,7 +64,7 @@ pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>, effor
     }
     let mut found = ended?;
     let mut notes = Vec::new();
-    if lacks_jumps(&prepared, &found) {
+    if differences::needed(&found.problem, &prepared.field.law.graph, &found.best.best.theta) {
         prepared.by_differences = true;
         found = weighted(&prepared, options)?;
         notes.push(JUMPS.to_string());
@@ -105,14 +104,8 @@ pub(crate) fn squares(prepared: &Prepared, options: &Options<'_>) -> Option<Vec<
 }
 
 /// Said of fits whose derivatives are differences.
-const JUMPS: &str =
+pub(crate) const JUMPS: &str =
     "the law jumps where a state passes a level, at a time that moves with the parameters: derivatives were taken by differences";
-
-/// Whether the law changes its form where a state passes a level, in a way that derivatives along the solution do not see.
-fn lacks_jumps(prepared: &Prepared, found: &Weighted) -> bool {
-    let best = &found.best.best;
-    found.problem.solver.adaptive() && has_conditions(&prepared.field.law.graph) && disagree(&found.problem, &best.theta, &best.linear)
-}
 
 /// What a search found, and for which weights of the columns.
 struct Weighted {
@@ -216,9 +209,11 @@ fn reweigh(prepared: &Prepared, first: Weighted, mut scatter: Vec<f64>, options:
     let mut weighed = first;
     let mut last = f64::INFINITY;
     let mut settled = false;
+    let stopped = || options.cancel.is_some_and(|c| c.load(Ordering::Relaxed));
     for round in 0..ROUNDS {
-        if options.cancel.is_some_and(|c| c.load(Ordering::Relaxed)) {
-            settled = true;
+        if stopped() {
+            // A minimum for the weights of this round is none of the likelihood.
+            weighed.best.best.end = End::Cancelled;
             break;
         }
         let left = unexplained(&weighed.problem, &weighed.best.best.linear.residuals, &scatter, weighed.loss);
@@ -232,8 +227,12 @@ fn reweigh(prepared: &Prepared, first: Weighted, mut scatter: Vec<f64>, options:
         last = change;
         scatter = next;
         let problem = prepared.problem(&prepared.solver, &prepared.layout, &scatter, false);
+        let (mut best, loss) = match search(&problem, &weighed.best.best.theta, &prepared.layout, prepared.known, &once, false) {
+            Ok(found) => found,
+            Err(_) if stopped() => continue,
+            Err(e) => return Err(e),
+        };
         let before = weighed.best;
-        let (mut best, loss) = search(&problem, &before.best.theta, &prepared.layout, prepared.known, &once, false)?;
         (best.tried, best.agreed, best.failed, best.noise, best.doubtful) =
             (before.tried, before.agreed, before.failed, before.noise, before.doubtful);
         best.twin = before.twin;
@@ -258,6 +257,8 @@ fn reweigh(prepared: &Prepared, first: Weighted, mut scatter: Vec<f64>, options:
             names(true),
             names(false)
         ))
+    } else if weighed.best.best.end == End::Cancelled {
+        Some("the weights of the observed states had not settled: cost and errors are those of the weights so far".to_string())
     } else if !settled {
         Some(format!("the weights of the observed states did not settle in {ROUNDS} rounds; give the errors of the data with --sigma"))
     } else {
@@ -372,4 +373,28 @@ fn by_state(data: &Trajectories, square: impl Fn(usize) -> f64) -> Vec<f64> {
         (own.iter().sum::<f64>() / own.len() as f64).sqrt()
     };
     data.observed.iter().map(|o| of(o.state)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicBool;
+
+    /// What stops between two rounds of weighing has found no minimum of the likelihood.
+    #[test]
+    fn a_stop_while_weighing_is_no_minimum() {
+        let text = "(param k 0.3) (state x 1) (state y 90) (derive x (- (* k x))) (derive y (- (* k y)))";
+        let program = neural_compiler::compile(text, &neural_compiler::Options::default()).expect("a model");
+        let wave = |i: u32, by: f64| by * f64::from(i * 7 % 5) - 2.0 * by;
+        let decay = |size: f64, by: f64| (0..40).map(|i| size * (-0.05 * f64::from(i)).exp() + wave(i, by)).collect();
+        let times = (0..40).map(|i| f64::from(i) * 0.1).collect();
+        let table = Table::new(vec![("t".into(), times), ("x".into(), decay(1.0, 0.02)), ("y".into(), decay(90.0, 0.1))]).expect("a table");
+        let options = Options { starts: Some(1), ..Options::default() };
+        let prepared = Prepared::new(&program, &table, &options, &Arc::default(), true).expect("a problem");
+        let whole = weighted(&prepared, &options).expect("a fit");
+        assert!(whole.best.best.end == End::Converged && whole.notes.is_empty(), "{:?}", whole.notes);
+        let stopped = Options { cancel: Some(&AtomicBool::new(true)), ..options };
+        let found = reweigh(&prepared, whole, scales(&prepared.data, prepared.known), &stopped).expect("the best so far");
+        assert!(found.best.best.end == End::Cancelled && found.notes[0].contains("had not settled"), "{:?}", found.notes);
+    }
 }

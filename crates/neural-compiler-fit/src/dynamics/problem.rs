@@ -40,6 +40,7 @@ const FEW_TRAJECTORIES: usize = 48;
 const PER_PARAMETER: usize = 100;
 
 /// A model with states and its data.
+#[derive(Clone)]
 pub struct Dynamics {
     /// The solver.
     pub solver: Arc<Solver>,
@@ -183,30 +184,12 @@ impl Dynamics {
         let mut place = vec![None; self.data.all.len()];
         trajectories.iter().enumerate().for_each(|(k, &t)| place[t] = Some(k));
         let points = self.points.iter().filter_map(|p| place[p.trajectory].map(|trajectory| Point { trajectory, ..*p })).collect();
-        Dynamics {
-            solver: self.solver.clone(),
-            layout: self.layout.clone(),
-            data: Arc::new(data),
-            points,
-            sizes: self.sizes.clone(),
-            formula: self.formula.clone(),
-            schedule: self.schedule.clone(),
-            by_differences: self.by_differences,
-        }
+        Dynamics { data: Arc::new(data), points, ..self.clone() }
     }
 
     /// The same, solved in another way.
     pub fn with(&self, solver: Arc<Solver>) -> Dynamics {
-        Dynamics {
-            solver,
-            layout: self.layout.clone(),
-            data: self.data.clone(),
-            points: self.points.clone(),
-            sizes: self.sizes.clone(),
-            formula: self.formula.clone(),
-            schedule: self.schedule.clone(),
-            by_differences: self.by_differences,
-        }
+        Dynamics { solver, ..self.clone() }
     }
 
     /// The same, solved roughly and where there are many trajectories on some of them, for the way down; `None` where that saves nothing.
@@ -266,16 +249,7 @@ impl Dynamics {
             return None;
         }
         let data = Trajectories { all, ..Trajectories::clone(&self.data) };
-        Some(Dynamics {
-            solver: self.solver.clone(),
-            layout: self.layout.clone(),
-            data: Arc::new(data),
-            points,
-            sizes: self.sizes.clone(),
-            formula: self.formula.clone(),
-            schedule: self.schedule.clone(),
-            by_differences: self.by_differences,
-        })
+        Some(Dynamics { data: Arc::new(data), points, ..self.clone() })
     }
 
     /// The solution of every trajectory.

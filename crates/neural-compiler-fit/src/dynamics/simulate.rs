@@ -96,12 +96,7 @@ fn predicted(prepared: &Prepared, problem: &Dynamics, of_groups: &[Group], numbe
 /// The states at every row, at the declared values of the parameters.
 pub(crate) fn predict(program: &Program, table: &Table, options: &Options<'_>) -> Result<Vec<(String, Vec<f64>)>, Diagnostics> {
     let by = groups::column(&Layout::new(program, &options.values)?)?.map(String::from);
-    // Groups that began at different times begin there again.
-    let group_starts = match options.group_starts.is_empty() {
-        true => crate::saved::remember::group_starts(program)?,
-        false => options.group_starts.clone(),
-    };
-    let options = &Options { holdout: None, group: options.group.clone().or(by), group_starts, ..options.clone() };
+    let options = &Options { holdout: None, group: options.group.clone().or(by), ..crate::predict::begun(program, options)? };
     let prepared = Prepared::new(program, table, options, &Arc::default(), false)?;
     let of_groups = of_groups(program, &prepared, table, options)?;
     let problem = Dynamics::new(prepared.solver.clone(), prepared.layout.clone(), prepared.data.clone(), |_, _| 1.0);
@@ -134,7 +129,9 @@ pub fn simulate(program: &Program, table: &Table, options: &Options<'_>, given: 
     if let Some(i) = (1..given.len()).find(|&i| given[..i].iter().any(|g| g.0 == given[i].0)) {
         return Err(wrong("duplicate-input", format!("`{}` is given twice", given[i].0)));
     }
-    not_by_group(program, options, given)?;
+    let shape = |name: &str| program.inputs().iter().find(|i| i.name == name).and_then(|i| i.shape).unwrap_or(Shape::Scalar);
+    let is_given = |name: &str| element_names(name, shape(name)).iter().all(|n| given.iter().any(|g| g.0 == *n));
+    crate::saved::by_group::check(program, is_given, |name| format!("{name}=…"))?;
     let values = first_values(program, options, given);
     crate::predict::trained(program, &values)?;
     let table = with_columns(program, table, given)?;
@@ -148,23 +145,6 @@ pub fn simulate(program: &Program, table: &Table, options: &Options<'_>, given: 
             settled(&prepared.solver.of_ensembles(), &options, (table.rows(), components.len()), |solver| all.solve(solver, &components))?;
         Ok(Simulation { time: prepared.axis_name().to_string(), times: prepared.data.row_times.clone(), sets, quantities, values })
     })
-}
-
-/// Complains about constants that a fit has found for each group, and of which a simulation would take none.
-fn not_by_group(program: &Program, options: &Options<'_>, given: &Given) -> Result<(), Diagnostics> {
-    let layout = Layout::new(program, &options.values)?;
-    let known = crate::predict::known(program, options)?;
-    let is_given = |name: &str| given.iter().any(|g| g.0 == name);
-    let local = layout.shared.iter().filter(|s| s.per.is_some()).flat_map(|s| element_names(&s.name, s.shape));
-    let of_groups = |name: &str| known.iter().any(|k| k.0.strip_prefix(name).is_some_and(|rest| rest.starts_with('[') && k.0 != name));
-    match { local }.find(|name| !is_given(name) && of_groups(name)) {
-        None => Ok(()),
-        Some(name) => {
-            let message = format!("the fit of this model has a value of `{name}` for each group, and a simulation has one for all");
-            let help = format!("give the one to simulate with, {name}=…; `neuralc predict` takes each group's own");
-            Err(Diagnostic::error("values-by-group", Default::default(), message).help(help).into())
-        }
-    }
 }
 
 /// The values the caller gives with the options, and over them those of the first set: the method is chosen by them.

@@ -129,6 +129,7 @@ pub fn read(
     let guess = |(k, s): (usize, &Source)| if let Source::Steady(guess) = s { Some((k, *guess)) } else { None };
     let steady: Vec<(usize, f64)> = starts.iter().enumerate().filter_map(guess).collect();
     let row_times = times.unwrap_or_else(|| pace.counted(table.rows(), &groups));
+    notes.extend(pace.calendar_note(&row_times));
     let mut all = Vec::new();
     let mut firsts = Vec::new();
     let (mut given, mut when) = (Vec::new(), Vec::new());

@@ -88,7 +88,7 @@ pub fn of_saved(program: &Program, table: &Table, options: &Options<'_>) -> Resu
     options.check()?;
     no_constants(program, table, options)?;
     remember::check_doses(program, options)?;
-    bands(program, table, options, &known)
+    bands(program, table, &crate::predict::begun(program, options)?, &known)
 }
 
 /// The bands of all predictions.

@@ -10,6 +10,7 @@ pub(crate) mod known;
 use crate::algebraic::{Algebraic, Engines};
 use crate::data::bind;
 use crate::data::table::Table;
+use crate::dynamics::differences;
 use crate::dynamics::prepared::Prepared;
 use crate::dynamics::problem::{Dynamics, Point};
 use crate::fit::wrong;
@@ -219,6 +220,7 @@ fn of_states(program: &Program, table: &Table, options: &Options<'_>, moving: bo
         }
         let places: Vec<(usize, usize)> = points.iter().map(|p| (p.component, p.row)).collect();
         part.points = points;
+        part.by_differences = moving && differences::needed(&part, &prepared.field.law.graph, theta);
         Sheet { numbers: &mut numbers, moves: &mut moves }.put(&part, theta, &places).map_err(failed)?;
     }
     let mut all = quantities(program, size, count);

@@ -8,7 +8,8 @@ use super::maximum::Starts;
 use super::observed::{self, Densities, Sigmas, Target};
 use super::problem::Cells;
 use crate::data::table::Table;
-use crate::dynamics::fit::squares;
+use crate::dynamics::differences::needed;
+use crate::dynamics::fit::{JUMPS, squares};
 use crate::dynamics::prepared::Prepared;
 use crate::dynamics::problem::{Dynamics, Point};
 use crate::fit::{split, wrong};
@@ -40,12 +41,17 @@ pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>, effor
     // Constants that differ between groups make these trajectories of their own, unless something else tells trajectories apart.
     let by = groups::column(&Layout::new(program, &options.values)?)?.map(String::from);
     let options = &Options { group: options.group.clone().or(by), ..options.clone() };
-    let model = Model::new(program, table, options, effort)?;
+    let mut model = Model::new(program, table, options, effort)?;
     let grouping = Grouping::new(&model.prepared.layout, table)?;
     if let Some(grouping) = &grouping {
         model.check(grouping)?;
     }
     let mut fit = super::fit::fit(&model, grouping.as_ref(), program, options, effort)?;
+    if model.lacks_jumps(program, grouping.as_ref(), &fit)? {
+        model.prepared.by_differences = true;
+        fit = super::fit::fit(&model, grouping.as_ref(), program, options, effort)?;
+        fit.warnings.push(JUMPS.to_string());
+    }
     model.prepared.finish(&mut fit);
     Ok(fit)
 }
@@ -115,10 +121,36 @@ impl Model {
         Ok(())
     }
 
+    /// Whether derivatives along the trajectories a fit found are not all there is, in some group.
+    fn lacks_jumps(&self, program: &Program, grouping: Option<&Grouping>, fit: &Fit) -> Result<bool, Diagnostics> {
+        let layout = Layout::new(program, &fit.values)?;
+        let graph = &self.prepared.field.law.graph;
+        let (problem, places) = self.points();
+        let of_rows = |inside: &dyn Fn(usize) -> bool| {
+            let numbers = self.targets.iter().map(|t| t.location).chain(self.loglik);
+            let rows: Vec<usize> = (0..self.rows).filter(|&row| inside(row)).collect();
+            for number in numbers {
+                rows.iter().for_each(|&row| _ = places.of(&problem, None, number, row));
+            }
+            let mut compared = problem.clone();
+            compared.points = places.points.take();
+            compared.part(&self.trajectories(inside))
+        };
+        let Some(grouping) = grouping else { return Ok(needed(&of_rows(&|_| true), graph, &layout.start)) };
+        for g in 0..grouping.labels.len() {
+            let theta = grouping.given(&layout, g, &fit.values)?;
+            if needed(&of_rows(&|row| grouping.of_row[row] == g), graph, &theta) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// The model without anything to compare, and where its rows are.
     fn points(&self) -> (Dynamics, Places<'_>) {
         let prepared = &self.prepared;
-        let problem = Dynamics::new(prepared.solver.clone(), prepared.layout.clone(), prepared.data.clone(), |_, _| 0.0);
+        let mut problem = Dynamics::new(prepared.solver.clone(), prepared.layout.clone(), prepared.data.clone(), |_, _| 0.0);
+        problem.by_differences = prepared.by_differences;
         let mut of_row = vec![None; self.rows];
         for (trajectory, t) in prepared.data.all.iter().enumerate() {
             t.rows.iter().zip(&t.at).for_each(|(&row, &at)| of_row[row] = Some((trajectory, at)));

@@ -15,12 +15,14 @@ use super::problem::{Cells, Likelihood, Source};
 use crate::fit::{enough, wrong};
 use crate::model::layout::Layout;
 use crate::optimise::effort::Effort;
+use crate::optimise::linear::Linear;
 use crate::optimise::{Residuals, Unusable};
 use crate::options::{EffectMethod, Options};
 use crate::report::summary::{self, Compared};
 use crate::report::{Axis, Fit};
-use crate::statistics::freedom;
+use crate::statistics::{freedom, smooth};
 use neural_compiler::{Diagnostics, Program};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A model with its data, of either kind.
@@ -59,6 +61,18 @@ pub(super) trait Model: Sync {
     fn predicted(&self, theta: &[f64], inside: &dyn Fn(usize) -> bool) -> Result<Vec<Vec<f64>>, Unusable>;
 }
 
+/// An error if what predicts depends on a parameter in steps only, which no search can follow.
+fn followed(predicts: &dyn Residuals, theta: &[f64], layout: &Layout) -> Result<(), Diagnostics> {
+    let m = predicts.count();
+    let (mut values, mut derivatives) = (vec![0.0; m], vec![0.0; m * theta.len()]);
+    if predicts.evaluate(theta, &mut values, Some(&mut derivatives)).is_err() {
+        return Ok(());
+    }
+    let linear = Linear::new(values, derivatives);
+    let influences = smooth::influences(predicts, theta, &layout.start, &linear, &layout.bounds, layout.parameters);
+    smooth::check(&layout.names, &influences)
+}
+
 /// The fit of a model; `grouping`: constants that have values of their own for groups of rows.
 pub(super) fn fit(
     model: &dyn Model,
@@ -86,11 +100,15 @@ pub(super) fn fit(
         return with_effects(model, grouping.expect("effects have groups"), &effects, &layout, pooled, (program, options, effort));
     }
     let maximum = maximise(&whole, &layout.start, &layout.bounds, &also, model.starts(), options, effort);
+    if let Ok(maximum) = &maximum {
+        followed(&*inner, &maximum.found.best.theta[..model.layout().len()], model.layout())?;
+    }
     let Some(grouping) = grouping else {
         let maximum = maximum?;
         let theta = &maximum.found.best.theta;
         let compared = compared(model, program, layout.len(), |inside| model.predicted(&theta[..model.layout().len()], inside))?;
-        let mut fit = summary::likely(&layout, &whole, &maximum, compared, model.precision(), options)?;
+        let likely = (model.precision(), undeclared(model, &whole).map(|d| d.len()));
+        let mut fit = summary::likely(&layout, &whole, &maximum, compared, likely, options)?;
         if whole.parts[0].collapsed(theta) {
             summary::met_exactly(&mut fit);
         } else if !maximum.runaways.is_empty() {
@@ -123,7 +141,8 @@ pub(super) fn fit(
     if let Some(axis) = compared.axis.as_mut().filter(|a| a.trajectory.is_empty()) {
         axis.trajectory.clone_from(&grouping.of_row);
     }
-    let mut fit = summary::likely(&full, &joint, &maximum, compared, model.precision(), options)?;
+    let likely = (model.precision(), undeclared(model, &joint).map(|d| d.len()));
+    let mut fit = summary::likely(&full, &joint, &maximum, compared, likely, options)?;
     fit.values = grouping.values(model.layout(), (0..groups).map(of_group).collect());
     judge(model, &joint, &mut fit);
     Ok(fit)
@@ -179,6 +198,8 @@ fn with_effects(
     };
     fit.effects = (0..groups).flat_map(named).collect();
     fit.values = grouping.values(model.layout(), (0..groups).map(of_group).collect());
+    freedom::above_zero(&mut fit, deviations(model, problem.joint.shared()));
+    summary::with_priors(&problem.joint, &mut fit);
     tell_missing(model, &mut fit);
     Ok(fit)
 }
@@ -220,13 +241,23 @@ fn estimated(target: &Target) -> Option<(usize, String, f64)> {
     }
 }
 
+/// The standard deviations among the parameters where nothing of a likelihood was declared.
+fn undeclared(model: &dyn Model, problem: &Joint<'_>) -> Option<Range<usize>> {
+    let plain = |t: &Target| matches!(t.noise, Errors::Estimated(_)) && t.sides.is_empty();
+    (model.sigmas() > 0 && model.targets().iter().all(plain) && !problem.has_priors()).then(|| deviations(model, problem.shared()))
+}
+
+/// The standard deviations that are estimated, among what is shared.
+fn deviations(model: &dyn Model, shared: usize) -> Range<usize> {
+    shared - model.sigmas()..shared
+}
+
 /// What there is to say of a maximum besides: where nothing of a likelihood was declared, errors are those of least squares.
 fn judge(model: &dyn Model, problem: &Joint<'_>, fit: &mut Fit) {
-    let plain = |t: &Target| matches!(t.noise, Errors::Estimated(_)) && t.sides.is_empty();
-    if fit.converged && model.sigmas() > 0 && model.targets().iter().all(plain) && !problem.has_priors() {
-        let shared = problem.shared();
-        freedom::as_least_squares(fit, shared - model.sigmas()..shared);
+    if let Some(deviations) = undeclared(model, problem).filter(|_| fit.converged) {
+        freedom::as_least_squares(fit, deviations);
     }
+    freedom::above_zero(fit, deviations(model, problem.shared()));
     tell_missing(model, fit);
 }
 

@@ -85,11 +85,13 @@ impl Grouping {
         }
     }
 
-    /// What a fit found: inputs all groups share, the mean over groups of the others, and behind these the numbers of each group by name.
+    /// What a fit found: inputs all groups share, of the others the mean over groups or, where they are random, of their distribution,
+    /// and behind these the numbers of each group by name.
     pub(crate) fn values(&self, layout: &Layout, of_groups: Vec<Vec<f64>>) -> Values {
         let mut typical = of_groups[0].clone();
         for &j in &self.local {
-            typical[j] = of_groups.iter().map(|theta| theta[j]).sum::<f64>() / of_groups.len() as f64;
+            let mean = || of_groups.iter().map(|theta| theta[j]).sum::<f64>() / of_groups.len() as f64;
+            typical[j] = layout.effect(j).map_or_else(mean, |effect| effect.mean);
         }
         let mut all = layout.fitted(&typical);
         for (theta, label) in of_groups.iter().zip(&self.labels) {
@@ -108,7 +110,11 @@ impl Grouping {
                 None => {
                     let row = self.of_row.iter().position(|&g| g == group).map_or(0, |row| row + 1);
                     let message = format!("row {row}: the model has no `{name}`: nothing is known of this `{}`", self.column);
-                    let help = "fit the model to data of this group too, or take `:per` out to predict with the value in the text";
+                    let fit = "fit the model to data of this group too";
+                    let help = match layout.effect(j) {
+                        None => format!("{fit}, or take `:per` out to predict with the value in the text"),
+                        Some(_) => format!("{fit}, or take `:per` and `:effect` out to predict what is typical"),
+                    };
                     return Err(Diagnostic::error("unknown-group", Default::default(), message).help(help).into());
                 }
             };

@@ -58,6 +58,12 @@ pub fn element_names(name: &str, shape: Shape) -> Vec<String> {
 }
 
 impl Layout {
+    /// How the free number `j` is drawn at random, where it is.
+    pub(crate) fn effect(&self, j: usize) -> Option<&Effect> {
+        let holds = |s: &&Shared| s.at.is_some_and(|at| (at..at + s.shape.len()).contains(&j));
+        self.shared.iter().find(holds)?.effect.as_ref()
+    }
+
     /// The parameters and weights of a program, at their declared values or those given instead.
     pub fn new(program: &Program, given: &[(String, Shape, Vec<f64>)]) -> Result<Layout, Diagnostics> {
         let mut layout = Layout { shared: vec![], names: vec![], start: vec![], bounds: Bounds::none(0), parameters: 0 };

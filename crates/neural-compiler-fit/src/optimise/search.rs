@@ -366,7 +366,13 @@ fn settle(task: &Task<'_>, free: &[usize], mut runs: Vec<Run>, tried: usize, opt
     let (here, apart): (Vec<&Run>, Vec<&Run>) =
         runs.iter().filter(|r| task.alike(r.cost, at)).partition(|r| !is_twin(task, options.loss, &best.theta, &r.theta));
     let agreed = here.len().max(1);
-    let twin = apart.first().map(|r| (r.theta.clone(), apart.len()));
+    // A run may have ended on a part of the data, or short of its minimum: what is offered has been followed on all of them.
+    let fine = lm::Options { evaluations: options.evaluations, cancel: options.cancel, ..lm::Options::default() };
+    let twin = apart.first().and_then(|r| {
+        let other = lm::minimise(task.whole, &r.theta, task.bounds, options.loss, &fine).ok()?;
+        let real = task.same(other.cost, best.cost) && is_twin(task, options.loss, &best.theta, &other.theta);
+        real.then_some((other.theta, apart.len()))
+    });
     let tie = kept.filter(|k| !task.same(*k, lowest)).map(|_| lowest);
     Some(Ok(Found {
         own: own.filter(|own| *own != best.cost),

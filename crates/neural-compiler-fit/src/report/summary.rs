@@ -13,7 +13,7 @@ use crate::statistics::identify::{self, Undetermined};
 use crate::statistics::likelihood::{self, Target};
 use crate::statistics::smooth::{self, Influence};
 use crate::statistics::uncertainty::{self, Certainty, Open, Uncertainty};
-use crate::statistics::{poor, profile};
+use crate::statistics::{freedom, poor, profile};
 use neural_compiler::Diagnostics;
 
 /// Data and predictions of a finished fit, a number per row of the table for each target.
@@ -229,7 +229,7 @@ pub(crate) fn summarise(layout: &Layout, ended: Ended, compared: Compared, sure:
         End::Converged if noise && tried == 1 => "a minimum was reached that leaves nothing but noise, so no other start was followed",
         // However few starts end here, what they could find beside it is no better.
         End::Converged if noise => "a minimum was reached that leaves nothing but noise",
-        End::Converged if by_likelihood => "a maximum of the likelihood was reached",
+        End::Converged if by_likelihood => MAXIMUM,
         End::Converged => "a minimum was reached",
         End::Evaluations => "stopped after as many evaluations as allowed, before a minimum was reached",
         End::Cancelled => "stopped on request; these are the best values so far",
@@ -331,21 +331,38 @@ pub(crate) fn met_exactly(fit: &mut Fit) {
     fit.message = "the model meets the data exactly: the likelihood has no maximum, it rises without end as the errors go to 0".into();
 }
 
-/// Everything there is to say of a maximum of a likelihood.
+/// Everything there is to say of a maximum of a likelihood. `undeclared`: so many standard deviations that nobody declared, none else.
 pub(crate) fn likely(
     layout: &Layout,
     problem: &Joint<'_>,
     maximum: &Maximum,
     compared: Compared,
-    precision: f64,
+    (precision, undeclared): (f64, Option<usize>),
     options: &Options<'_>,
 ) -> Result<Fit, Diagnostics> {
     let parts = problem.parts(&maximum.found.best.theta).map_err(|e| crate::fit::wrong("no-prediction", e.0))?;
-    let mut fit = likely_of(layout, problem, maximum, compared, (problem.observations(), precision), options.profile.then_some(options))?;
+    let mut fit = likely_of(
+        layout,
+        problem,
+        maximum,
+        compared,
+        (problem.observations(), precision),
+        options.profile.then_some((options, undeclared)),
+    )?;
     fit.likelihood.loglik = parts.0;
     fit.log_prior = problem.has_priors().then_some(parts.1);
+    with_priors(problem, &mut fit);
     Ok(fit)
 }
+
+/// What is largest with priors is no likelihood.
+pub(crate) fn with_priors(problem: &Joint<'_>, fit: &mut Fit) {
+    if problem.has_priors() && fit.message == MAXIMUM {
+        fit.message = "a maximum of the posterior density, likelihood times priors, was reached".into();
+    }
+}
+
+const MAXIMUM: &str = "a maximum of the likelihood was reached";
 
 /// The same but for the likelihood itself. `profile`: with intervals by it.
 pub(crate) fn likely_of(
@@ -354,7 +371,7 @@ pub(crate) fn likely_of(
     maximum: &Maximum,
     compared: Compared,
     (n, precision): (usize, f64),
-    profile: Option<&Options<'_>>,
+    profile: Option<(&Options<'_>, Option<usize>)>,
 ) -> Result<Fit, Diagnostics> {
     let best = &maximum.found.best;
     let many = best.theta.len() > likely_fit::MANY;
@@ -386,11 +403,14 @@ pub(crate) fn likely_of(
         fit.converged = false;
         fit.message = "stopped where the likelihood has no maximum: it still rises in some direction".into();
     }
-    if let Some(options) = profile.filter(|_| fit.converged) {
+    if let Some((options, undeclared)) = profile.filter(|_| fit.converged) {
         if problem.groups().is_some() {
             fit.warnings.push("there are no profiles of constants that differ between groups".into());
         } else {
             let tell = options.telling_of_profiles(fit.cost);
+            if let Some(deviations) = undeclared {
+                fit.uncertainty.rise = freedom::rise(n, fit.uncertainty.freedom + deviations);
+            }
             let ends = profile::intervals(problem, best, &layout.bounds, Loss::Squares, &fit.uncertainty, &tell);
             fit.parameters.iter_mut().zip(ends).for_each(|(p, e)| p.profile = e);
         }

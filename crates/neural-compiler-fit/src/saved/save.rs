@@ -9,21 +9,11 @@
 use crate::data::table::Table;
 use crate::report::Fit;
 use neural_compiler::syntax::reader::{Data, DatumId, read};
-use neural_compiler::{Limits, Options, Shape, compile, number_text};
+use neural_compiler::{Limits, Options, Shape, compile, number_text, value_text};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::io::Read;
-
-/// The value of a parameter, in the language.
-fn literal(shape: Shape, values: &[f64]) -> String {
-    let row = |v: &[f64]| format!("[{}]", v.iter().map(|x| number_text(*x)).collect::<Vec<_>>().join(" "));
-    match shape {
-        Shape::Scalar => number_text(values[0]),
-        Shape::Vector(_) => row(values),
-        Shape::Matrix(_, c) => format!("[{}]", values.chunks(c as usize).map(row).collect::<Vec<_>>().join(" ")),
-    }
-}
 
 /// The name and the initial value of a `(param name value …)`.
 fn declaration(data: &Data, id: DatumId) -> Option<(&str, DatumId)> {
@@ -100,7 +90,7 @@ pub fn with_values(source: &str, fitted: &[(String, Shape, Vec<f64>)]) -> String
         let Some((_, shape, values)) = fitted.iter().find(|f| f.0 == name) else { continue };
         let span = data.span(value);
         out.push_str(&source[done..span.start as usize]);
-        out.push_str(&literal(*shape, values));
+        out.push_str(&value_text(*shape, values));
         done = span.end as usize;
     }
     out.push_str(&source[done..]);
@@ -162,7 +152,7 @@ pub fn with_record(text: &str, fit: &Value, from: &Provenance) -> String {
 }
 
 /// The record of a saved model: its line, from 1, and its JSON, or why that cannot be read.
-pub(crate) fn record(text: &str) -> Option<(usize, Result<Value, String>)> {
+pub fn record(text: &str) -> Option<(usize, Result<Value, String>)> {
     let lines = record_lines(text).enumerate().filter(|(_, (_, record))| *record);
     let (number, json) = lines.filter_map(|(i, (line, _))| Some((i + 1, line.strip_prefix(FOR_PROGRAMS)?))).last()?;
     Some((number, serde_json::from_str(json).map_err(|e| e.to_string())))

@@ -11,6 +11,26 @@ use crate::statistics::uncertainty::Certainty;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use std::ops::Range;
 
+/// By how many standard errors a 95 % interval reaches, so many data being left over by the constants.
+fn reach(left: usize) -> f64 {
+    StudentsT::new(0.0, 1.0, left as f64).map_or(f64::NAN, |t| t.inverse_cdf(0.975))
+}
+
+/// By how much minus twice the log-likelihood of n data rises up to the ends of a 95 % interval, the standard deviation following: where
+/// the sum of squares is larger by the square of that reach, in parts of what each of the data left over has.
+pub(crate) fn rise(n: usize, left: usize) -> f64 {
+    n as f64 * (reach(left).powi(2) / left as f64).ln_1p()
+}
+
+/// Intervals of standard deviations on the scale of their logarithm: none reaches below 0.
+pub(crate) fn above_zero(fit: &mut Fit, deviations: Range<usize>) {
+    let reach = fit.uncertainty.reach;
+    for p in fit.parameters.get_mut(deviations).into_iter().flatten() {
+        let times = p.stderr.map(|e| (reach * e / p.value).exp()).filter(|x| x.is_finite());
+        p.ci95 = p.ci95.and(times).map(|by| (p.value / by, p.value * by));
+    }
+}
+
 /// Gives a fit the errors of least squares. `deviations`: which of its parameters are standard deviations.
 pub(crate) fn as_least_squares(fit: &mut Fit, deviations: Range<usize>) {
     let n = fit.observations;
@@ -32,11 +52,12 @@ pub(crate) fn as_least_squares(fit: &mut Fit, deviations: Range<usize>) {
         matrix.iter_mut().enumerate().for_each(|(at, x)| *x *= times(at / p) * times(at % p));
     }
     sure.freedom = left;
-    sure.reach = StudentsT::new(0.0, 1.0, left as f64).map_or(f64::NAN, |t| t.inverse_cdf(0.975));
+    sure.reach = reach(left);
     let known = |p: &crate::report::Parameter, j: usize| if is_deviation(j) && left > 0 { p.value * more } else { p.value };
     let values: Vec<f64> = fit.parameters.iter().enumerate().map(|(j, p)| known(p, j)).collect();
     let names: Vec<String> = fit.parameters.iter().map(|p| p.name.clone()).collect();
-    let profiles: Vec<_> = fit.parameters.iter().map(|p| p.profile).collect();
+    let larger = |j: usize| if is_deviation(j) && left > 0 { more } else { 1.0 };
+    let profiles: Vec<_> = fit.parameters.iter().enumerate().map(|(j, p)| p.profile.map(|(a, b)| (a * larger(j), b * larger(j)))).collect();
     fit.parameters = parameters(&names, &values, &fit.uncertainty);
     fit.parameters.iter_mut().zip(profiles).for_each(|(p, profile)| p.profile = profile);
     if left > 0 {

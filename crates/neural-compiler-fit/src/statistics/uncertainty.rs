@@ -169,8 +169,8 @@ fn judged(
     let mut free = Vec::new();
     for j in 0..n {
         let (slope, size) = (linear.slope(j), linear.size(j));
-        // At the very bound, and held there by the data rather than by chance.
-        let tight = |slope: f64| slope.abs() > 1e-9 * size * norm(&linear.residuals) || size == 0.0;
+        // At the very bound, and held there by the data rather than by chance, or by errors of the derivatives.
+        let tight = |slope: f64| slope.abs() > precision.max(1e-9) * size * norm(&linear.residuals) || size == 0.0;
         let low = theta[j] <= bounds.min[j] && slope >= 0.0;
         let high = theta[j] >= bounds.max[j] && slope <= 0.0;
         if (low || high) && tight(slope) || bounds.min[j] == bounds.max[j] {

@@ -233,11 +233,11 @@ impl Writer {
             (Special::Sized, _) => format!("(+ ({name} {sizes}) {})", self.expr(SCALAR, d)),
             (Special::Fill, _) => format!("({name} {} {sizes})", self.expr(SCALAR, d)),
             (Special::Grid, _) => format!("({name} {} {} {sizes})", self.expr(SCALAR, d), self.expr(SCALAR, d)),
-            // A place on the grid, whatever is drawn, as indices are inside their vectors.
+            // A place on the grid wherever the number drawn is one: at none, every executor fails.
             (Special::Place, _) => {
                 let n = self.rng.u32(2..5);
                 let (values, at) = (self.expr(Shape::Vector(n), d), self.expr(SCALAR, d));
-                format!("({name} {values} 0 1 (select (> {at} 0) 0.3 0.8))")
+                format!("({name} {values} 0 1 (sigmoid {at}))")
             }
         }
     }

@@ -21,6 +21,7 @@ mod sympy;
 
 pub use constants::with_constants;
 pub use onnx::{Wanted as OnnxWanted, onnx};
+pub use sympy::expression as sympy_expression;
 
 use crate::diagnostic::Diagnostics;
 use crate::graph::{Graph, GraphInput, json};

@@ -1,11 +1,11 @@
 //! SymPy. In: a program without loops and recursion whose values are scalars; out: `model.py`, which builds the expression `value` from
-//! symbols and, on request, its derivatives.
+//! symbols and, on request, its derivatives; or that expression alone, as SymPy's `sympify` reads it.
 //! Invariant: constants are the shortest decimals that round to the program's numbers, as exact fractions; nothing is simplified.
 
-use super::code::{self, Expr, Statement};
+use super::code::{self, Code, Expr, Statement};
 use super::{Export, File, Request};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::graph::Type;
+use crate::graph::{Graph, Type};
 use crate::ops::Op;
 use crate::ops::row::Kernel;
 use crate::shape::Shape;
@@ -71,8 +71,18 @@ fn apply(op: Op, args: &[String]) -> Option<String> {
             "ge" => test("Ge"),
             _ => None,
         },
-        Kernel::Select => Some(format!("sp.Piecewise(({}, sp.Ne({}, 0)), ({}, True))", args[1], args[0], args[2])),
+        Kernel::Select => Some(choice("sp.", &args[0], &args[1], &args[2])),
         Kernel::Ternary(_) | Kernel::Tensor(_) | Kernel::Composite(_) => None,
+    }
+}
+
+/// One of two values, by a number that is 0 or not; `sp`: what stands before SymPy's names.
+fn choice(sp: &str, test: &str, yes: &str, no: &str) -> String {
+    // A comparison is a number for us, and a condition for SymPy.
+    let condition = test.strip_prefix(sp).and_then(|t| t.strip_prefix("Piecewise((1, ")).and_then(|t| t.strip_suffix("), (0, True))"));
+    match condition {
+        Some(condition) => format!("{sp}Piecewise(({yes}, {condition}), ({no}, True))"),
+        None => format!("{sp}Piecewise(({yes}, {sp}Ne({test}, 0)), ({no}, True))"),
     }
 }
 
@@ -132,8 +142,7 @@ impl Text {
                         sides.push(kept);
                     }
                     for (k, &v) in set.iter().enumerate() {
-                        let line =
-                            format!("{} = sp.Piecewise(({}, sp.Ne({test}, 0)), ({}, True))\n", self.names[v], sides[0][k], sides[1][k]);
+                        let line = format!("{} = {}\n", self.names[v], choice("sp.", &test, &sides[0][k], &sides[1][k]));
                         self.out += &line;
                     }
                 }
@@ -147,22 +156,30 @@ impl Text {
     }
 }
 
+fn unsupported(span: Span, message: impl Into<String>) -> Diagnostics {
+    Diagnostic::error("export-unsupported", span, message).into()
+}
+
+/// A program of scalars and operations that SymPy has.
+fn writable(graph: &Graph) -> Result<Code, Diagnostics> {
+    let code = code::code(graph);
+    if graph.inputs.iter().any(|i| i.shape != Shape::Scalar) {
+        return Err(unsupported(Span::default(), "vectors and matrices have no text for SymPy"));
+    }
+    match code.applied.iter().find(|(op, ..)| op.row().is_elementwise() && !spelled(*op)) {
+        Some((op, _, span)) => Err(unsupported(*span, format!("`{}` has no text for SymPy", op.row().name))),
+        None => Ok(code),
+    }
+}
+
 /// The file of a program.
 pub(super) fn files(request: &Request<'_>, export: &Export<'_>) -> Result<Vec<File>, Diagnostics> {
-    let code = code::code(export.graph);
-    let unsupported = |span, message: String| Diagnostics::from(Diagnostic::error("export-unsupported", span, message));
-    let scalars = export.graph.inputs.iter().all(|i| i.shape == Shape::Scalar);
-    if !scalars {
-        return Err(unsupported(Span::default(), "vectors and matrices have no text for SymPy".into()));
-    }
-    if let Some((op, _, span)) = code.applied.iter().find(|(op, ..)| op.row().is_elementwise() && !spelled(*op)) {
-        return Err(unsupported(*span, format!("`{}` has no text for SymPy", op.row().name)));
-    }
+    let code = writable(export.graph)?;
     let main = &code.functions[0];
     let inputs = super::names(&export.graph.inputs, super::python::TAKEN, &["f_"]);
     let names = inputs.iter().cloned().chain((main.params..main.vars.len()).map(|v| format!("v{v}"))).collect();
     let mut text = Text { names, out: String::new() };
-    text.statements(&main.body).map_err(|why| unsupported(Span::default(), why.into()))?;
+    text.statements(&main.body).map_err(|why| unsupported(Span::default(), why))?;
     debug_assert!(main.vars.iter().all(|t| *t != Type::Record));
     let symbols: String =
         inputs.iter().zip(&export.graph.inputs).map(|(n, i)| format!("{n} = sp.Symbol({:?}, real=True)\n", i.name)).collect();
@@ -175,4 +192,89 @@ pub(super) fn files(request: &Request<'_>, export: &Export<'_>) -> Result<Vec<Fi
         out += "gradient = tuple(sp.diff(value, x) for x in INPUTS)\n";
     }
     Ok(vec![File::text("model.py", out)])
+}
+
+/// Values that are used several times are written out each time: up to so many bytes.
+const LONGEST: usize = 100_000;
+
+/// A program with one value as one expression: names SymPy has no meaning for as they are, others as symbols.
+pub fn expression(graph: &Graph) -> Result<String, Diagnostics> {
+    let code = writable(graph)?;
+    let main = &code.functions[0];
+    let [result] = &main.results[..] else {
+        return Err(unsupported(Span::default(), "a model with states has several values: `export --to sympy` writes them"));
+    };
+    // SymPy itself gives a meaning to many words and to these letters.
+    let bare = |name: &str| name.len() == 1 && name.chars().all(|c| c.is_ascii_alphabetic() && !"CEINOQS".contains(c));
+    let symbol = |name: &str| if bare(name) { name.to_string() } else { format!("Symbol({name:?})") };
+    let mut values: Vec<String> = graph.inputs.iter().map(|i| symbol(&i.name)).collect();
+    values.resize(main.vars.len(), String::new());
+    let mut text = One { values };
+    let written = text.statements(&main.body).and_then(|()| text.expr(result)).map_err(|why| unsupported(Span::default(), why))?;
+    Ok(super::spell::bare(&written).to_string())
+}
+
+/// The expressions that variables stand for.
+struct One {
+    values: Vec<String>,
+}
+
+impl One {
+    fn expr(&self, e: &Expr) -> Result<String, &'static str> {
+        let text = match e {
+            Expr::Var(v) => self.values[*v].clone(),
+            Expr::Constant(x) => short(&number(*x)),
+            Expr::Apply(op, args) => {
+                let args = args.iter().map(|a| self.expr(a)).collect::<Result<Vec<String>, _>>()?;
+                // Only what is written here has the prefix: names in quotes may look like it.
+                if let (Kernel::Select, [test, yes, no]) = (&op.row().kernel, &args[..]) {
+                    return fits(choice("", test, yes, no));
+                }
+                let places: Vec<String> = (0..args.len()).map(|k| format!("\u{1}{k}\u{2}")).collect();
+                let mut text = short(&apply(*op, &places).expect("operations without a text are refused before"));
+                for (place, arg) in places.iter().zip(&args) {
+                    text = text.replace(place, arg);
+                }
+                text
+            }
+        };
+        fits(text)
+    }
+
+    fn statements(&mut self, statements: &[Statement]) -> Result<(), &'static str> {
+        for statement in statements {
+            match statement {
+                Statement::Let(v, e) | Statement::Set(v, e) => self.values[*v] = self.expr(e)?,
+                Statement::Declare(_) => {}
+                Statement::If { test, yes, no } => {
+                    let (test, before) = (self.expr(test)?, self.values.clone());
+                    crate::deep(|| self.statements(yes))?;
+                    let first = std::mem::replace(&mut self.values, before);
+                    crate::deep(|| self.statements(no))?;
+                    for (second, first) in self.values.iter_mut().zip(first).filter(|(a, b)| **a != *b) {
+                        *second = fits(choice("", &test, &first, second))?;
+                    }
+                }
+                Statement::Operation { .. } => return Err("vectors and matrices have no text for SymPy"),
+                Statement::Loop { .. } | Statement::Back { .. } => return Err("loops have no text for SymPy"),
+                Statement::Call { .. } => return Err("functions that are not inlined have no text for SymPy"),
+                Statement::Pack { .. } | Statement::Unpack { .. } => return Err("recursion has no text for SymPy"),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn fits(text: String) -> Result<String, &'static str> {
+    if text.len() > LONGEST { Err("as one expression the program is too long: `export --to sympy` writes it in steps") } else { Ok(text) }
+}
+
+/// A text in which SymPy's names stand alone.
+fn short(text: &str) -> String {
+    let text = text.replace("sp.", "");
+    match text.strip_prefix("Integer(").and_then(|t| t.strip_suffix(')')) {
+        Some(digits) if digits.starts_with('-') => format!("({digits})"),
+        Some(digits) => digits.into(),
+        None => text,
+    }
 }

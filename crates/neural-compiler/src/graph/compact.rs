@@ -35,7 +35,7 @@ pub fn compact(mut graph: Graph) -> Graph {
 }
 
 /// The region with only the nodes its results need; parameters always stay.
-fn live(region: Region) -> Region {
+pub(super) fn live(region: Region) -> Region {
     let n = region.nodes.len();
     let mut needed = vec![false; n];
     for &r in &region.results {

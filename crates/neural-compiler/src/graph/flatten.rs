@@ -1,8 +1,10 @@
 //! Small choices without control flow become selections: both sides are computed in every lane and each lane takes its own. In: a
 //! graph; out: the same program with fewer masks.
-//! Invariant: only sides that cannot fail are flattened, so nothing but the value of the side taken is ever seen.
+//! Invariants: only sides that cannot fail are flattened, so nothing but the value of the side taken is ever seen; a computation that may
+//! fail stays, also where both sides turn out the same and nobody needs the choice.
 
-use super::{Builder, Graph, Kind, NodeId, Region, RegionId, Type, compact, copy};
+use super::compact::{compact, live};
+use super::{Builder, Graph, Kind, NodeId, Region, RegionId, Type, copy};
 use crate::ops::{Kernel, Op};
 
 /// Computing both sides pays up to this many operations a side.
@@ -27,10 +29,32 @@ fn visit(regions: &mut Vec<Region>, done: &mut Vec<bool>, id: RegionId) {
         }
         let region = &regions[id.0 as usize];
         if region.nodes.iter().any(|n| choice(regions, n.kind).is_some()) {
-            let flat = rebuild(regions, region);
-            regions[id.0 as usize] = flat;
+            let flat = live(rebuild(regions, region));
+            if may_fail(regions, &flat) == may_fail(regions, region) {
+                regions[id.0 as usize] = flat;
+            }
         }
     })
+}
+
+/// How many computations of a region may fail.
+fn may_fail(regions: &[Region], region: &Region) -> usize {
+    let cannot = |kind: Kind| match kind {
+        Kind::Param(_) | Kind::Const(_) | Kind::Proj(_) | Kind::Pack | Kind::Unpack(_) => true,
+        Kind::If(..) => choice(regions, kind).is_some(),
+        Kind::Op(op, _) => infallible(op),
+        Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_) | Kind::Root { .. } => false,
+    };
+    region.nodes.iter().filter(|n| !cannot(n.kind)).count()
+}
+
+/// Whether an operation gives a value whatever its arguments.
+fn infallible(op: Op) -> bool {
+    match &op.row().kernel {
+        Kernel::Unary(_) | Kernel::Binary(_) | Kernel::Ternary(_) | Kernel::Select => true,
+        Kernel::Tensor(k) => k.lanes32.is_some(),
+        Kernel::Composite(_) => false,
+    }
 }
 
 /// The two sides of a choice that can be flattened.
@@ -44,11 +68,7 @@ fn choice(regions: &[Region], kind: Kind) -> Option<(&Region, &Region)> {
 fn plain(region: &Region) -> bool {
     let cheap = |kind: Kind| match kind {
         Kind::Param(_) | Kind::Const(_) => true,
-        Kind::Op(op, _) => match &op.row().kernel {
-            Kernel::Unary(_) | Kernel::Binary(_) | Kernel::Ternary(_) | Kernel::Select => true,
-            Kernel::Tensor(k) => k.lanes32.is_some(),
-            Kernel::Composite(_) => false,
-        },
+        Kind::Op(op, _) => infallible(op),
         Kind::If(..)
         | Kind::Loop { .. }
         | Kind::Back { .. }

@@ -10,6 +10,7 @@ use crate::limits::Limits;
 use crate::source::Span;
 use crate::syntax::forms::{self, Layout};
 use crate::syntax::lexer::{Lexer, TokenKind};
+use crate::syntax::modules::{with_paths, without_paths};
 use crate::syntax::reader::read;
 
 /// Columns a line should not exceed.
@@ -28,6 +29,12 @@ const MOST_PADDING: usize = 40;
 /// assert_eq!(format("( +  1\n 2 );three", &Limits::default()).unwrap(), "(+ 1 2) ;three\n");
 /// ```
 pub fn format(source: &str, limits: &Limits) -> Result<String, Diagnostics> {
+    let (bare, paths) = without_paths(source)?;
+    Ok(with_paths(&format_bare(&bare, limits)?, source, &paths))
+}
+
+/// Formats a text without strings.
+fn format_bare(source: &str, limits: &Limits) -> Result<String, Diagnostics> {
     let (_, errors) = read(source, limits);
     if !errors.is_empty() {
         return Err(Diagnostics(errors));

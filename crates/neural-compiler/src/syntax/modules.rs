@@ -1,7 +1,8 @@
-//! Modules: definitions of other texts. In: a text with lines `(use "file.scm" (name …))`, and what loads a text by its name; out: one text
-//! without them, in which the definitions come first, and where each stretch of it comes from.
-//! Invariants: a module has definitions only, and they depend on nothing but each other; its names are called `file.name` in the whole, so
-//! that nothing is seen that was not asked for; every text stands in the whole once, behind those it uses; the library reads no files.
+//! Modules: definitions of other texts. In: a text with lines `(use "file.scm" (name …))` or `(use name@2)`, and what loads a text by its
+//! name; out: one text without them, in which the definitions come first, and where each stretch of it comes from.
+//! Invariants: a module has definitions and constants with units only, and they depend on nothing but each other; its names are called
+//! `file.name` in the whole, so that nothing is seen that was not asked for; every text stands in the whole once, behind those it uses;
+//! nothing here reads files.
 
 use crate::compile::{Options, compile};
 use crate::diagnostic::{Diagnostic, Diagnostics, did_you_mean};
@@ -20,8 +21,26 @@ pub struct Loaded {
     pub text: String,
 }
 
-/// Loads what a text (named first) asks for (as it is written there); else says why not.
-pub type Loader<'a> = dyn FnMut(&str, &str) -> Result<Loaded, String> + 'a;
+/// What a text asks for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Wanted {
+    /// A file, as it is written there.
+    File(String),
+    /// A frozen module of a library: its name and version.
+    Module(String, u32),
+}
+
+impl std::fmt::Display for Wanted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Wanted::File(path) => write!(f, "{path}"),
+            Wanted::Module(name, version) => write!(f, "{name}@{version}"),
+        }
+    }
+}
+
+/// Loads what a text (named first) asks for; else says why not.
+pub type Loader<'a> = dyn FnMut(&str, &Wanted) -> Result<Loaded, String> + 'a;
 
 /// A mistake, and the text it is in.
 #[derive(Clone, PartialEq, Debug)]
@@ -73,10 +92,10 @@ impl Linked {
     }
 }
 
-/// `(use "file.scm" (name …))`
+/// `(use "file.scm" (name …))`, or `(use name@2)`, which wants what is called as the module itself.
 struct Use {
     span: Span,
-    path: (String, Span),
+    path: (Wanted, Span),
     names: Vec<(String, Span)>,
 }
 
@@ -177,8 +196,8 @@ impl Linker<'_> {
 
     fn only_definitions(&self, file: usize) -> Result<(), Box<Mistake>> {
         let data = &self.files[file].data;
-        let is_definition = |d: &&DatumId| defined(data, **d, false).is_none();
-        match data.top.iter().find(is_definition) {
+        let other = |d: &&DatumId| defined(data, **d, false).is_none() && !is_constant(data, **d);
+        match data.top.iter().find(other) {
             None => Ok(()),
             Some(&d) => {
                 let message = "a text that is used has definitions only";
@@ -277,6 +296,17 @@ fn defined(data: &Data, d: DatumId, declared: bool) -> Option<(String, Span)> {
     name.map(|(s, at)| (data.names.text(s).to_string(), data.span(at)))
 }
 
+/// Whether a form is a constant with a unit: `(param c 3e8 :fixed :unit m/s)`.
+fn is_constant(data: &Data, d: DatumId) -> bool {
+    let symbol = |d: &DatumId| data.symbol(*d).map(|s| data.names.text(s));
+    data.list(d).is_some_and(|list| list.first().and_then(symbol) == Some("param") && list.iter().any(|d| symbol(d) == Some(":fixed")))
+}
+
+/// What a text uses, and the span of each such form.
+pub fn used(text: &str) -> Result<Vec<(Wanted, Span)>, Diagnostic> {
+    Ok(uses(text)?.into_iter().map(|u| (u.path.0, u.span)).collect())
+}
+
 /// The forms of a text that use others. They stand at its top.
 fn uses(text: &str) -> Result<Vec<Use>, Diagnostic> {
     let bytes = text.as_bytes();
@@ -313,42 +343,98 @@ fn uses(text: &str) -> Result<Vec<Use>, Diagnostic> {
     Ok(found)
 }
 
-/// Whether a text begins with `(use "`.
+/// Where a text uses another first.
+pub(super) fn first_use(text: &str) -> Option<Span> {
+    uses(text).ok()?.first().map(|u| u.span)
+}
+
+/// The text with a name in the place of every quoted path of a `use`, as long as it, and where the paths are: the language has no strings,
+/// so that what reads data cannot read them.
+pub(super) fn without_paths(text: &str) -> Result<(String, Vec<Span>), Diagnostic> {
+    let (mut bare, mut paths) = (text.to_string(), Vec::new());
+    for one in uses(text)?.iter().filter(|u| matches!(u.path.0, Wanted::File(_))) {
+        let span = one.path.1;
+        let (from, to) = (span.start as usize, span.end as usize);
+        bare.replace_range(from..to, &"p".repeat(to - from));
+        paths.push(span);
+    }
+    Ok((bare, paths))
+}
+
+/// A text laid out anew with its paths back: `paths` are those of `source`, in order.
+pub(super) fn with_paths(laid_out: &str, source: &str, paths: &[Span]) -> String {
+    let (mut out, mut rest) = (String::with_capacity(laid_out.len()), laid_out);
+    for path in paths {
+        let name = "p".repeat((path.end - path.start) as usize);
+        // The name right behind `(use`: it stands nowhere else.
+        let mut at = rest.match_indices(&name).map(|(at, _)| at);
+        let Some(at) = at.find(|&at| rest[..at].trim_end().ends_with("(use")) else { continue };
+        out += &rest[..at];
+        out += &source[path.start as usize..path.end as usize];
+        rest = &rest[at + name.len()..];
+    }
+    out + rest
+}
+
+/// Whether a text begins with `(use "` or `(use name@`.
 fn is_use(text: &str) -> bool {
     let rest = text[1..].trim_start();
-    rest.strip_prefix("use")
-        .is_some_and(|rest| rest.trim_start().starts_with('"') && rest.starts_with(|c: char| c.is_whitespace() || c == '"'))
+    rest.strip_prefix("use").is_some_and(|rest| {
+        let what = rest.trim_start();
+        what.starts_with('"') || what.len() < rest.len() && module(what).is_some()
+    })
+}
+
+/// `name@2` at the beginning of a text, and how long it is. A version that is none is 0, which no library has.
+fn module(text: &str) -> Option<(Wanted, usize)> {
+    let end = text.find(|c: char| c.is_whitespace() || "()[]\";|".contains(c)).unwrap_or(text.len());
+    let (name, version) = text[..end].split_once('@')?;
+    (!name.is_empty()).then(|| (Wanted::Module(name.to_string(), version.parse().unwrap_or(0)), end))
+}
+
+/// Where what is not white space begins, from a place on.
+fn next(text: &str, at: usize) -> usize {
+    at + text[at..].find(|c: char| !c.is_whitespace()).unwrap_or(text.len() - at)
 }
 
 fn one_use(text: &str, from: usize) -> Result<(Use, usize), Diagnostic> {
     let wrong = |at: usize| {
         let end = text[at..].find('\n').map_or(text.len(), |n| at + n);
-        Diagnostic::error("bad-form", Span::new(at, end), "a text is used by (use \"file.scm\" (name …))")
+        Diagnostic::error("bad-form", Span::new(at, end), "a text is used by (use \"file.scm\" (name …)), a module by (use name@2)")
     };
-    let open = from + text[from..].find('"').ok_or_else(|| wrong(from))?;
-    let close =
-        open + 1 + text[open + 1..].find(['"', '\n']).filter(|n| text[open + 1 + n..].starts_with('"')).ok_or_else(|| wrong(from))?;
-    let rest = &text[close + 1..];
-    let list = close + 1 + rest.find(|c: char| !c.is_whitespace()).filter(|n| rest[*n..].starts_with('(')).ok_or_else(|| wrong(from))?;
-    let end = list + text[list..].find(')').ok_or_else(|| wrong(from))?;
-    let mut names = Vec::new();
-    let mut at = list + 1;
-    for word in text[list + 1..end].split_inclusive(char::is_whitespace) {
-        let name = word.trim();
-        if !name.is_empty() {
-            if name.contains(['(', '[', '"', ';', '|']) {
-                return Err(wrong(at));
-            }
-            names.push((name.to_string(), Span::new(at, at + name.len())));
+    let open = next(text, next(text, from + 1) + "use".len());
+    let (path, close) = match module(&text[open..]) {
+        Some((Wanted::Module(_, 0), _)) => return Err(wrong(from)),
+        Some((module, length)) => (module, open + length),
+        None => {
+            let file = text[open + 1..].find(['"', '\n']).filter(|n| text[open + 1 + n..].starts_with('"')).ok_or_else(|| wrong(from))?;
+            (Wanted::File(text[open + 1..open + 1 + file].to_string()), open + file + 2)
         }
-        at += word.len();
+    };
+    let span = Span::new(open, close);
+    let mut after = next(text, close);
+    let mut names = Vec::new();
+    match &path {
+        Wanted::Module(name, _) if text[after..].starts_with(')') => names.push((name.clone(), span)),
+        _ => {
+            let list = Some(after).filter(|at| text[*at..].starts_with('(')).ok_or_else(|| wrong(from))?;
+            let end = list + text[list..].find(')').ok_or_else(|| wrong(from))?;
+            let mut at = list + 1;
+            for word in text[list + 1..end].split_inclusive(char::is_whitespace) {
+                let name = word.trim();
+                if !name.is_empty() {
+                    if name.contains(['(', '[', '"', ';', '|']) {
+                        return Err(wrong(at));
+                    }
+                    names.push((name.to_string(), Span::new(at, at + name.len())));
+                }
+                at += word.len();
+            }
+            after = next(text, end + 1);
+        }
     }
-    let after = end
-        + 1
-        + text[end + 1..].find(|c: char| !c.is_whitespace()).filter(|n| text[end + 1 + n..].starts_with(')')).ok_or_else(|| wrong(from))?;
-    if names.is_empty() || close == open + 1 {
+    if !text[after..].starts_with(')') || names.is_empty() || path == Wanted::File(String::new()) {
         return Err(wrong(from));
     }
-    let path = (text[open + 1..close].to_string(), Span::new(open, close + 1));
-    Ok((Use { span: Span::new(from, after + 1), path, names }, after + 1))
+    Ok((Use { span: Span::new(from, after + 1), path: (path, span), names }, after + 1))
 }

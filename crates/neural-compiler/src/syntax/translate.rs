@@ -1,13 +1,13 @@
 //! From one syntax to another, and formatting. In: a text; out: the same program, comments included, in the syntax wanted; or what is wrong
 //! with the text. Invariant: the translation is read into the same data, to the bit of every number.
 
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::limits::Limits;
 use crate::syntax::comments::{Comment, blank_before, comments};
 use crate::syntax::infix::printer;
 use crate::syntax::latex;
 use crate::syntax::reader::{Data, Datum, DatumId};
-use crate::syntax::{Syntax, format, printed_name, read};
+use crate::syntax::{Syntax, format, modules, printed_name, read};
 
 /// A text in another syntax, or formatted in its own.
 ///
@@ -19,6 +19,11 @@ use crate::syntax::{Syntax, format, printed_name, read};
 pub fn translate(source: &str, from: Syntax, to: Syntax, limits: &Limits) -> Result<String, Diagnostics> {
     if (from, to) == (Syntax::Scheme, Syntax::Scheme) {
         return format::format(source, limits);
+    }
+    if let (Syntax::Scheme, Some(span)) = (from, modules::first_use(source)) {
+        let message = "what uses other texts is written in Scheme: neither infix nor LaTeX has a word for `use`";
+        let help = "translate the text without the line, or put the definitions into it";
+        return Err(Diagnostic::error("bad-form", span, message).help(help).into());
     }
     let (data, errors) = read(source, from, limits);
     if !errors.is_empty() {

@@ -133,7 +133,12 @@ impl<'a> Headers<'a> {
     /// Whether the program has something of this name that a column is for.
     fn own(&self, name: &str) -> bool {
         let observed = self.program.observables().is_some_and(|(all, _)| all.iter().any(|o| o.0 == name));
-        self.input(name) || observed || self.program.time().is_some_and(|t| t.name == name)
+        self.input(name) || observed || self.program.time().map_or_else(|| self.is_usual_time(name), |t| t.name == name)
+    }
+
+    /// Whether a model with states that names no column of times takes this one.
+    fn is_usual_time(&self, name: &str) -> bool {
+        self.program.kind() != ModelKind::Expression && self.wanted.time.is_none() && ["t", "time"].contains(&name)
     }
 
     fn asked(&self, name: &str) -> bool {

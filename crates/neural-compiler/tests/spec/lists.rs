@@ -6,7 +6,7 @@ use neural_compiler::export::{Request, Target, export};
 use neural_compiler::ops::real::Dtype;
 use neural_compiler::ops::{Op, Row};
 use neural_compiler::syntax::forms::FORMS;
-use neural_compiler::syntax::modules::{Loaded, Loader, link};
+use neural_compiler::syntax::modules::{Loaded, Loader, Wanted, link};
 use neural_compiler::units::table::{Prefixes, ROWS};
 use neural_compiler::{Diagnostics, Limits, Options, compile, compose};
 use std::collections::{BTreeMap, BTreeSet};
@@ -206,10 +206,10 @@ fn codes_of_the_library_interface() {
     seen.insert(code(export(&large, &request).map(drop).expect_err("a matrix too large for C")));
     for module in ["", "(param k 1)", "(use \"a.scm\" (f)) (define (f x) x)"] {
         let main = Loaded { name: "a.scm".into(), text: "(use \"b.scm\" (f)) (f x)".into() };
-        let mut load = |_: &str, path: &str| match module {
+        let mut load = |_: &str, path: &Wanted| match module {
             "" => Err("there is none".to_string()),
-            _ if path == "a.scm" => Ok(main.clone()),
-            text => Ok(Loaded { name: path.into(), text: text.into() }),
+            _ if path.to_string() == "a.scm" => Ok(main.clone()),
+            text => Ok(Loaded { name: path.to_string(), text: text.into() }),
         };
         let load: &mut Loader<'_> = &mut load;
         seen.insert(code(link(main.clone(), load, &Limits::default()).expect_err("no module").errors));

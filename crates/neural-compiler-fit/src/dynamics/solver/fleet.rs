@@ -81,7 +81,7 @@ impl Solver {
         lanes.iter().enumerate().for_each(|(i, l)| found[i * rows * n..i * rows * n + n].copy_from_slice(&l.start));
         let absolute: Vec<f64> = self.sizes.iter().map(|size| self.tolerance.of(0.0, *size)).collect();
         let relative = self.tolerance.relative;
-        let patience = self.effort.steps(self.most).min(self.most);
+        let patience = self.effort.steps(self.most).min(self.most).saturating_add(segments.len());
         let (mut next, mut errors) = (vec![0.0; count * n], vec![0.0; count * n]);
         let (mut now, mut length, mut ends) = (vec![0.0; count], vec![0.0; count], vec![false; count]);
         let (mut shares, mut factors, mut fine) = (vec![0.0; count], vec![0.0; count], vec![false; count]);

@@ -491,20 +491,31 @@ impl<'a> March<'a> {
                 let (long, hardest) = (step.length, self.hardest(round, a));
                 format!("the step size collapses at time {time}: a step of {long:.1e} is still too long for {hardest}")
             }
+            None if self.is_rough(round, a) => format!(
+                "the solution has no derivative by the constants at time {time}: a slope of the law is infinite there, as that of \
+                 (sqrt x) at 0 is; where it is not wanted, guard it: (if (> x 0) (sqrt x) 0)"
+            ),
             None => format!("the solution diverges at time {time}"),
         }))
     }
 
+    /// Whether a step has numbers, and its derivatives have none.
+    fn is_rough(&self, round: &Round, a: usize) -> bool {
+        let one = self.numbers(a).1;
+        let finite = |all: &[f64]| all.iter().all(|x| x.is_finite());
+        self.tangents.is_some() && finite(&round.next[one.clone()]) && finite(&round.errors[one])
+    }
+
     /// Complains about a lane that has taken too many steps.
     fn in_patience(&self, round: &Round, a: usize, i: usize) -> Result<(), Unusable> {
-        let (most, time) = (self.solver.most, self.lanes[i].time(round.steps[a].1.time));
+        let (most, time) = (self.solver.most_along(&self.courses[i]), self.lanes[i].time(round.steps[a].1.time));
         if self.at[i].tries > most {
             let (long, hardest) = (round.steps[a].1.length, self.hardest(round, a));
             let message = format!("more than {most} {TOO_MANY}; time {time} was reached, by a step of {long:.1e} as {hardest} allows");
             return Err(Unusable(message));
         }
         // Nothing is wrong with the method: there is nothing to be found here.
-        if self.at[i].tries > self.patience {
+        if self.at[i].tries > self.patience.saturating_add(self.courses[i].segments.len()) {
             return Err(Unusable(format!("many times as many steps as at the first start at time {time}")));
         }
         Ok(())

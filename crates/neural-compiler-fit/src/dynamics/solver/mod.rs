@@ -198,7 +198,7 @@ pub type Directions<'a> = (usize, &'a [Vec<f64>]);
 pub(crate) const TOO_MANY: &str = "steps are needed";
 /// Lanes whose steps tell what solutions cost.
 pub(crate) const FIRST_LANES: usize = 4;
-/// Most steps of one lane.
+/// Most steps of one lane beside those that end where it is asked for values or meets an event: a long table is no hard problem.
 pub const MOST_STEPS: usize = 100_000;
 
 impl Solver {
@@ -331,6 +331,11 @@ impl Solver {
         self
     }
 
+    /// Most steps along a course.
+    fn most_along(&self, course: &Course) -> usize {
+        self.most.saturating_add(course.segments.len())
+    }
+
     /// The same solver within the limits of a fit.
     pub(crate) fn with_effort(mut self, effort: &Arc<Effort>) -> Solver {
         self.effort = effort.clone();
@@ -456,8 +461,9 @@ impl Solver {
             // The times of a map are whole numbers of steps.
             let count = if self.scheme.is_map() { (span / self.longest).round() } else { (span / self.longest * (1.0 - 1e-9)).ceil() };
             let count = count.max(1.0) as usize * self.cut;
-            if steps.len() + count > self.most {
-                return Err(Unusable(format!("a trajectory needs more than {} steps of {}", self.most, self.longest)));
+            let most = self.most_along(course);
+            if steps.len() + count > most {
+                return Err(Unusable(format!("a trajectory needs more than {most} steps of {}", self.longest)));
             }
             let length = span / count as f64;
             let begins = |k: usize| segment.stop.filter(|_| k == 0);

@@ -370,7 +370,7 @@ impl Source<'_> {
     fn main(&self) -> String {
         let (t, digits) = (self.real(), if self.request.dtype == Dtype::F32 { 9 } else { 17 });
         let names: Vec<String> = self.graph().inputs.iter().map(|i| i.name.clone()).collect();
-        let usage: String = names.iter().flat_map(|n| [" ", n]).collect::<String>().escape_default().to_string().replace('%', "%%");
+        let usage: String = names.iter().flat_map(|n| [" ", n]).flat_map(|n| n.bytes()).map(quoted).collect();
         let count = self.inputs();
         let (places, call) = match self.gradient {
             Some(_) => ("outputs[NC_OUTPUTS + 1], gradient[NC_GRADIENT + 1]", "nc_try_gradient(inputs, outputs, gradient)"),
@@ -393,3 +393,12 @@ impl Source<'_> {
 
 /// Cells a gradient has room for unless the user says otherwise.
 const TAPE: usize = 16_384;
+
+/// A byte within a format of `printf`: what is no plain character by its number, which every compiler reads alike.
+fn quoted(byte: u8) -> String {
+    match byte {
+        b'%' => "%%".into(),
+        b' '..=b'~' if !matches!(byte, b'"' | b'\\' | b'?') => char::from(byte).to_string(),
+        _ => format!("\\{byte:03o}"),
+    }
+}

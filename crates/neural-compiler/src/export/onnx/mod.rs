@@ -156,8 +156,8 @@ impl Emitter<'_> {
     fn region(&mut self, id: RegionId, params: &[Known], active: &Value) -> Written<Vec<Known>> {
         let region = self.graph.region(id);
         if self.running.contains(&id) {
-            let message = format!("`{}` calls itself, and ONNX has no recursion: write it as a loop", region.name);
-            return Err(unsupported(Span::default(), message, "or export it to C, Rust or Python"));
+            let message = format!("`{}` calls itself, and ONNX has no recursion", region.name);
+            return Err(unsupported(Span::default(), message, "write it as a loop, or export it to C, Rust or Python"));
         }
         self.running.push(id);
         let mut known: Vec<Known> = Vec::with_capacity(region.nodes.len());

@@ -6,6 +6,14 @@ VENV := .venv
 BENCH_VENV := bench/.venv
 UV := 0.13.7
 RAY := 2.60.0
+ENGINES := duckdb==2.0.0 dask[dataframe]==2026.8.0 distributed==2026.8.0 pyspark==4.3.0 ray[data]==$(RAY)
+PROPOSERS := pysindy==2.1.0 pyoperon==0.6.2
+MCP := 2.3.0
+CONFORMANCE := 0.1.16
+# The suite needs a newer Node than most machines have.
+NODE := 22.23.3
+SCENARIOS := server-initialize ping tools-list resources-list completion-complete prompts-list dns-rebinding-protection \
+	server-sse-multiple-streams server-sse-polling
 OUT := out
 # Two workers; a file's tests stay together, some build on each other.
 PYTEST := $(VENV)/bin/python -m pytest -n 2 --dist loadfile
@@ -17,10 +25,11 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 TARGET = $$($(CARGO) metadata --locked --no-deps --format-version 1 | sed -E 's/.*"target_directory":"([^"]*)".*/\1/')
 # Any Linux with glibc 2.34 (2021) or newer.
 MANYLINUX := manylinux_2_34
-CRATES := neural-compiler neural-compiler-fit neural-compiler-math neural-compiler-render
+CRATES := neural-compiler neural-compiler-fit neural-compiler-library neural-compiler-math neural-compiler-render
 
-.PHONY: help demo test rust-test python-test test-levels test-ray deps lint docs wheel build-cost accuracy accuracy-quick fuzz soak \
-	valgrind bench-compile bench-env bench bench-quick bench-linear bench-memory fits experiments experiments-check clean
+.PHONY: help demo test rust-test python-test test-levels test-ray test-engines test-proposers test-mcp mcp-conformance deps lint docs \
+	wheel build-cost accuracy accuracy-quick fuzz soak valgrind bench-compile bench-env bench bench-quick bench-linear bench-memory \
+	fits experiments experiments-check clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -51,6 +60,28 @@ test-ray: deps ## actors of Ray, which is installed for them alone (about 200 MB
 	$(VENV)/bin/uv pip install --quiet --target $(OUT)/ray ray==$(RAY)
 	PYTHONPATH=$(CURDIR)/$(OUT)/ray:$(CURDIR)/tests/ray $(VENV)/bin/python -m pytest tests/ray
 
+test-engines: deps ## programs inside Dask, DuckDB, Ray and Spark, which are installed for this alone (about 1 GB; Spark needs Java 17)
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --quiet --locked
+	$(VENV)/bin/uv pip install --quiet --target $(OUT)/engines $(ENGINES)
+	PYTHONPATH=$(CURDIR)/$(OUT)/engines:$(CURDIR)/tests/engines PYSPARK_PYTHON=$(CURDIR)/$(VENV)/bin/python \
+		$(VENV)/bin/python -m pytest tests/engines
+
+test-proposers: deps ## PySINDy and Operon as proposers of `refine`, which are installed for this alone (about 400 MB)
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --quiet --locked
+	$(VENV)/bin/uv pip install --quiet --target $(OUT)/proposers $(PROPOSERS)
+	PYTHONPATH=$(CURDIR)/$(OUT)/proposers $(VENV)/bin/python -m pytest tests/proposers
+
+test-mcp: deps ## sessions of the official client with `neuralc mcp`, in an environment of its own
+	$(CARGO) build --locked --quiet -p neuralc
+	$(VENV)/bin/uv venv --quiet --allow-existing $(OUT)/mcp
+	$(VENV)/bin/uv pip install --quiet --python $(OUT)/mcp/bin/python mcp==$(MCP) pytest
+	NEURALC="$(TARGET)/debug/neuralc" $(OUT)/mcp/bin/python -m pytest -c /dev/null --rootdir tests/mcp tests/mcp
+
+mcp-conformance: ## the conformance suite of the Model Context Protocol, from npm: the scenarios that need no test tools of its own
+	$(CARGO) build --locked --quiet -p neuralc
+	npm install --silent --prefix $(OUT)/conformance @modelcontextprotocol/conformance@$(CONFORMANCE) node@$(NODE)
+	$(PYTHON) tools/mcp_conformance.py "$(TARGET)/debug/neuralc" $(OUT)/conformance $(SCENARIOS)
+
 deps: $(VENV)/.ready ## what the tests need: a real Scheme, and a virtual environment (uv keeps PyTorch's large wheel for the next one)
 	@command -v guile >/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq guile-3.0 >/dev/null; }
 
@@ -67,7 +98,8 @@ lint: deps ## formatting, clippy, ruff, mypy; long lines, links in Markdown, dep
 	$(VENV)/bin/mypy --no-error-summary
 	$(PYTHON) tools/check_text.py
 	$(PYTHON) tools/check_features.py
-	! $(CARGO) tree --locked --workspace -d -e normal --depth 0 --prefix none | grep -vE '^(equator|equator-macro|syn) |^$$'
+	! $(CARGO) tree --locked --workspace -d -e normal --depth 0 --prefix none \
+		| grep -vE '^(cpufeatures|equator|equator-macro|getrandom|syn) |^$$'
 	$(CARGO) clippy --locked --workspace --all-targets --quiet -- -D warnings
 	$(CARGO) clippy --locked -p neuralc --no-default-features --quiet -- -D warnings
 

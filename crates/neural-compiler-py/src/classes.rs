@@ -10,17 +10,20 @@ use crate::torch::autograd::{on_tuple, packed, remembered};
 use crate::torch::gate::Gate;
 use crate::torch::tensors::Reading;
 use neural_compiler::diff::{self, Link};
+use neural_compiler::exec::lanes::LaneError;
 use neural_compiler::export::{File, OnnxWanted, Request, Target, export, onnx, with_constants};
 use neural_compiler::graph::{json, print, svg};
 use neural_compiler::ops::real::Dtype;
 use neural_compiler::syntax::ast::{InputKind, ModelKind, StateStart};
-use neural_compiler::syntax::modules::{self, Loaded};
+use neural_compiler::syntax::modules::{self, Loaded, Wanted};
 use neural_compiler::units::Mode;
 use neural_compiler::{InputShape, Limits, Shape, Syntax, compose, domain};
+use neural_compiler_library::Resolver;
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A name and the sizes of its axes, where known.
@@ -48,12 +51,18 @@ fn named_syntax(name: &str) -> PyResult<Syntax> {
     })
 }
 
-/// A text with the definitions of the texts it uses in place. `load(of, path)`: the name and the text of what a text asks for.
+/// A text with the definitions of the texts it uses in place. `load(of, path)`: the name and the text of the file a text asks for;
+/// `library`: the folder of modules, else the nearest above the text.
 #[pyfunction]
-pub(crate) fn link(py: Python<'_>, name: &str, text: &str, load: &Bound<'_, PyAny>) -> PyResult<String> {
-    let mut loaded = |of: &str, path: &str| {
-        let found = load.call1((of, path)).and_then(|f| f.extract::<(String, String)>()).map_err(|e| e.value(py).to_string())?;
-        Ok(Loaded { name: found.0, text: found.1 })
+#[pyo3(signature = (name, text, load, library=None))]
+pub(crate) fn link(py: Python<'_>, name: &str, text: &str, load: &Bound<'_, PyAny>, library: Option<PathBuf>) -> PyResult<String> {
+    let mut modules = Resolver::new(library);
+    let mut loaded = |of: &str, wanted: &Wanted| match wanted {
+        Wanted::Module(name, version) => modules.load(of, name, *version),
+        Wanted::File(path) => {
+            let found = load.call1((of, path)).and_then(|f| f.extract::<(String, String)>()).map_err(|e| e.value(py).to_string())?;
+            Ok(Loaded { name: found.0, text: found.1 })
+        }
     };
     let main = Loaded { name: name.into(), text: text.into() };
     match modules::link(main, &mut loaded, &Limits::default()) {
@@ -123,6 +132,12 @@ impl PyCore {
     fn unit_warnings(&self) -> Vec<String> {
         let said = |d: &neural_compiler::Diagnostic| d.help.iter().fold(d.message.clone(), |text, help| format!("{text}; {help}"));
         self.0.program.units().findings.iter().map(said).collect()
+    }
+
+    /// The constants of which the fit that saved the program found a value for each group, as far as its record can be read.
+    #[getter]
+    fn by_group(&self) -> Vec<String> {
+        neural_compiler_fit::by_group::constants(&self.0.program).unwrap_or_default()
     }
 
     /// The program as LaTeX.
@@ -260,6 +275,23 @@ impl PyCore {
 pub(crate) struct PyFunction(pub(crate) Arc<Function>, Vec<Py<PyString>>);
 
 impl PyFunction {
+    /// Calls on NumPy arrays of one type; gives the results and the lanes that have none.
+    fn on_arrays(
+        &self,
+        py: Python<'_>,
+        inputs: &[Bound<'_, PyUntypedArray>],
+        out: Option<Vec<Bound<'_, PyUntypedArray>>>,
+        double: bool,
+        how: How,
+    ) -> PyResult<(Vec<Py<PyAny>>, Vec<LaneError>)> {
+        for array in inputs {
+            if array.dtype().kind() != b'f' {
+                return Err(PyTypeError::new_err(format!("arrays of a floating-point type are expected, not of {}", array.dtype())));
+            }
+        }
+        if double { call::call::<f64>(py, &self.0, inputs, out, how) } else { call::call::<f32>(py, &self.0, inputs, out, how) }
+    }
+
     fn at(&self, py: Python<'_>, shapes: Option<Vec<Vec<i64>>>) -> PyResult<Arc<Variant>> {
         let core = &self.0.core;
         let shapes: Vec<Shape> = match shapes {
@@ -306,13 +338,22 @@ impl PyFunction {
         threads: usize,
         trap: bool,
     ) -> PyResult<Vec<Py<PyAny>>> {
-        let how = How { threads, trap };
-        for array in &inputs {
-            if array.dtype().kind() != b'f' {
-                return Err(PyTypeError::new_err(format!("arrays of a floating-point type are expected, not of {}", array.dtype())));
-            }
-        }
-        if double { call::call::<f64>(py, &self.0, &inputs, out, how) } else { call::call::<f32>(py, &self.0, &inputs, out, how) }
+        let (results, failed) = self.on_arrays(py, &inputs, out, double, How { threads, trap })?;
+        self.0.raise(py, &failed)?;
+        Ok(results)
+    }
+
+    /// As `numpy`, but lanes without a result do not end the call: gives the results and the places of these lanes.
+    fn kept(
+        &self,
+        py: Python<'_>,
+        inputs: Vec<Bound<'_, PyUntypedArray>>,
+        double: bool,
+        threads: usize,
+        trap: bool,
+    ) -> PyResult<(Vec<Py<PyAny>>, Vec<usize>)> {
+        let (results, failed) = self.on_arrays(py, &inputs, None, double, How { threads, trap })?;
+        Ok((results, failed.iter().map(|f| f.lane).collect()))
     }
 
     /// Calls on PyTorch tensors of one type on the CPU, in the order of the inputs. None for anything else.

@@ -6,6 +6,7 @@ mod buffers;
 mod classes;
 mod convert;
 mod fit;
+mod library;
 mod program;
 mod signals;
 mod torch;
@@ -21,6 +22,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add_class::<classes::PyCore>()?;
     m.add_class::<classes::PyFunction>()?;
+    m.add_class::<library::PyLibrary>()?;
     m.add_class::<torch::caller::Caller>()?;
     m.add_class::<program::places::PyPlaces>()?;
     m.add_class::<torch::autograd::Taped>()?;
@@ -41,6 +43,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(fit::model::predict_model, m)?)?;
     m.add_function(wrap_pyfunction!(fit::model::predict_bands, m)?)?;
     m.add_function(wrap_pyfunction!(fit::model::simulate_model, m)?)?;
+    m.add_function(wrap_pyfunction!(fit::refine::refine_models, m)?)?;
     m.add_function(wrap_pyfunction!(fit::model::dose_columns, m)?)?;
     m.add_function(wrap_pyfunction!(fit::model::doses_in_units, m)?)?;
     m.add_function(wrap_pyfunction!(fit::model::fit_saved, m)?)?;

@@ -1,6 +1,8 @@
 //! The command line as types. In: what clap parses; out: one struct per command. Help texts live here, with their examples.
 
 use crate::commands::fit_args::{CompareArgs, FitArgs, PredictArgs, SimulateArgs};
+use crate::commands::library_args::LibraryArgs;
+use crate::commands::refine_args::RefineArgs;
 use crate::table::dates::DateArgs;
 use crate::table::dialect::TableArgs;
 use crate::value;
@@ -45,6 +47,15 @@ pub(crate) struct Cli {
     #[arg(long, value_enum, global = true, value_name = "MODE", default_value = "error")]
     pub(crate) units: UnitsArg,
 
+    /// The library that `(use name@2)` and `neuralc library` mean (default: the nearest folder `library` or `neuralc.library`, beside
+    /// the program or above it)
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) library: Option<std::path::PathBuf>,
+
+    /// Use no file outside of this folder by `(use "file.scm" …)`
+    #[arg(long, global = true, hide = true, value_name = "DIR")]
+    pub(crate) files_under: Option<std::path::PathBuf>,
+
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
 
@@ -65,6 +76,8 @@ pub(crate) enum Command {
     Fit(Box<FitArgs>),
     /// Fit several models to the same data and put them side by side
     Compare(Box<CompareArgs>),
+    /// Find models from data: propose, fit, judge, propose again
+    Refine(Box<RefineArgs>),
     /// Predictions of a model, fitted and saved, for every row of a table
     Predict(PredictArgs),
     /// Trajectories of a model with states, for one or many sets of values
@@ -82,6 +95,14 @@ pub(crate) enum Command {
     Compose(ComposeArgs),
     /// Write a program as source for others: C and more
     Export(ExportArgs),
+    /// Frozen modules: programs with their signature, proved domain, examples and hash
+    Library(LibraryArgs),
+    /// Ask a language model for a program, and hold its answers to the compiler
+    #[cfg(feature = "ask")]
+    Ask(Box<crate::ask::AskArgs>),
+    /// Serve programs that write programs, by the Model Context Protocol
+    #[cfg(feature = "mcp")]
+    Mcp(crate::mcp::McpArgs),
     /// Try things out line by line
     Repl(ReplArgs),
     /// Print a completion script for a shell
@@ -230,17 +251,23 @@ the table; an output file appears when it is complete, or not at all, and what g
 as its row has been read. What separates cells, the decimal sign, comments and packing are recognised and said; what could be read in two \
 ways is an error that names the option to use.
 
+Many tables, those of a directory and of the folders in it or those that fit a pattern (`*`, `?`), go into a directory, each under its \
+own name. Run again, the same command goes on: tables whose results are there, made from them by the same program and options, \
+are left alone.
+
 Examples:
   neuralc eval model.scm --data in.csv --out out.parquet --grad
+  neuralc eval model.scm --data 'rows/*.parquet' --out values
   neuralc eval -e '(* a (sin x))' --set a=2 --data in.csv --out -
   cat in.csv | neuralc eval model.scm --data - --out out.csv --keep-going")]
 pub(crate) struct EvalArgs {
     #[command(flatten)]
     pub(crate) source: SourceArgs,
-    /// The table: a .csv (.tsv, .txt, .dat, also with .gz) or .parquet file, `-` for text on standard input
+    /// The table: a .csv (.tsv, .txt, .dat, also with .gz) or .parquet file, `-` for text on standard input; or many: a directory or a
+    /// quoted pattern ('rows/*.parquet')
     #[arg(long, value_name = "TABLE")]
     pub(crate) data: String,
-    /// Where the results go: a .csv or .parquet file, a pipe or device, `-` for CSV on standard output
+    /// Where the results go: a .csv or .parquet file, a pipe or device, `-` for CSV on standard output; of many tables, a directory
     #[arg(long, value_name = "TABLE")]
     pub(crate) out: String,
     /// The value of an input that is no column, the same for all rows
@@ -367,6 +394,8 @@ pub(crate) enum Format {
     Json,
     /// The program itself, as formulas for a paper (without a stage)
     Latex,
+    /// The program itself, as an expression that SymPy's `sympify` reads (without a stage)
+    Sympy,
 }
 
 /// `neuralc show`
@@ -377,11 +406,12 @@ Examples:
   neuralc show model.scm --stage grad --format svg > grad.svg
   neuralc show -e '(dot v v)' --shape v=3 --stage tape
   neuralc show model.scm --format latex
+  neuralc show -e '(* x (sin y))' --format sympy
   neuralc show -e '(tanh (* w x))' --stage grad-asm --dtype f32")]
 pub(crate) struct ShowArgs {
     #[command(flatten)]
     pub(crate) source: SourceArgs,
-    /// What to print; not needed with --format latex, which prints the program itself
+    /// What to print; not needed with --format latex and sympy, which print the program itself
     #[arg(long, value_enum, required_unless_present = "format")]
     pub(crate) stage: Option<Stage>,
     /// How to print it (default: text)
@@ -561,7 +591,7 @@ fn parse_prefix(text: &str) -> Result<String, String> {
 }
 
 /// `NAME=LO:HI`, or `NAME=X` for a single point.
-fn parse_range(text: &str) -> Result<(String, (f64, f64)), String> {
+pub(crate) fn parse_range(text: &str) -> Result<(String, (f64, f64)), String> {
     let (name, range) = named(text)?;
     let (lo, hi) = range.split_once(':').unwrap_or((range, range));
     let (lo, hi) = (value::number(lo.trim())?, value::number(hi.trim())?);

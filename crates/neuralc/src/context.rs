@@ -7,6 +7,7 @@ use neural_compiler::units::Mode;
 use neural_compiler::{Diagnostic, Diagnostics, EvalError, Limits, Syntax};
 use serde_json::{Value, json};
 use std::io::{self, BufWriter, ErrorKind, Read, Write};
+use std::path::PathBuf;
 
 /// Why a command ends early.
 pub(crate) enum Failure {
@@ -55,6 +56,16 @@ impl Failure {
             Failure::Usage(message) => vec![json!({"message": message})],
             Failure::Output(e) => vec![json!({"message": format!("cannot write the output: {}", reason(e))})],
         }
+    }
+
+    /// The same, of one table of many.
+    pub(crate) fn within(mut self, table: &str) -> Failure {
+        match &mut self {
+            Failure::Wrong(_, all) => all.iter_mut().for_each(|d| d.message = format!("`{table}`: {}", d.message)),
+            Failure::Usage(message) => *message = format!("`{table}`: {message}"),
+            Failure::Output(_) => {}
+        }
+        self
     }
 
     /// The same with advice, where it has none.
@@ -108,12 +119,23 @@ pub(crate) struct Context {
     pub(crate) syntax: Option<Syntax>,
     /// What becomes of units that do not fit.
     pub(crate) units: Mode,
+    /// The library of modules, where the command line names one.
+    pub(crate) library: Option<PathBuf>,
+    /// The folder outside of which programs use no files.
+    pub(crate) files_under: Option<PathBuf>,
     out: BufWriter<Stdout>,
 }
 
 impl Context {
-    pub(crate) fn new(json: bool, limits: Limits, syntax: Option<Syntax>, units: Mode) -> Context {
-        Context { json, limits, syntax, units, out: BufWriter::new(Stdout) }
+    pub(crate) fn new(
+        json: bool,
+        limits: Limits,
+        syntax: Option<Syntax>,
+        units: Mode,
+        folders: (Option<PathBuf>, Option<PathBuf>),
+    ) -> Context {
+        let (library, files_under) = folders;
+        Context { json, limits, syntax, units, library, files_under, out: BufWriter::new(Stdout) }
     }
 
     /// Writes text as it is.

@@ -6,8 +6,10 @@ use crate::render::Source;
 use neural_compiler::exec::interp::{self, RunOptions};
 use neural_compiler::graph::Graph;
 use neural_compiler::ops::real::{Dtype, Real};
-use neural_compiler::syntax::modules::{Loaded, link};
+use neural_compiler::syntax::modules::{Loaded, Wanted, link};
 use neural_compiler::{Diagnostic, Options, Program, Shape, Syntax, Tensor, compile, diff, domain};
+use neural_compiler_library::Resolver;
+use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,10 +18,19 @@ fn linked(context: &Context, source: Source) -> Result<Source, Failure> {
     if source.syntax != Syntax::Scheme {
         return Ok(source);
     }
-    let mut load = |of: &str, path: &str| {
-        let found = beside(of, path);
-        let text = std::fs::read_to_string(&found).map_err(|e| reason(&e))?;
-        Ok(Loaded { name: found.to_string_lossy().into_owned(), text })
+    let mut library = Resolver::new(context.library.clone());
+    let mut load = |of: &str, wanted: &Wanted| match wanted {
+        Wanted::Module(name, version) => library.load(of, name, *version),
+        Wanted::File(path) => {
+            let found = beside(of, path);
+            // Links are followed before it is decided.
+            let inside = |folder: &PathBuf| found.canonicalize().is_ok_and(|f| f.starts_with(folder));
+            if !context.files_under.as_ref().is_none_or(inside) {
+                return Err("it is not there, or not in the granted folder".into());
+            }
+            let text = bounded(&found, context.limits.source_bytes)?;
+            Ok(Loaded { name: found.to_string_lossy().into_owned(), text })
+        }
     };
     let main = Loaded { name: source.name.clone(), text: source.text.clone() };
     match link(main, &mut load, &context.limits) {
@@ -27,6 +38,17 @@ fn linked(context: &Context, source: Source) -> Result<Source, Failure> {
         Ok(Some(whole)) => Ok(Source { text: whole.text.clone(), linked: Some(Arc::new(whole)), ..source }),
         Err(e) => Err(Failure::program(&Source::new(e.file.name, e.file.text), e.errors)),
     }
+}
+
+/// The text of a file, which is one: a device or a pipe may have no end.
+fn bounded(path: &Path, most: usize) -> Result<String, String> {
+    if !std::fs::metadata(path).map_err(|e| reason(&e))?.is_file() {
+        return Err("it is no file".into());
+    }
+    let file = std::fs::File::open(path).map_err(|e| reason(&e))?;
+    let mut text = String::new();
+    file.take(most as u64 + 1).read_to_string(&mut text).map_err(|e| reason(&e))?;
+    if text.len() > most { Err(format!("it is longer than {most} bytes")) } else { Ok(text) }
 }
 
 /// A path as seen from a file, without steps back and forth.

@@ -11,6 +11,7 @@ use neural_compiler::syntax::ast::{Input, InputKind, StateStart};
 use neural_compiler::units::Conversion;
 use neural_compiler::units::header::{self, Asked};
 use neural_compiler::{Diagnostic, InputShape, Shape};
+use neural_compiler_fit::by_group;
 use std::collections::HashMap;
 
 /// Where the values of an input come from.
@@ -104,6 +105,8 @@ pub(crate) fn feeds(program: &Compiled, columns: &[String], mut sets: HashMap<St
             }
         }
     }
+    let is_fed = |name: &str| inputs.iter().zip(&own).any(|(i, feed)| i.name == name && feed.is_some());
+    errors.extend(by_group::check(&program.program, is_fed, |name| format!("--set {name}=…")).err());
     if errors.is_empty() { Ok(feeds) } else { Err(Failure::Wrong(program.source.clone(), errors)) }
 }
 

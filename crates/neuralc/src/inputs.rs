@@ -8,6 +8,7 @@ use neural_compiler::diagnostic::did_you_mean;
 use neural_compiler::ops::real::Real;
 use neural_compiler::syntax::ast::{Input, InputKind, StateStart};
 use neural_compiler::{Diagnostic, Program, Shape, Syntax, Tensor};
+use neural_compiler_fit::by_group;
 use std::collections::HashMap;
 
 /// So many mistakes of a kind are reported one by one.
@@ -122,6 +123,8 @@ pub(crate) fn values(program: &Compiled, words: &[String]) -> Result<Vec<Wide>, 
         let message = format!("{} more inputs have no value", missing - MOST_ERRORS);
         errors.push(Diagnostic::error("missing-input", Default::default(), message));
     }
+    let is_given = |name: &str| inputs.iter().zip(&given).any(|(i, value)| i.name == name && value.is_some());
+    errors.extend(by_group::check(&program.program, is_given, |name| format!("{name}=…")).err());
     if errors.is_empty() { Ok(all) } else { Err(Failure::Wrong(program.source.clone(), errors)) }
 }
 
@@ -137,6 +140,8 @@ pub(crate) fn constants(program: &Compiled, words: &[String], declared_too: impl
     }
     let mut errors = Vec::new();
     let given = place(program, named.into_iter(), &mut errors);
+    let own = |name: &str| program.program.inputs().iter().zip(&given).any(|(i, g)| i.name == name && (g.is_some() || !declared_too(i)));
+    errors.extend(by_group::check(&program.program, own, |name| format!("--set {name}=…")).err());
     if !errors.is_empty() {
         return Err(Failure::Wrong(program.source.clone(), errors));
     }

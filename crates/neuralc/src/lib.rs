@@ -2,12 +2,18 @@
 //! or data is wrong, 2 the command line is wrong, 70 a bug in neuralc itself. Invariant: no panic leaves `guard`.
 
 mod args;
+#[cfg(feature = "ask")]
+mod ask;
 mod commands;
 mod context;
 mod core;
 mod feeds;
 mod inputs;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod quiet;
+#[cfg(any(feature = "ask", feature = "mcp"))]
+mod reference;
 mod render;
 mod stdout;
 mod table;
@@ -50,7 +56,8 @@ pub fn try_table(path: &std::path::Path) -> Result<u64, String> {
 
 /// Runs a command and turns what it ends with into an exit code.
 fn run(cli: Cli) -> u8 {
-    let mut context = Context::new(cli.json, cli.limits.limits(), cli.syntax.map(|s| s.0), cli.units.0);
+    let mut context =
+        Context::new(cli.json, cli.limits.limits(), cli.syntax.map(|s| s.0), cli.units.0, (cli.library.clone(), cli.files_under.clone()));
     if let Err(what) = Level::limit() {
         return context.report(Failure::Usage(what));
     }
@@ -60,6 +67,7 @@ fn run(cli: Cli) -> u8 {
         Command::Bench(args) => commands::bench::run(&mut context, &args),
         Command::Fit(args) => commands::fit::run(&mut context, &args),
         Command::Compare(args) => commands::compare::run(&mut context, &args),
+        Command::Refine(args) => commands::refine::run(&mut context, &args),
         Command::Predict(args) => commands::predict::run(&mut context, &args),
         Command::Simulate(args) => commands::simulate::run(&mut context, &args),
         Command::Check(args) => commands::check::run(&mut context, &args),
@@ -68,6 +76,11 @@ fn run(cli: Cli) -> u8 {
         Command::Ops => commands::ops::run(&mut context),
         Command::Compose(args) => commands::compose::run(&mut context, &args),
         Command::Export(args) => commands::export::run(&mut context, &args),
+        Command::Library(args) => commands::library::run(&mut context, &args),
+        #[cfg(feature = "ask")]
+        Command::Ask(args) => ask::run(&mut context, &args),
+        #[cfg(feature = "mcp")]
+        Command::Mcp(args) => mcp::run(&mut context, &args),
         Command::Repl(args) => commands::repl::run(&mut context, &args),
         Command::Completions(args) => commands::completions::run(&mut context, &args),
     };

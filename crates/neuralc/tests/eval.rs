@@ -2,7 +2,7 @@
 //! with a table; and no run that fails leaves a file behind.
 
 mod common;
-use common::{Done, neuralc, neuralc_with};
+use common::{Done, file, neuralc, neuralc_with};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -482,4 +482,15 @@ fn wait_for(condition: impl Fn() -> bool) {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
     panic!("it does not happen");
+}
+
+/// Both sides are the same, so that nobody needs the condition; it fails all the same, as it does for a single row.
+#[test]
+fn a_condition_fails_where_its_sides_are_alike() {
+    let (_folder, data) = file("data.csv", "i,x\n0,1\n5,2\n1,3\n");
+    let text = "(if (> (ref [1 2] i) 0) (+ x 1) (+ x 1))";
+    let done = neuralc(&["eval", "-e", text, "--data", &data, "--out", "-"]);
+    assert!(done.code == 1 && done.err.contains("index-out-of-range") && done.err.contains("row 2"), "{done:?}");
+    let one = neuralc(&["run", "-e", text, "i=5", "x=2"]);
+    assert!(one.code == 1 && one.err.contains("index-out-of-range"), "{one:?}");
 }

@@ -44,6 +44,17 @@ fn c_gives_what_run_gives() {
 }
 
 #[test]
+fn names_beyond_ascii_and_odd_ones_compile() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("model").display().to_string();
+    let done = neuralc(&["export", "-e", "(input α) (input what?%s) (- (* 2 α) (* 3 what?%s))", "--to", "c", "--out", &out]);
+    assert_eq!(done.code, 0, "{done:?}");
+    assert_eq!(try_c(Path::new(&out), &["5", "1"]), ["7"]);
+    let done = Command::new(Path::new(&out).join("try")).output().expect("the program starts");
+    assert!(String::from_utf8_lossy(&done.stderr).contains("α what?%s"), "{done:?}");
+}
+
+#[test]
 fn a_fitted_model_has_its_constants_in_place() {
     let data = "x,y\n0,3.0\n1,2.1\n2,1.6\n3,1.3\n4,1.2\n5,1.1\n";
     let (folder, table) = file("data.csv", data);

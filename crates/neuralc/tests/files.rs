@@ -259,3 +259,32 @@ fn a_fit_writes_neither_over_its_table_nor_two_files_into_one() {
     let done = fit(&["--save", &folder.text("saved.scm"), "--plot", &folder.text("plot.svg")]);
     assert!(done.code == 0 && folder.path("saved.scm").exists() && folder.path("plot.svg").exists(), "{done:?}");
 }
+
+/// Whatever a command reads, it does not write over.
+#[test]
+fn what_is_read_is_not_written_over() {
+    let folder = Folder::new();
+    let write = |name: &str, text: &str| {
+        std::fs::write(folder.path(name), text).unwrap();
+        folder.text(name)
+    };
+    let model = write("m.csv", "(param k 1) (state x 1) (derive x (- (* k x)))");
+    let data = write("d.csv", "t,x\n0,1\n1,0.4\n2,0.1\n3,0.05\n");
+    let doses = write("e.csv", "time,amount,target\n1,0,x\n");
+    let picture = write("m.svg", "(param k 1) (state x 1) (derive x (- (* k x)))");
+    let formula = write("f.csv", "(* 2 t)");
+    for args in [
+        &["fit", &model, "--data", &data, "--events", &doses, "--save", &doses][..],
+        &["fit", &picture, "--data", &data, "--plot", &picture],
+        &["predict", &model, "--data", &data, "--events", &doses, "--out", &doses],
+        &["predict", &model, "--data", &data, "--out", &model],
+        &["simulate", &model, "--until", "3", "--out", &model],
+        &["eval", &formula, "--data", &data, "--out", &formula],
+    ] {
+        let before: Vec<Vec<u8>> = [&model, &data, &doses, &picture, &formula].map(|p| std::fs::read(p).unwrap()).into();
+        let done = neuralc(args);
+        assert!(done.code == 2 && done.err.contains("would write over"), "{args:?} {done:?}");
+        let after: Vec<Vec<u8>> = [&model, &data, &doses, &picture, &formula].map(|p| std::fs::read(p).unwrap()).into();
+        assert!(before == after, "{args:?}");
+    }
+}

@@ -1,18 +1,7 @@
 //! `(use "file.scm" (name …))`: definitions of other files, what of them is seen, and mistakes with their place.
 
 mod common;
-use common::neuralc;
-
-/// Files in a folder of their own.
-fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().expect("a folder");
-    for (name, text) in files {
-        let path = folder.path().join(name);
-        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-        std::fs::write(path, text).expect("a file");
-    }
-    folder
-}
+use common::{folder, neuralc};
 
 fn run(files: &[(&str, &str)], args: &[&str]) -> (i32, String) {
     let folder = folder(files);
@@ -80,4 +69,28 @@ fn a_saved_fit_has_the_definitions_in_place_and_their_hash() {
     std::fs::remove_file(path("law.scm")).expect("gone");
     let done = neuralc(&["predict", &path("saved.scm"), "--data", &path("data.csv"), "--out", &path("out.csv")]);
     assert_eq!(done.code, 0, "{done:?}");
+}
+
+#[test]
+fn programs_that_use_others_are_formatted() {
+    let text = "(use   \"kinetics.scm\"\n  (hill  rate)) ; from there\n(use \"a.scm\" (pppppp))\n(param K 2)   (hill x K)";
+    let done = neuralc(&["fmt", "-e", text]);
+    let laid_out = "(use \"kinetics.scm\" (hill rate)) ; from there\n(use \"a.scm\" (pppppp))\n(param K 2)\n(hill x K)\n";
+    assert_eq!((done.code, done.out.as_str()), (0, laid_out), "{done:?}");
+    assert_eq!(neuralc(&["fmt", "-e", laid_out]).out, laid_out);
+    let infix = neuralc(&["fmt", "--to", "infix", "-e", text]);
+    assert!(infix.code == 1 && infix.err.contains("written in Scheme"), "{infix:?}");
+}
+
+/// A device or a pipe may have no end; a text has a limit.
+#[cfg(unix)]
+#[test]
+fn what_is_used_is_a_file_of_bounded_length() {
+    let (code, err) = run(&[("m.scm", "(use \"/dev/zero\" (f)) (f 1)")], &[]);
+    assert!(code == 1 && err.contains("cannot-use") && err.contains("no file"), "{err}");
+    let long = format!("(define (f x) x) ; {}", "-".repeat(5000));
+    let files = [("m.scm", "(use \"long.scm\" (f)) (f 1)"), ("long.scm", &long)];
+    let (code, err) = run(&files, &["--max-source-bytes", "4000"]);
+    assert!(code == 1 && err.contains("longer than 4000 bytes"), "{err}");
+    assert_eq!(run(&files, &[]).1.trim(), "1");
 }

@@ -197,3 +197,77 @@ fn weights_of_another_fit_are_refused() {
     case.write("saved.scm", &old);
     assert_eq!(code(&["predict", &saved, "--data", &case.data], case.folder.path()), "other-weights");
 }
+
+/// The mean over groups, which the text declares, is nobody's value.
+#[test]
+fn constants_of_groups_are_not_averaged() {
+    let case = Case::new("g,x,y\n1,1,2\n1,2,4.1\n1,3,6\n2,1,5\n2,2,10.1\n2,3,15\n");
+    let saved = case.fit("(param k 1 :per g) (* k x)", &["--target", "y"]);
+    let out = case.path("out.csv");
+    for args in [&["run", &saved, "x=1"][..], &["eval", &saved, "--data", &case.data, "--out", &out], &["export", &saved, "--to", "python"]]
+    {
+        let done = neuralc(args);
+        assert!(done.code == 1 && done.err.contains("values-by-group") && done.err.contains("`k`"), "{args:?} {done:?}");
+    }
+    assert!(!Path::new(&out).exists());
+    let given = neuralc(&["run", &saved, "x=1", "k=7"]);
+    assert_eq!((given.code, given.out.trim()), (0, "7"), "{given:?}");
+    assert_eq!(neuralc(&["export", &saved, "--to", "python", "--set", "k=7"]).code, 0);
+    assert_eq!(neuralc(&["export", &saved, "--to", "python", "--params", "inputs"]).code, 0);
+    let done = neuralc(&["predict", &saved, "--data", &case.data]);
+    let predicted = column(&done, "prediction");
+    assert!((predicted[0] - 2.0).abs() < 0.1 && (predicted[3] - 5.0).abs() < 0.1, "{done:?}");
+}
+
+/// What is typical of a random effect is the mean of its distribution, not that of the subjects there were.
+#[test]
+fn a_saved_effect_is_typical() {
+    let mut table = String::from("g,x,y\n");
+    for (g, a) in [(1, 2.0), (2, 3.0), (3, 2.4), (4, 2.2), (5, 3.3)] {
+        for x in 0..5 {
+            let noise = 0.05 * f64::from((x * 7 + g * 3) % 5 - 2);
+            writeln!(table, "{g},{x},{}", a + f64::from(x) + noise).expect("a row");
+        }
+    }
+    let case = Case::new(&table);
+    let model = "(param a 2) (param omega 0.5 :min 0) (param eta 0 :per g :effect (normal 0 omega)) (+ a eta x)";
+    let saved = case.fit(model, &["--target", "y"]);
+    let text = std::fs::read_to_string(&saved).expect("the saved model");
+    assert!(text.contains("(param eta 0"), "{text}");
+    assert_eq!(neuralc(&["run", &saved, "x=1"]).code, 0);
+}
+
+/// How sure a prediction is counts from where its group began, as the prediction does.
+#[test]
+fn bands_do_not_start_a_group_anew() {
+    let case = Case::new("g,t,x\np,0,10.1\np,1,6.6\np,2,4.6\np,3,2.9\nq,2,9.9\nq,3,6.8\nq,4,4.4\nq,5,3.1\n");
+    let saved = case.fit("(param k 0.3) (param x0 8) (state x x0) (derive x (- (* k x)))", &["--group", "g"]);
+    let whole = case.write("whole.csv", "g,t\np,0\np,3\nq,2\nq,5\nq,3\n");
+    let later = case.write("later.csv", "g,t\np,3\nq,5\nq,3\n");
+    let of = |path: &str, name: &str| column(&neuralc(&["predict", &saved, "--data", path, "--bands"]), name);
+    for name in ["x.predicted", "x.stderr", "x.ci95.low", "x.pi95.high"] {
+        let all = of(&whole, name);
+        assert!(close(&of(&later, name), &[all[1], all[3], all[4]]), "{name}");
+    }
+}
+
+/// Names of groups are what is written, whatever else is in a table.
+#[test]
+fn names_of_groups_do_not_depend_on_the_table() {
+    let case = Case::new("g,x,y\n01,1,1.1\n01,2,2.1\n1,1,11.1\n1,2,12\nb,1,6\nb,2,7.1\n");
+    let saved = case.fit("(param a 0 :per g) (+ a x)", &["--target", "y"]);
+    let asked = case.write("asked.csv", "g,x\n01,0\n1.0,0\n");
+    let found = column(&neuralc(&["predict", &saved, "--data", &asked]), "prediction");
+    assert!((found[0] - 0.1).abs() < 0.1 && (found[1] - 10.05).abs() < 0.1, "{found:?}");
+    let plots = Case::new("g,x,y\n1.1,1,1\n1.1,2,2\n1.10,1,11\n1.10,2,12\n9007199254740992,1,21\n9007199254740993,1,31\n");
+    let fitted = neuralc(&["fit", "-e", "(param a 0 :per g) (+ a x)", "--data", &plots.data, "--target", "y", "--json"]);
+    for name in ["a[1.1]", "a[1.10]", "a[9007199254740992]", "a[9007199254740993]"] {
+        assert!(fitted.out.contains(&format!("\"{name}\"")), "{name}: {fitted:?}");
+    }
+    let doses = case.write("doses.csv", "time,amount,target,g\n0,100,x,01\n0,5,x,1\n");
+    let times = case.write("times.csv", "g,t\n01,0\n01,1\n1,0\n1,1\nb,0\nb,1\n");
+    let decay = "(param k 1) (state x 0) (derive x (- (* k x)))";
+    let done = neuralc(&["simulate", "-e", decay, "--times", &times, "--group", "g", "--events", &doses]);
+    let x = column(&done, "x");
+    assert!(close(&[x[1], x[3], x[5]], &[100.0 * (-1.0f64).exp(), 5.0 * (-1.0f64).exp(), 0.0]), "{done:?}");
+}

@@ -77,6 +77,19 @@ fn nothing_that_is_read_is_written_over() {
 }
 
 #[test]
+fn a_long_table_is_no_hard_problem() {
+    let (folder, model) = file("model.scm", DECAY);
+    let out = folder.path().join("out.csv");
+    let out = out.to_str().expect("UTF-8");
+    for more in [&[][..], &["--method", "rk4", "--step", "1"], &["--sweep", "k=1:2:3"]] {
+        let done = neuralc(&[&["simulate", &model, "--until", "2", "--points", "120001", "--out", out], more].concat());
+        assert_eq!(done.code, 0, "{done:?}");
+        let rows = std::fs::read_to_string(out).expect("a table").lines().count();
+        assert_eq!(rows, if more.first() == Some(&"--sweep") { 360_004 } else { 120_002 });
+    }
+}
+
+#[test]
 fn the_time_is_no_parameter_and_maps_take_no_doses() {
     let done = neuralc(&["simulate", "-e", "(param t 3) (state x 1) (derive x (* t x))", "--until", "1", "--json", "--out", "never.csv"]);
     assert_eq!((done.code, done.codes()), (1, vec!["duplicate-name".to_string()]), "{done:?}");
@@ -207,4 +220,19 @@ fn doses_have_units() {
     let (_folder, events) = file("doses.csv", "time (kg),amount (mg)\n60,0.1\n");
     let done = neuralc(&["simulate", "-e", model, "--until", "2.5", "--events", &events]);
     assert!(done.code == 1 && done.err.contains("unit-mismatch"), "{done:?}");
+}
+
+/// Backwards too, the start holds at 0 where nothing else is said.
+#[test]
+fn backwards_from_the_start() {
+    let done = neuralc(&["simulate", "-e", "(param k 1) (state x 1) (derive x (- (* k x)))", "--until", "-2", "--points", "3"]);
+    let x: Vec<(f64, f64)> = done
+        .out
+        .lines()
+        .skip(1)
+        .map(|l| l.split_once(',').expect("two cells"))
+        .map(|(t, x)| (t.parse().expect("a time"), x.parse().expect("a number")))
+        .collect();
+    assert_eq!(x.len(), 3, "{done:?}");
+    assert!(x.iter().all(|(t, x)| (x / (-t).exp() - 1.0).abs() < 1e-5), "{done:?}");
 }

@@ -125,3 +125,18 @@ fn a_saved_model_is_written_as_its_file_ends() {
         assert_eq!(std::fs::read_to_string(&saved).expect("the saved model").matches(" fit: {").count(), 1);
     }
 }
+
+/// Names SymPy has a meaning for are symbols; the texts are read by SymPy in tests/python/test_sympy.py.
+#[test]
+fn one_expression_for_sympy() {
+    for (text, shown) in [
+        ("(* x (sin y))", "x * sin(y)"),
+        ("(let ((u (exp x))) (* u u E))", "(exp(x) * exp(x)) * Symbol(\"E\")"),
+        ("(if (> x 0) 1.5 (- x 3))", "Piecewise((Rational(\"1.5\"), Gt(x, 0)), ((x - 3), True))"),
+    ] {
+        let done = neuralc(&["show", "-e", text, "--format", "sympy"]);
+        assert_eq!((done.code, done.out.trim_end()), (0, shown), "{done:?}");
+    }
+    let done = neuralc(&["show", "-e", "(loop ((i 0)) (if (> i x) i (recur (+ i 1))))", "--format", "sympy"]);
+    assert!(done.code == 1 && done.err.contains("export-unsupported") && done.err.contains("loops"), "{done:?}");
+}

@@ -250,3 +250,11 @@ fn a_number_for_the_deviation_is_in_the_unit_of_the_model() {
         assert!((error - 0.017_43).abs() < 1e-5, "{model}: {report}");
     }
 }
+
+/// The usual name of the times is theirs with a unit too, where nothing in the model has one.
+#[test]
+fn times_with_a_unit_are_times() {
+    let (_folder, data) = file("data.csv", "t (min),x\n0,10\n1,6.1\n2,3.7\n3,2.2\n");
+    let done = neuralc(&["fit", "-e", "(param k 1) (state x 10) (derive x (- (* k x)))", "--data", &data]);
+    assert!(done.code == 0 && done.out.contains("k          0.49") && done.out.contains("the unit of `t (min)` is not used"), "{done:?}");
+}

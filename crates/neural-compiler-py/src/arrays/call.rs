@@ -5,6 +5,7 @@
 use crate::buffers::holding::Inputs;
 use crate::buffers::views::{View, numbers};
 use crate::program::function::{Function, How, Number};
+use neural_compiler::exec::lanes::LaneError;
 use numpy::npyffi::{NpyTypes, PY_ARRAY_API, get_type_object, npy_intp};
 use numpy::{Element, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -30,32 +31,50 @@ fn layout<T: Element>(py: Python<'_>, array: &Bound<'_, PyUntypedArray>) -> PyRe
     Ok(Layout { data, shape: array.shape().iter().map(|&n| n as i64).collect(), strides })
 }
 
-/// Calls a function on arrays.
+/// Calls a function on arrays; gives the results and the lanes that have none.
 pub(crate) fn call<T: Number + Element>(
     py: Python<'_>,
     function: &Function,
     inputs: &[Bound<'_, PyUntypedArray>],
     out: Option<Vec<Bound<'_, PyUntypedArray>>>,
     how: How,
-) -> PyResult<Vec<Py<PyAny>>> {
+) -> PyResult<Filled> {
     let held: Vec<Bound<'_, PyAny>> = inputs.iter().map(|a| a.as_any().clone()).collect();
     let layouts: Vec<Layout> = inputs.iter().map(|a| layout::<T>(py, a)).collect::<PyResult<_>>()?;
     let views: Vec<View<'_>> = layouts.iter().map(|l| View { data: l.data, shape: &l.shape, strides: &l.strides }).collect();
     // SAFETY: the caller holds the arrays; the Python side hands over no buffer that overlaps an input or another.
-    unsafe { on_views::<T>(py, function, (&views, held), out, how) }
+    unsafe { filled::<T>(py, function, (&views, held), out, how) }
 }
 
 /// Calls a function on views of arrays, `held` of which are the caller's own.
 ///
 /// # Safety
-/// Views must be valid for reads of `T`; no buffer may overlap one of them or another.
+/// As for `filled`.
 pub(crate) unsafe fn on_views<T: Number + Element>(
+    py: Python<'_>,
+    function: &Function,
+    sources: (&[View<'_>], Vec<Bound<'_, PyAny>>),
+    out: Option<Vec<Bound<'_, PyUntypedArray>>>,
+    how: How,
+) -> PyResult<Vec<Py<PyAny>>> {
+    // SAFETY: as promised by the caller.
+    let (results, failed) = unsafe { filled::<T>(py, function, sources, out, how)? };
+    function.raise(py, &failed)?;
+    Ok(results)
+}
+
+/// Results, and the lanes that have none.
+type Filled = (Vec<Py<PyAny>>, Vec<LaneError>);
+
+/// # Safety
+/// Views must be valid for reads of `T`; no buffer may overlap one of them or another.
+unsafe fn filled<T: Number + Element>(
     py: Python<'_>,
     function: &Function,
     (views, mut held): (&[View<'_>], Vec<Bound<'_, PyAny>>),
     out: Option<Vec<Bound<'_, PyUntypedArray>>>,
     how: How,
-) -> PyResult<Vec<Py<PyAny>>> {
+) -> PyResult<Filled> {
     let plan = function.plan(py, views)?;
     let count = plan.variant.results.len();
     let sizes = |k: usize| -> Vec<usize> { plan.sizes(k, views).into_iter().map(|n| n as usize).collect() };
@@ -71,8 +90,8 @@ pub(crate) unsafe fn on_views<T: Number + Element>(
     held.extend(results.iter().map(|a| a.as_any().clone()));
     let pointers: Vec<*mut T> = results.iter().map(|a| a.data()).collect();
     // SAFETY: the arrays live until the end of this call; buffers are contiguous and of the right size, the rest is the caller's word.
-    unsafe { function.run(py, &plan, (views, Inputs::Arrays(&held)), &pointers, how)? };
-    Ok(results.into_iter().map(|a| a.into_any().unbind()).collect())
+    let failed = unsafe { function.lanes(py, &plan, (views, Inputs::Arrays(&held)), &pointers, how)? };
+    Ok((results.into_iter().map(|a| a.into_any().unbind()).collect(), failed))
 }
 
 /// A new array whose numbers are not written yet.

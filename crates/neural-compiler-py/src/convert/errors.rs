@@ -75,6 +75,14 @@ pub(crate) fn fit_error(py: Python<'_>, source: &str, found: &Diagnostics) -> Py
     }
 }
 
+/// The exception for what a library refuses.
+pub(crate) fn library_error(py: Python<'_>, source: &str, found: &Diagnostics) -> PyErr {
+    match findings(py, source, &found.0) {
+        Ok(list) => raise(py, "LibraryError", (source, list)),
+        Err(error) => error,
+    }
+}
+
 /// The exception for a run without result; `lane` is the place in the batch.
 pub(crate) fn evaluation_error(py: Python<'_>, source: &str, error: &EvalError, lane: Option<usize>) -> PyErr {
     let d = Diagnostic::error(error.code, error.span, error.message.clone());

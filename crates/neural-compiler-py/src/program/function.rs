@@ -249,16 +249,33 @@ impl Function {
     /// Runs a call. `outputs[k]` points at room for every lane of result `k`.
     ///
     /// # Safety
+    /// As for `lanes`.
+    pub(crate) unsafe fn run<'py, T: Number>(
+        &self,
+        py: Python<'py>,
+        plan: &Plan,
+        sources: (&[View<'_>], Inputs<'_, 'py>),
+        outputs: &[*mut T],
+        how: How,
+    ) -> PyResult<()> {
+        // SAFETY: as promised by the caller.
+        let failed = unsafe { self.lanes(py, plan, sources, outputs, how)? };
+        self.raise(py, &failed)
+    }
+
+    /// Runs a call and gives the lanes that have no result. `outputs[k]` points at room for every lane of result `k`.
+    ///
+    /// # Safety
     /// Views must be valid for reads of `T` and outputs for writes as long as Python's lock is held, and beyond for arrays that are held;
     /// no output may overlap another or an input.
-    pub(crate) unsafe fn run<'py, T: Number>(
+    pub(crate) unsafe fn lanes<'py, T: Number>(
         &self,
         py: Python<'py>,
         plan: &Plan,
         (views, inputs): (&[View<'_>], Inputs<'_, 'py>),
         outputs: &[*mut T],
         how: How,
-    ) -> PyResult<()> {
+    ) -> PyResult<Vec<LaneError>> {
         let Plan { variant, batch, lanes, summed, .. } = plan;
         let (lanes, none) = (*lanes, Places::default());
         // The sum of one lane is the lane.
@@ -273,7 +290,7 @@ impl Function {
             .collect();
         if lanes == 0 {
             buffers.iter_mut().for_each(|b| b.fill(T::ZERO));
-            return Ok(());
+            return Ok(Vec::new());
         }
         let mut gathered: Vec<Vec<T>> = Vec::new();
         let mut found = Vec::with_capacity(views.len());
@@ -327,17 +344,15 @@ impl Function {
             py.detach(|| slot.engine.run(&mut workspace, &columns, lanes, &mut buffers, &options))
         };
         lock(T::pool(&slot)).push(workspace);
-        self.outcome(py, outcome)
+        let ended = |error: EvalError| evaluation_error(py, self.core.program.source(), &error, None);
+        outcome.map_err(|error| crate::signals::raised().unwrap_or_else(|| ended(error)))
     }
 
-    fn outcome(&self, py: Python<'_>, outcome: Result<Vec<LaneError>, EvalError>) -> PyResult<()> {
-        let source = self.core.program.source();
-        match outcome {
-            Ok(failed) => match failed.first() {
-                None => Ok(()),
-                Some(first) => Err(evaluation_error(py, source, &first.error, Some(first.lane))),
-            },
-            Err(error) => Err(crate::signals::raised().unwrap_or_else(|| evaluation_error(py, source, &error, None))),
+    /// The exception of the first lane that has no result.
+    pub(crate) fn raise(&self, py: Python<'_>, failed: &[LaneError]) -> PyResult<()> {
+        match failed.first() {
+            None => Ok(()),
+            Some(first) => Err(evaluation_error(py, self.core.program.source(), &first.error, Some(first.lane))),
         }
     }
 }

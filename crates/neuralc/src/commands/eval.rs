@@ -1,5 +1,5 @@
-//! `neuralc eval`: a table through a program. In: a program, a table, values for inputs that are no columns; out: the table with
-//! the value, and on request the gradient, of every row.
+//! `neuralc eval`: a table through a program. In: a program, a table (or many: `eval_many.rs`), values for inputs that are no columns; out:
+//! the table with the value, and on request the gradient, of every row.
 //!
 //! Memory is constant by construction: one chunk of rows is read, evaluated by the batch engine and written before the next is
 //! read; buffers are made once, for the largest chunk. A chunk ends where the next row would have to be waited for, and what goes into a
@@ -7,8 +7,9 @@
 //! Invariants: every row's result equals that of `neuralc run` to the bit; the first mistake in the order of the chunks is the one
 //! reported; a file is written only when all of it is there.
 
+use super::eval_many::{self, Finished, Piece, Results as Many};
 use crate::args::EvalArgs;
-use crate::context::{Context, Failure};
+use crate::context::{Context, Failure, reason};
 use crate::core::Compiled;
 use crate::feeds::{Feed, feeds, remark, sets};
 use crate::render;
@@ -34,21 +35,72 @@ pub(crate) fn run(context: &mut Context, args: &EvalArgs) -> Result<u8, Failure>
     if args.out == "-" && context.json {
         return Err(Failure::Usage("--json and `--out -` both need standard output".into()));
     }
-    table::apart(&args.out, &args.data)?;
-    let format = Format::write(&args.out)?;
+    if let Some(pieces) = eval_many::tables(&args.data)? {
+        return many(context, args, &pieces);
+    }
+    table::apart("--out", &args.out, &[("the table", "--data", Some(&args.data)), table::program(args.source.file.as_deref())])?;
+    Format::write(&args.out)?;
     let source = context.source(args.source.file.as_deref(), args.source.expression.as_deref())?;
     let program = Compiled::new(context, source)?;
-    let sets = sets(&program, &args.sets)?;
-    let reader = Reader::open(&args.data, &args.table)?;
+    let (summary, table) = one(context, args, &program, &args.data, &args.out)?;
+    summary.print(context, args, &program, table)?;
+    Ok(Failure::FINE)
+}
+
+/// A table through a program; gives besides what is to be said about the table.
+fn one(context: &Context, args: &EvalArgs, program: &Compiled, data: &str, out: &str) -> Result<(Summary, Value), Failure> {
+    let format = Format::write(out)?;
+    let sets = sets(program, &args.sets)?;
+    let reader = Reader::open(data, &args.table)?;
     let notes = reader.notes();
-    notes.borrow_mut().columns.extend(remark(&program, reader.columns()));
-    let outcome = feeds(&program, reader.columns(), sets).and_then(|feeds| match args.dtype.0 {
-        Dtype::F32 => evaluate::<f32>(context, args, &program, &feeds, reader, format),
-        Dtype::F64 => evaluate::<f64>(context, args, &program, &feeds, reader, format),
+    notes.borrow_mut().columns.extend(remark(program, reader.columns()));
+    let outcome = feeds(program, reader.columns(), sets).and_then(|feeds| match args.dtype.0 {
+        Dtype::F32 => evaluate::<f32>(context, args, program, &feeds, reader, (out, format)),
+        Dtype::F64 => evaluate::<f64>(context, args, program, &feeds, reader, (out, format)),
     });
-    table::say(context, &args.data, &notes);
+    table::say(context, data, &notes);
     let table = notes.borrow().json();
-    outcome?.print(context, args, &program, table)?;
+    Ok((outcome?, table))
+}
+
+/// Many tables through a program, each into a file of its own; those that are done already are left alone.
+fn many(context: &mut Context, args: &EvalArgs, pieces: &[Piece]) -> Result<u8, Failure> {
+    let source = context.source(args.source.file.as_deref(), args.source.expression.as_deref())?;
+    let program = Compiled::new(context, source)?;
+    let results = Many::open(context, args, &program)?;
+    let (mut rows, mut failed, mut before, mut tables) = (0, 0, 0, Vec::new());
+    for piece in pieces {
+        let (data, out) = (piece.data.display().to_string(), results.place(piece)?);
+        let known = results.finished(piece);
+        before += u64::from(known.is_some());
+        let when = if known.is_some() { "before" } else { "now" };
+        let done = match known {
+            Some(done) => done,
+            None => {
+                table::apart("--out", &out, &[("the table", "--data", Some(&data)), table::program(args.source.file.as_deref())])?;
+                // As it was before it was read: if it changes meanwhile, its result is not taken for one of what it became.
+                let read = std::fs::metadata(&piece.data).map_err(|e| table::cannot_read(&data, reason(&e)))?;
+                let (summary, _) = one(context, args, &program, &data, &out).map_err(|e| e.within(&data))?;
+                summary.warn(&program, &data);
+                let done = Finished { rows: summary.rows, failed: summary.failed, columns: summary.names };
+                results.note(piece, &read, &done)?;
+                done
+            }
+        };
+        rows += done.rows;
+        failed += done.failed;
+        if context.json {
+            let Finished { rows, failed, columns } = done;
+            tables.push(json!({"data": data, "out": out, "rows": rows, "failed": failed, "columns": columns, "done": when}));
+        }
+    }
+    if context.json {
+        context.print_json(&json!({"rows": rows, "failed": {"count": failed}, "tables": tables}))?;
+    } else {
+        let earlier = if before > 0 { format!(" ({before} of them done before)") } else { String::new() };
+        let without = if failed > 0 { format!(", {failed} of them without results") } else { String::new() };
+        context.print(&format!("{}: {} tables{earlier}, {rows} rows{without}\n", args.out, pieces.len()))?;
+    }
     Ok(Failure::FINE)
 }
 
@@ -170,7 +222,7 @@ fn evaluate<T: Real>(
     program: &Compiled,
     feeds: &[Feed],
     mut reader: Reader,
-    format: Format,
+    (out, format): (&str, Format),
 ) -> Result<Summary, Failure> {
     let shapes: Vec<Shape> = feeds.iter().map(Feed::shape).collect();
     let graph = program.specialise(&shapes)?;
@@ -208,7 +260,7 @@ fn evaluate<T: Real>(
         .collect();
     let mut results: Vec<Vec<T>> = outputs.iter().map(|s| vec![T::ZERO; s.len() * most]).collect();
 
-    let target = Target::open(&args.out)?;
+    let target = Target::open(out)?;
     let mut writer =
         Writer::new::<T>(format, &target, &reader, &numeric, &names, context.limits.memory_bytes).map_err(|e| target.blame(e))?;
     let columns = reader.columns().to_vec();
@@ -284,21 +336,28 @@ impl Summary {
         Ok(failed.into_keys().collect())
     }
 
+    /// Names the first rows without results, on standard error; `table`: what to call the table, if it is one of many.
+    fn warn(&self, program: &Compiled, table: &str) {
+        if self.failed == 0 {
+            return;
+        }
+        let mut err = std::io::stderr();
+        for (_, d) in &self.first {
+            let nowhere = d.span == Default::default();
+            let source = if nowhere { render::Source::new("", "") } else { program.source.clone() };
+            let _ = writeln!(err, "{}", render::to_text(&source, d, render::stderr_colour()));
+        }
+        let place = if table.is_empty() { String::new() } else { format!("{table}: ") };
+        let _ = writeln!(err, "{place}{} of {} rows failed; their results are empty", self.failed, self.rows);
+    }
+
     fn print(self, context: &mut Context, args: &EvalArgs, program: &Compiled, table: Value) -> Result<(), Failure> {
         if context.json {
             let first: Vec<Value> = self.first.iter().map(|(row, d)| json!({"row": row, "code": d.code, "message": d.message})).collect();
             let failed = json!({"count": self.failed, "first": first});
             return context.print_json(&json!({"rows": self.rows, "columns": self.names, "failed": failed, "table": table}));
         }
-        if self.failed > 0 {
-            let mut err = std::io::stderr();
-            for (_, d) in self.first {
-                let nowhere = d.span == Default::default();
-                let source = if nowhere { render::Source::new("", "") } else { program.source.clone() };
-                let _ = writeln!(err, "{}", render::to_text(&source, &d, render::stderr_colour()));
-            }
-            let _ = writeln!(err, "{} of {} rows failed; their results are empty", self.failed, self.rows);
-        }
+        self.warn(program, "");
         if args.out == "-" {
             return Ok(());
         }

@@ -88,9 +88,10 @@ fn apart(args: &FitArgs, model: &Compiled) -> Result<(), Failure> {
     let written = [("--save", &args.save), ("the weights beside --save", &weights), ("--plot", &args.plot)];
     let written: Vec<(&str, &String)> = written.into_iter().filter_map(|(what, path)| Some((what, path.as_ref()?))).collect();
     for (i, &(what, path)) in written.iter().enumerate() {
-        if same_file(path, &args.how.from.data) {
-            return Err(Failure::Usage(format!("{what} would write over the table: `{path}` is the file of --data")));
-        }
+        let events = ("the doses", "--events", args.how.begin.events.as_deref());
+        // A model may be saved in its own place.
+        let own = args.source.file.as_deref().filter(|_| what != "--save");
+        table::apart(what, path, &[("the table", "--data", Some(&args.how.from.data)), events, table::program(own)])?;
         if let Some((other, _)) = written[..i].iter().find(|(_, other)| same_file(path, other)) {
             return Err(Failure::Usage(format!("{other} and {what} are one file, `{path}`: give each its own")));
         }
@@ -237,7 +238,7 @@ pub(crate) fn beside(model: &str) -> String {
 }
 
 /// Set by the first Ctrl-C; the second ends the process.
-fn interrupts() -> Arc<AtomicBool> {
+pub(crate) fn interrupts() -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
     #[cfg(unix)]
     {

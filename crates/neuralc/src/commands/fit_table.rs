@@ -11,7 +11,7 @@ use crate::table::dialect::count;
 use crate::table::{Chunk, Missing, Reader, rows_for};
 use neural_compiler::syntax::ast::InputKind;
 use neural_compiler::units::header::Asked;
-use neural_compiler::{Diagnostic, Diagnostics, number_text};
+use neural_compiler::{Diagnostic, Diagnostics};
 use neural_compiler_fit::dates::{Calendar, Stamp, asked_for};
 use neural_compiler_fit::{Other, Side, Table};
 use std::collections::HashMap;
@@ -73,21 +73,30 @@ struct Unreadable {
     nearly: bool,
 }
 
-/// The name of a group as it is compared: numbers are what they are, however they are written.
+/// The name of a group as it is compared: what is written, but for the `.0` of whole numbers, which other programs put there. It depends on
+/// nothing else in the table, so that a name is the same in all tables; 01 and 1, 1.1 and 1.10 are two.
 pub(crate) fn plain_name(text: &str) -> String {
-    text.parse::<f64>().ok().filter(|x| x.is_finite()).map_or_else(|| text.to_string(), |x| number_text(x + 0.0))
+    let whole = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit());
+    match text.split_once('.') {
+        Some((digits, zeros)) if whole(digits.strip_prefix('-').unwrap_or(digits)) && whole(zeros) && zeros.bytes().all(|b| b == b'0') => {
+            if digits == "-0" {
+                "0".into()
+            } else {
+                digits.into()
+            }
+        }
+        _ => text.into(),
+    }
 }
 
-/// The groups that texts, in the order of appearance, are names of, and the number of the group of each text: where all are numbers, 1 and
-/// 1.0 are one group; an empty cell names none.
+/// The groups that texts, in the order of appearance, are names of, and the number of the group of each text; an empty cell names none.
 fn of_names(texts: &[String]) -> (Vec<String>, Vec<f64>) {
-    let numbers = texts.iter().all(|t| t.is_empty() || t.parse::<f64>().is_ok_and(f64::is_finite));
     let (mut names, mut places): (Vec<String>, HashMap<String, f64>) = Default::default();
     let code = |text: &String| {
         if text.is_empty() {
             return f64::NAN;
         }
-        let name = if numbers { plain_name(text) } else { text.clone() };
+        let name = plain_name(text);
         *places.entry(name.clone()).or_insert_with(|| {
             names.push(name);
             (names.len() - 1) as f64
@@ -264,7 +273,7 @@ impl Whole {
     /// The number that stands for a name in a column of groups, where the table has that name.
     pub(crate) fn number_of(&self, column: &str, name: &str) -> Option<f64> {
         match self.coded.get(column) {
-            Some(names) => names.iter().position(|n| plain_name(n) == plain_name(name)).map(|k| k as f64),
+            Some(names) => names.iter().position(|n| *n == plain_name(name)).map(|k| k as f64),
             None => name.parse().ok().filter(|x| self.table.column(column).is_some_and(|all| all.contains(x))),
         }
     }

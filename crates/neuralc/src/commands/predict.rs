@@ -20,7 +20,9 @@ pub(crate) fn run(context: &mut Context, args: &PredictArgs) -> Result<u8, Failu
     if args.out == "-" && context.json {
         return Err(Failure::Usage("--json and `--out -` both need standard output".into()));
     }
-    table::apart(&args.out, &args.from.data)?;
+    let events = ("the doses", "--events", args.begin.events.as_deref());
+    let read = [("the table", "--data", Some(args.from.data.as_str())), events, table::program(args.source.file.as_deref())];
+    table::apart("--out", &args.out, &read)?;
     let format = Format::write(&args.out)?;
     let source = context.source(args.source.file.as_deref(), args.source.expression.as_deref())?;
     let model = Compiled::new(context, source)?;

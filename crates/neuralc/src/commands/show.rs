@@ -5,6 +5,7 @@ use crate::context::{Context, Failure};
 use crate::core::Compiled;
 use crate::inputs;
 use neural_compiler::exec::jit;
+use neural_compiler::export::sympy_expression;
 use neural_compiler::graph::{Graph, print, svg};
 use neural_compiler::ops::real::Dtype;
 use neural_compiler::tape::Tape;
@@ -13,17 +14,23 @@ use std::sync::Arc;
 
 pub(crate) fn run(context: &mut Context, args: &ShowArgs) -> Result<u8, Failure> {
     let format = if context.json { Format::Json } else { args.format.unwrap_or(Format::Text) };
-    if format == Format::Latex {
+    if matches!(format, Format::Latex | Format::Sympy) {
         if args.stage.is_some() {
-            return Err(Failure::Usage("--format latex prints the program itself: leave --stage out".into()));
+            return Err(Failure::Usage("--format latex and sympy print the program itself: leave --stage out".into()));
         }
         let source = context.source(args.source.file.as_deref(), args.source.expression.as_deref())?;
         let program = Compiled::new(context, source)?;
-        context.print(&program.program.latex())?;
+        match format {
+            Format::Latex => context.print(&program.program.latex())?,
+            _ => {
+                let text = sympy_expression(&*program.graph()?).map_err(|e| Failure::program(&program.source, e))?;
+                context.print(&format!("{text}\n"))?;
+            }
+        }
         return Ok(Failure::FINE);
     }
     let Some(stage) = args.stage else {
-        return Err(Failure::Usage("give the --stage to print; only --format latex goes without".into()));
+        return Err(Failure::Usage("give the --stage to print; only --format latex and sympy go without".into()));
     };
     let drawable = matches!(stage, Stage::Graph | Stage::Grad);
     if matches!(format, Format::Dot | Format::Svg) && !drawable {
@@ -82,6 +89,6 @@ fn of_graph(format: Format, graph: &Graph) -> String {
         Format::Dot => print::to_dot(graph),
         Format::Svg => svg::to_svg(graph),
         Format::Json => line(&neural_compiler::graph::json::to_json(graph)),
-        Format::Latex => unreachable!("the program itself, without a stage, was printed before"),
+        Format::Latex | Format::Sympy => unreachable!("the program itself, without a stage, was printed before"),
     }
 }

@@ -9,7 +9,7 @@ use crate::commands::predict::saved_weights;
 use crate::context::{Context, Failure};
 use crate::core::Compiled;
 use crate::render::Source;
-use crate::table::{self, Chunk, Format, MOST_ROWS, Reader, Results, Rows, Target, Writer, same_file, write_whole};
+use crate::table::{self, Chunk, Format, MOST_ROWS, Reader, Results, Rows, Target, Writer, write_whole};
 use crate::value;
 use neural_compiler::syntax::ast::ModelKind;
 use neural_compiler::{Diagnostics, number_text};
@@ -34,11 +34,9 @@ pub(crate) fn run(context: &mut Context, args: &SimulateArgs) -> Result<u8, Fail
         (None, []) => (None, &[][..]),
     };
     drawn(args.plot.as_deref())?;
-    for read in [file, args.times.as_deref(), args.events.as_deref()].into_iter().flatten() {
-        if let Some(out) = [Some(&args.out), args.plot.as_ref()].into_iter().flatten().find(|out| same_file(out, read)) {
-            return Err(Failure::Usage(format!("`{out}` would be written over: it is read here")));
-        }
-    }
+    let read = [table::program(file), ("the times", "--times", args.times.as_deref()), ("the doses", "--events", args.events.as_deref())];
+    table::apart("--out", &args.out, &read)?;
+    args.plot.as_ref().map_or(Ok(()), |plot| table::apart("--plot", plot, &read))?;
     let format = Format::write(&args.out)?;
     let source = context.source(file, args.expression.as_deref())?;
     let model = Compiled::new(context, source)?;
@@ -85,8 +83,10 @@ pub(crate) fn run(context: &mut Context, args: &SimulateArgs) -> Result<u8, Fail
         None => {
             let start_time = args.start_time.map(|t| t.number(None)).transpose()?;
             let doses = doses::read(args.events.as_deref(), &args.table, &model, (options.time.as_deref(), None), None)?;
+            let (table, from) = until(&model, args, start_time)?;
+            // Backwards, the start holds at the last of the times.
+            let start_time = start_time.or((args.until < Some(from)).then_some(from));
             let options = Options { start_time, doses, ..options };
-            let table = until(&model, args, start_time)?;
             simulate(&model.program, &table, &options, &given).map_err(|e| blame(&model, e))
         }
     };
@@ -170,7 +170,7 @@ fn labels(swept: &[(String, Vec<f64>)], sets: usize) -> Vec<String> {
 }
 
 /// Times from the start to `--until`, evenly spaced; those of a map are its steps.
-fn until(model: &Compiled, args: &SimulateArgs, start: Option<f64>) -> Result<Table, Failure> {
+fn until(model: &Compiled, args: &SimulateArgs, start: Option<f64>) -> Result<(Table, f64), Failure> {
     let to = args.until.ok_or_else(|| Failure::Usage("say how far: --until T, or at which times: --times TABLE".into()))?;
     let declared = model.program.time();
     let from = start.or(declared.and_then(|t| t.start)).unwrap_or(0.0);
@@ -195,7 +195,8 @@ fn until(model: &Compiled, args: &SimulateArgs, start: Option<f64>) -> Result<Ta
         }
     };
     let name = args.time.clone().or_else(|| declared.map(|t| t.name.clone())).unwrap_or_else(|| "t".into());
-    Table::new([(name, times)]).map_err(|d| Failure::plain(d.code, d.message, d.help))
+    let table = Table::new([(name, times)]).map_err(|d| Failure::plain(d.code, d.message, d.help))?;
+    Ok((table, from))
 }
 
 /// The column of groups and the group of each row.

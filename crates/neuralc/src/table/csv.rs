@@ -328,7 +328,7 @@ impl Reader {
             match self.read() {
                 Ok(Some(line)) => {
                     if self.rows.numbers.open() {
-                        self.record.iter().for_each(|cell| self.rows.numbers.learn(cell));
+                        self.rows.numbers.learn(self.record.iter());
                         self.notes.borrow_mut().numbers(&self.rows.numbers);
                     }
                     self.rows.push(&self.record, line);

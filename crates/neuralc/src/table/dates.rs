@@ -13,7 +13,7 @@ fn unit_parser() -> impl TypedValueParser<Value = Unit> {
 }
 
 /// How dates become numbers, as the user says it.
-#[derive(Args, Clone, Default)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Tables")]
 pub(crate) struct DateArgs {
     /// The unit of times that come as dates (default: the unit the model has for them; else, for a fit, days, hours or seconds, by what

@@ -10,7 +10,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 /// How a table is written, as the user says it.
-#[derive(Args, Clone, Default)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Tables")]
 pub(crate) struct TableArgs {
     /// What separates the cells of a text table: `,` `;` `|` `tab` or `space` (default: what the first line shows)
@@ -152,8 +152,17 @@ impl Numbers {
         self.known == Known::Nothing
     }
 
-    /// Learns from a cell.
-    pub(crate) fn learn(&mut self, cell: &[u8]) {
+    /// Learns from the cells of a row: from 1.234, which may be a thousand and more, only where no other says it.
+    pub(crate) fn learn<'a>(&mut self, cells: impl Iterator<Item = &'a [u8]> + Clone) {
+        let plain = Numbers { decimal: b'.', thousands: None, ..self.clone() };
+        let points = Numbers { decimal: b',', thousands: Some('.'), ..self.clone() };
+        let doubtful = |cell: &[u8]| [&plain, &points].iter().all(|n| n.plain(cell.trim_ascii()).is_some());
+        for last in [false, true] {
+            cells.clone().filter(|cell| last || !doubtful(cell)).for_each(|cell| self.learn_from(cell));
+        }
+    }
+
+    fn learn_from(&mut self, cell: &[u8]) {
         if self.known != Known::Nothing || !cell.iter().any(|b| matches!(b, b'.' | b',')) {
             return;
         }
@@ -330,12 +339,15 @@ mod tests {
     fn the_first_clear_number_decides() {
         let learnt = |cells: &[&str]| {
             let mut numbers = Numbers::default();
-            cells.iter().for_each(|c| numbers.learn(c.as_bytes()));
+            numbers.learn(cells.iter().map(|c| c.as_bytes()));
             (numbers.known, numbers.decimal, numbers.thousands)
         };
         assert_eq!(learnt(&["7", "0,02"]), (Known::Yes, b',', None));
         assert_eq!(learnt(&["0.02", "0,02"]), (Known::Yes, b'.', None));
         assert_eq!(learnt(&["1,234", "0,02"]), (Known::TwoWays, b'.', None));
+        // Of 1.234 alone the point is a decimal one; beside a decimal comma it is read in two ways.
+        assert_eq!(learnt(&["1.234"]), (Known::Yes, b'.', None));
+        assert_eq!(learnt(&["1.234", "5,5"]), (Known::Yes, b',', None));
         assert_eq!(learnt(&["1,234,567"]), (Known::Yes, b'.', Some(',')));
         assert_eq!(learnt(&["1,234.5"]), (Known::Yes, b'.', Some(',')));
         assert_eq!(learnt(&["1.234,5"]), (Known::Yes, b',', Some('.')));

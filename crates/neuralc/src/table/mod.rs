@@ -215,12 +215,20 @@ impl Reader {
     }
 }
 
-/// Complains about results that would be written over the table they come from.
-pub(crate) fn apart(out: &str, data: &str) -> Result<(), Failure> {
-    if same_file(out, data) {
-        return Err(Failure::Usage(format!("--out would write over the table: `{out}` is the file of --data")));
+/// What a command reads: a word for it, the option it comes by, and its path.
+pub(crate) type Read<'a> = (&'static str, &'static str, Option<&'a str>);
+
+/// The program of a command among what it reads.
+pub(crate) fn program(path: Option<&str>) -> Read<'_> {
+    ("the program", "the program", path)
+}
+
+/// Complains about a file that would be written over one that is read; `what`: the option that names it.
+pub(crate) fn apart(what: &str, out: &str, read: &[Read<'_>]) -> Result<(), Failure> {
+    match read.iter().find(|r| r.2.is_some_and(|path| same_file(out, path))) {
+        None => Ok(()),
+        Some((read, option, _)) => Err(Failure::Usage(format!("{what} would write over {read}: `{out}` is the file of {option}"))),
     }
-    Ok(())
 }
 
 /// Says what was not as usual about a table, in one line.

@@ -67,3 +67,14 @@ pub(crate) fn file(name: &str, text: &str) -> (tempfile::TempDir, String) {
     let path = path.to_str().expect("UTF-8").to_string();
     (folder, path)
 }
+
+/// Files in a folder of their own.
+pub(crate) fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, text).expect("a file");
+    }
+    folder
+}

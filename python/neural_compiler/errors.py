@@ -1,4 +1,5 @@
-"""What can go wrong: `CompileError` for a program without meaning, `EvaluationError` for a run without result."""
+"""What can go wrong: `CompileError` for a program without meaning, `EvaluationError` for a run without result, `TableError` and `FitError`
+for tables that do not fit a program or a model."""
 
 from __future__ import annotations
 
@@ -73,20 +74,48 @@ class FitError(ValueError):
         return FitError, (self.source, self._found)
 
 
+class TableError(ValueError):
+    """A table does not fit a program: a column is missing or holds no numbers, a value is missing, a whole number would be rounded.
+
+    `code` is the stable code (docs/tables.md); `column` is the column and `row` the row, counted from 1, where there is one.
+    """
+
+    def __init__(self, code: str, message: str, column: str | None = None, row: int | None = None, help: str | None = None) -> None:
+        self.code = code
+        self.column = column
+        self.row = row
+        self._told = (code, message, column, row, help)
+        super().__init__(f"{code}: {message}" + (f"; {help}" if help else ""))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TableError, self._told
+
+
+class LibraryError(FitError):
+    """A library has no such module, refuses a new one, or holds one that was changed. `diagnostics` says all of it; `code` is the stable
+    code of the first."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LibraryError, (self.source, self._found)
+
+
 class EvaluationError(ArithmeticError):
     """A run has no result: a limit was met, an index was out of range, or a checked run left the safe domain.
 
-    `code` is the stable code, `lane` the index of the batch element (in the flattened batch) it happened in, if any.
+    `code` is the stable code, `lane` the index of the batch element (in the flattened batch, or among the rows of a table, from 0) it
+    happened in, if any.
     """
 
-    def __init__(self, source: str, found: dict[str, Any], lane: int | None) -> None:
+    def __init__(self, source: str, found: dict[str, Any], lane: int | None, among: str = "lane") -> None:
         self.source = source
         self.diagnostic = _diagnostic(found)
         self.code = self.diagnostic.code
         self.lane = lane
         self._found = found
-        where = "" if lane is None else f" (in lane {lane})"
+        self._among = among
+        # Rows of tables are counted from 1, as everywhere.
+        where = "" if lane is None else f" (in row {lane + 1})" if among == "row" else f" (in lane {lane})"
         super().__init__(f"{self.diagnostic.message}{where}\n{self.diagnostic.text}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return EvaluationError, (self.source, self._found, self.lane)
+        return EvaluationError, (self.source, self._found, self.lane, self._among)

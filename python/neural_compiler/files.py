@@ -21,12 +21,14 @@ def write_files(folder: Path, files: Mapping[str, str | bytes]) -> None:
             os.replace(Path(aside) / name, folder / name)
 
 
-def linked(path: str | os.PathLike[str]) -> str:
-    """The text of a program with the definitions of the texts it uses, `(use "file.scm" (name))`, in place: what `compile`, `fit` and all
-    others take. Paths are as seen from the file they stand in."""
+def linked(path: str | os.PathLike[str], library: str | os.PathLike[str] | None = None) -> str:
+    """The text of a program with the definitions of the texts it uses, `(use "file.scm" (name))` and `(use name@2)`, in place: what
+    `compile`, `fit` and all others take. Paths are as seen from the file they stand in; modules come from `library`, else from the nearest
+    folder `library` or `neuralc.library` beside the program or above it."""
 
     def load(of: str, wanted: str) -> tuple[str, str]:
         found = os.path.normpath(Path(of).parent / wanted)
         return found, Path(found).read_text(encoding="utf-8")
 
-    return _native.link(os.fspath(path), Path(path).read_text(encoding="utf-8"), load)
+    folder = None if library is None else os.fspath(library)
+    return _native.link(os.fspath(path), Path(path).read_text(encoding="utf-8"), load, folder)

@@ -17,8 +17,22 @@ from . import _native
 from .errors import Diagnostic, _diagnostic
 from .files import write_files
 from .masks import unmasked
-from .signature import Input, Inputs, OwnDoc, OwnSignature, Size, bind, call_signature, described_inputs, positions, read_inputs, sizes
+from .signature import (
+    Input,
+    Inputs,
+    OwnDoc,
+    OwnSignature,
+    Size,
+    bind,
+    call_signature,
+    described_inputs,
+    positions,
+    read_inputs,
+    sizes,
+    warn_of_groups,
+)
 from .threads import get_num_threads
+from .travel import arrived, digest
 from .whole import ADVICE, rounded
 
 Array: TypeAlias = "NDArray[np.floating[Any]]"
@@ -56,10 +70,11 @@ def compile(
     'm/s'
     """
     values = {name: _plain(name, value) for name, value in (params or {}).items()}
-    core = _native.Core(source, described_inputs(inputs), [(name, list(value.shape)) for name, value in values.items()], syntax, units)
+    core = _native.Core(source, described_inputs(inputs), _shapes(values), syntax, units)
     for finding in core.unit_warnings:
         warnings.warn(finding, stacklevel=2)
-    return Program(core, described_inputs(inputs), values, ())
+    warn_of_groups(core, values)
+    return Program(core, described_inputs(inputs), values, (), units)
 
 
 def _plain(name: str, value: ArrayLike) -> NDArray[np.float64]:
@@ -80,11 +95,20 @@ class Program:
     )
     __signature__ = OwnSignature()
 
-    def __init__(self, core: _native.Core, told: Any, params: dict[str, NDArray[np.float64]], steps: Steps) -> None:
+    def __init__(
+        self,
+        core: _native.Core,
+        told: Any,
+        params: dict[str, NDArray[np.float64]],
+        steps: Steps,
+        unit_mode: str = "error",
+        functions: dict[Any, _native.Function] | None = None,
+    ) -> None:
         self._core = core
         self._told = told
         self._steps = steps
-        self._functions: dict[Any, _native.Function] = {}
+        self._unit_mode = unit_mode
+        self._functions: dict[Any, _native.Function] = {} if functions is None else functions
         self.inputs: tuple[Input, ...] = read_inputs(core)
         """The inputs, in order, parameters included."""
         self.params: dict[str, NDArray[np.float64]] = {}
@@ -153,6 +177,43 @@ class Program:
         n = len(chosen)
         return blocks[0] if n == 1 else tuple(tuple(blocks[i * n : (i + 1) * n]) for i in range(n))
 
+    def map_arrow(
+        self,
+        data: Any,
+        *,
+        values: Mapping[str, ArrayLike] | None = None,
+        keep: bool | Sequence[str] = True,
+        grad: bool | Sequence[str] = False,
+        name: str | Sequence[str] = "value",
+        dtype: Any = None,
+        nulls: str = "error",
+        missing: str = "error",
+        failures: str = "error",
+        threads: int | None = None,
+        check: bool = False,
+    ) -> Any:
+        """Every row of an Arrow table through the program: a batch for a batch, a reader for a reader (one batch in memory at a time), a
+        table for a table and for whatever else has Arrow's PyCapsule interface (frames of pandas and polars, relations of DuckDB).
+
+        Columns bind to inputs by name, those of vectors and matrices as lists of one length; `values` gives inputs that are no columns. The
+        result has the columns that were there (`keep`: all, none or those named) and one called `name`; with `grad` also the derivatives by
+        every column (or those named), `d/dx`, or `dy/dx` where the result is called `y`. Columns of float32 are computed with in float32,
+        anything wider in float64, unless `dtype` says what to compute in.
+
+        A missing value (`nulls`), a missing column (`missing`) or a row the program has no result for (`failures`) is an error that names
+        the row and the column, or with "null" makes the results of the row null. `threads`: at most so many. Rows are independent: however
+        they are cut into batches, their results have the same bits. Needs pyarrow: `pip install neural-compiler[arrow]`.
+
+        >>> import pyarrow as pa
+        >>> batch = pa.record_batch({"x": [1.0, 2.0], "who": ["a", "b"]})
+        >>> compile("(* x x)").map_arrow(batch, grad=True, name="y").to_pydict()
+        {'x': [1.0, 2.0], 'who': ['a', 'b'], 'y': [1.0, 4.0], 'dy/dx': [2.0, 4.0]}
+        """
+        from .arrow import Options, map_table
+
+        plain = {n: _plain(n, v) for n, v in (values or {}).items()}
+        return map_table(self, data, Options(plain, keep, grad, name, dtype, nulls, missing, failures, threads, check))
+
     # Programs made of this one.
 
     def grad(self, *wrt: str) -> Program:
@@ -162,7 +223,7 @@ class Program:
         array(12.)
         """
         step = ("grad", tuple(positions(self.inputs, wrt)) if wrt else self._wrt(None))
-        return Program(self._core, self._told, self.params, (*self._steps, step))
+        return Program(self._core, self._told, self.params, (*self._steps, step), self._unit_mode)
 
     def jacobian(self, *wrt: str) -> Program:
         """A program that gives the derivatives of every number of the result: the result's axes, then the input's.
@@ -171,7 +232,7 @@ class Program:
         array([3., 1.])
         """
         step = ("jacobian", tuple(positions(self.inputs, wrt)) if wrt else self._wrt(None))
-        return Program(self._core, self._told, self.params, (*self._steps, step))
+        return Program(self._core, self._told, self.params, (*self._steps, step), self._unit_mode)
 
     # What it is.
 
@@ -183,6 +244,11 @@ class Program:
     def source(self) -> str:
         """The text."""
         return self._core.source
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the text and of what it was compiled with, parameters' values excepted: by it a process knows a program again."""
+        return digest(self.source, self._told, _shapes(self.params), self.syntax, self._unit_mode)
 
     @property
     def syntax(self) -> str:
@@ -282,7 +348,7 @@ class Program:
         return self.svg() if pinned else None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self.source, self._told, self.params, self._steps, self.syntax)
+        return _restore, (self.hash, self.source, self._told, self.params, self._steps, self.syntax, self._unit_mode)
 
     # How it is done.
 
@@ -400,6 +466,12 @@ def _what(value: Any, array: NDArray[Any]) -> str:
     return f"{array.dtype}: convert it first" if array.dtype.kind in "fg" else f"{type(value).__name__} of {array.dtype}"
 
 
-def _restore(source: str, told: Any, params: dict[str, NDArray[np.float64]], steps: Steps, syntax: str = "scheme") -> Program:
-    core = _native.Core(source, told, [(name, list(value.shape)) for name, value in params.items()], syntax)
-    return Program(core, told, params, steps)
+def _restore(
+    hash: str, source: str, told: Any, params: dict[str, NDArray[np.float64]], steps: Steps, syntax: str, unit_mode: str
+) -> Program:
+    core, functions = arrived(hash, source, told, _shapes(params), syntax, unit_mode, steps)
+    return Program(core, told, params, steps, unit_mode, functions)
+
+
+def _shapes(params: Mapping[str, NDArray[np.float64]]) -> list[tuple[str, Any]]:
+    return [(name, list(value.shape)) for name, value in params.items()]

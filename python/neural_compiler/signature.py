@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from keyword import iskeyword
@@ -66,6 +67,14 @@ def described_inputs(inputs: Inputs | None) -> list[tuple[str, list[int] | None]
 def read_inputs(core: _native.Core) -> tuple[Input, ...]:
     """The inputs of a compiled program, in order."""
     return tuple(map(_read, core.inputs))
+
+
+def warn_of_groups(core: _native.Core, given: Container[str]) -> None:
+    """Warns where the text of a saved fit has the mean over groups in the place of a value nobody gives."""
+    for name in core.by_group:
+        if name not in given:
+            text = f"the fit of this model has a value of `{name}` for each group; here it begins at their mean"
+            warnings.warn(f"{text}: give the one to compute with, params={{{name!r}: …}}, or use `neural_compiler.predict`", stacklevel=3)
 
 
 def _read(said: dict[str, Any]) -> Input:

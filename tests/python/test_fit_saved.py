@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import warnings
 
 import neural_compiler as nc
 import numpy as np
@@ -98,3 +99,16 @@ def test_groups_begin_where_they_began(tmp_path: pathlib.Path) -> None:
     later = {"t": np.array([1.5, 0.5, 1.9]), "g": np.array(["a", "b", "a"])}
     for predicted in (found.predict(later), nc.predict(tmp_path / "decay.scm", later)):
         np.testing.assert_allclose(predicted["x"], 5 * np.exp(-0.8 * np.array([0.5, 0.5, 0.9])), rtol=1e-6)
+
+
+def test_constants_of_groups_are_no_means(tmp_path: pathlib.Path) -> None:
+    data = {"g": [1, 1, 1, 2, 2, 2], "x": [1.0, 2, 3, 1, 2, 3], "y": [2.0, 4.1, 6, 5, 10.1, 15]}
+    saved = tmp_path / "saved.scm"
+    nc.fit("(param k 1 :per g) (* k x)", data, target="y").save(saved)
+    with pytest.warns(UserWarning, match="`k` for each group"):
+        nc.compile(saved.read_text())
+    with pytest.warns(UserWarning, match="`k` for each group"):
+        nc.compile_scheme(saved.read_text())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert float(nc.compile(saved.read_text(), params={"k": 7.0})(x=1.0)) == 7.0

@@ -132,3 +132,30 @@ def test_nothing_is_clamped() -> None:
     assert math.isnan(root[0]) and root[1:] == [0.0, 2.0]
     assert math.isnan(log[0]) and log[1] == -math.inf
     assert inverse == [-1.0, math.inf, 0.25]
+
+
+def test_small_results_of_the_normal_distribution():
+    module = nc.compile_scheme("(normal-cdf x)", backend="torch")
+    assert float(module(torch.tensor(-12.2, dtype=torch.float64))) == pytest.approx(1.55411978638961e-34, rel=1e-12)
+
+
+def test_digamma_at_poles_of_the_tangent():
+    """Derivatives of higher order are those of the native operation, which polygamma(2, -1.5) of mpmath 1.3 stands for."""
+    x = torch.tensor([-1.5, -4.5, -6.5, -2.5, -0.5, -1.5 + 1e-8, -1.5 + 1e-6, 0.3, 1.0, 2.5], dtype=torch.float64, requires_grad=True)
+
+    def orders(module):
+        values = [module(x)]
+        for _ in range(3):
+            values += torch.autograd.grad(values[-1].sum(), x, create_graph=True)
+        return [v.detach() for v in values]
+
+    ours, native = orders(nc.compile_scheme("(digamma x)", backend="torch")), orders(nc.compile_scheme("(digamma x)"))
+    assert float(ours[2][0]) == pytest.approx(-0.2362040516417274, rel=1e-12)
+    for order, (found, should) in enumerate(zip(ours, native, strict=True)):
+        torch.testing.assert_close(found, should, rtol=1e-9, atol=1e-12, msg=f"order {order}")
+
+
+def test_digamma_has_no_value_at_its_poles():
+    poles = torch.tensor([-1.0, -2.0, -1e15], dtype=torch.float64)
+    assert nc.compile_scheme("(digamma x)", backend="torch")(poles).isnan().all()
+    assert nc.compile_scheme("(digamma x)")(poles).isnan().all()

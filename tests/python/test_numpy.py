@@ -272,3 +272,9 @@ def test_tensors_that_are_no_arrays_are_named() -> None:
         program(v=torch.ones(2, 3).to_sparse())
     with pytest.raises(TypeError, match="`v` is a nested tensor: pad it"):
         program(v=torch.nested.nested_tensor([torch.ones(3), torch.ones(3)]))
+
+
+def test_modules_of_the_package_are_there_when_asked_for():
+    code = "import sys, neural_compiler as nc; assert 'neural_compiler.spread' not in sys.modules; nc.spread.fit_many; "
+    code += "assert 'spread' in dir(nc) and 'grow' in dir(nc) and 'torch' not in sys.modules; nc.grow.Growing"
+    subprocess.run([sys.executable, "-c", code], check=True)

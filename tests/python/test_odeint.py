@@ -263,3 +263,40 @@ def test_conditions_on_time_are_warned_of(law: str, at: str | None, by: str | No
             warnings.simplefilter("always")
             nc.odeint(module, None, [0.0, 0.5, 2.0], method=method, inputs={"lag": 0.5} if "lag" in law else None)
         assert [(str(w.message), w.filename) for w in caught] == ([] if at is None else [(said, __file__)])
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "said"),
+    [
+        ({"rtol": -1.0}, ValueError, "`rtol` is a positive number"),
+        ({"rtol": float("inf")}, ValueError, "`rtol` is a positive number"),
+        ({"rtol": float("nan")}, ValueError, "`rtol` is a positive number"),
+        ({"atol": -1.0}, ValueError, "`atol` is a positive number"),
+        ({"rtol": "1e-6"}, TypeError, "`rtol` is a number"),
+        ({"atol": {"x": 1e-6}}, TypeError, "`atol` is a number"),
+        ({"rtol": 1e-9, "method": "rk4"}, ValueError, "choose their steps"),
+        ({"max_steps": -1}, ValueError, "`max_steps`"),
+    ],
+)
+def test_tolerances_that_say_nothing_are_refused(options, error, said):
+    decay = nc.compile_scheme("(param k 1) (state x 1) (derive x (- (* k x)))")
+    with pytest.raises(error, match=said):
+        nc.odeint(decay, None, [0.0, 1.0], **options)
+
+
+def test_tensors_without_numbers_are_refused_where_numbers_are_needed():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    times = [0.0, 0.5, 1.0]
+    start = torch.ones(2, dtype=torch.float64, device="meta")
+    for method in ("dopri5", "rosenbrock", "auto"):
+        with pytest.raises(ValueError, match="has a shape and no numbers"):
+            nc.odeint(lambda t, y: -y, start, times, method=method)
+    with pytest.raises(ValueError, match="give them as a list"):
+        nc.odeint(lambda t, y: -y, start, torch.zeros(3, device="meta"), method="rk4")
+    assert nc.odeint(lambda t, y: -y, start, times, method="rk4").shape == (3, 2)
+    with FakeTensorMode():
+        start = torch.ones(2, dtype=torch.float64)
+        with pytest.raises(ValueError, match="has a shape and no numbers"):
+            nc.odeint(lambda t, y: -y, start, times, method="dopri5")
+        assert nc.odeint(lambda t, y: -y, start, times, method="rk4").shape == (3, 2)

@@ -124,3 +124,16 @@ def test_what_sympy_cannot_say_is_refused():
     for text in ["(loop ((i 0)) (if (< i n) (recur (+ i 1)) i))", "(norm [x y])"]:
         with pytest.raises(CompileError):
             to_sympy(compile(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expr"),
+    [
+        ("x * sin(y)", x * sp.sin(y)),
+        ('(exp(x) * exp(x)) * Symbol("E")', sp.exp(2 * x) * sp.Symbol("E")),
+        ('Piecewise((Rational("1.5"), Gt(x, 0)), ((x - 3), True))', sp.Piecewise((sp.Rational(3, 2), x > 0), (x - 3, True))),
+    ],
+)
+def test_what_the_command_shows_is_read(text, expr):
+    # `neuralc show --format sympy` prints these, by crates/neuralc/tests/syntax.rs.
+    assert sp.sympify(text) == expr

@@ -26,14 +26,20 @@ _EULER = 0.5772156649015329
 
 
 def _hankel(order: int, x: Value, turning: bool) -> tuple[Value, Value]:
-    """The even and the odd terms of Hankel's series, each kind alternating if the function turns."""
-    even, odd, factor = 1.0, 0.0, 1.0
+    """The even and the odd terms of Hankel's series, each kind alternating if the function turns. By Horner's rule in 1/x: powers of x, and
+    what autograd makes of them, would overflow."""
+    factors = [1.0]
     for k in range(1, 27):
-        factor *= (4 * order * order - (2 * k - 1) ** 2) / (8 * k)
-        signed = -factor if turning and k % 4 >= 2 else factor
-        term = signed / x**k
-        even, odd = (even + term, odd) if k % 2 == 0 else (even, odd + term)
-    return even, odd
+        factors.append(factors[-1] * (4 * order * order - (2 * k - 1) ** 2) / (8 * k))
+    signed = [-f if turning and k % 4 >= 2 else f for k, f in enumerate(factors)]
+    r = 1 / x
+    z = r * r
+    even, odd = signed[26] * z + signed[24], signed[25] * z + signed[23]
+    for k in range(22, -1, -2):
+        even = even * z + signed[k]
+    for k in range(21, 0, -2):
+        odd = odd * z + signed[k]
+    return even, odd * r
 
 
 def _raised(order: int, x: Value, first: tuple[Value, Value], next_one: Callable[[int, Value, Value], Value]) -> Value:
@@ -81,11 +87,14 @@ def bessel_i(order: float, x: Value) -> Value:
     near = torch.where(far, 1.0, x)
     turn = torch.sinh if odd else torch.cosh
     inner = sum(math.cos(n * a) * turn(near * math.cos(a)) for a in _ANGLES) / 20
-    size = torch.where(far, x.abs(), 100.0)
+    # Half of it twice, with the root between them divided by 80, the middle of where no part of the derivative overflows before the whole
+    # does. Beyond 714.5 the function is infinite, and so is its slope.
+    beyond = x.abs() > 714.5
+    size = torch.where(far & ~beyond, x.abs(), 100.0)
     even, uneven = _hankel(n, size, False)
-    half = torch.exp(0.5 * size)
-    outer = half * ((even - uneven) / torch.sqrt(2 * math.pi * size)) * half
-    outer = torch.where(x.abs() == math.inf, math.inf, outer)
+    half = torch.exp(0.5 * size) / math.sqrt(80)
+    outer = half * ((even - uneven) / torch.sqrt(math.pi / 3200 * size)) * half
+    outer = torch.where(beyond, torch.exp(torch.where(beyond, x.abs(), 0.0)), outer)
     return torch.where(far, torch.where(x < 0, -outer, outer) if odd else outer, inner)
 
 

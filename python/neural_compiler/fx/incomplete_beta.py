@@ -13,7 +13,8 @@ from typing import Any
 
 import torch
 
-from .incomplete import NODES
+from .gaps import exp_less_one, log_gamma_gap
+from .incomplete import NODES, log_of_ratio
 from .leaf import leaf
 
 Value = Any
@@ -21,41 +22,53 @@ Value = Any
 _SMALL = 60.0
 _SLOW = 0.7
 _TERMS = 160
+_SHORT = 0.35
+"""Places up to here have short series by powers alone."""
 
 
-def _log_gamma(z: Value) -> Value:
-    """By Stirling's series 15 steps on: torch's own has no derivatives of every order that forward mode takes."""
-    far = z + 15
-    r = 1 / (far * far)
-    tail = (1 / 12 - r * (1 / 360 - r * (1 / 1260 - r * (1 / 1680)))) / far
-    return (far - 0.5) * torch.log(far) - far + 0.5 * math.log(2 * math.pi) + tail - sum(torch.log(z + k) for k in range(15))
+def _log_gamma_1p(z: Value) -> Value:
+    return log_gamma_gap(torch.ones_like(z), z)
 
 
-def _log_factor(a: Value, b: Value, x: Value, y: Value) -> Value:
-    """log of x^a y^b/B(a, b): from 30 on as the distance from its largest value, without what cancels."""
+def _log_factor(a: Value, b: Value, x: Value, y: Value, log_x: Value, log_y: Value) -> Value:
+    """log of x^a y^b/(a B(a, b)): from 30 on as the distance from its largest value, without what cancels."""
     small = torch.minimum(a, b) < 30
     p, q = torch.where(small, a, 1.0), torch.where(small, b, 1.0)
-    below = p * torch.log(x) + q * torch.log(y) + _log_gamma(p + q) - _log_gamma(p) - _log_gamma(q)
+    first = p <= q
+    less, more = torch.where(first, p, q), torch.where(first, q, p)
+    shapes = log_gamma_gap(more, less) - _log_gamma_1p(less) + torch.where(first, 0.0, torch.log(q) - torch.log(p))
+    below = p * torch.where(small, log_x, 0.0) + q * torch.where(small, log_y, 0.0) + shapes
     p, q = torch.where(small, 40.0, a), torch.where(small, 40.0, b)
+    u, v = torch.where(small, 0.5, x), torch.where(small, 0.5, y)
 
     def tail(z: Value) -> Value:
         r = 1 / (z * z)
         return (1 / 12 - r * (1 / 360 - r * (1 / 1260))) / z
 
-    off = torch.where(small, 0.0, x * b - y * a)
+    off = u * q - v * p
     m, n = off / p, -off / q
-    falls = p * (m - torch.log1p(m)) + q * (n - torch.log1p(n))
-    above = 0.5 * torch.log(p * q / (2 * math.pi * (p + q))) - falls - tail(p) - tail(q) + tail(p + q)
+    falls = p * (m - log_of_ratio(u, p / (p + q), m)) + q * (n - log_of_ratio(v, q / (p + q), n))
+    above = 0.5 * torch.log(q / (2 * math.pi * p * (p + q))) - falls - tail(p) - tail(q) + tail(p + q)
     return torch.where(small, below, above)
 
 
 def _series(a: Value, b: Value, x: Value) -> Value:
-    term = 1 / a
+    term = torch.ones_like(a)
     found = term
     for k in range(_TERMS):
         term = term * x * (a + b + k) / (a + 1 + k)
         found = found + term
     return found
+
+
+def _rest(a: Value, b: Value, x: Value, log_x: Value) -> Value:
+    """1 - I for a small a, a <= b, b x < 2, where I is nearly 1: x^a/(a B) (1 + a sum of (1-b)_n x^n/((a + n) n!)), of the order of a."""
+    found: Value = 0.0
+    power: Value = 1.0
+    for n in range(1, 48):
+        power = power * x * (n - b) / n
+        found = found + power / (a + n)
+    return -exp_less_one(a * log_x + log_gamma_gap(b, a) - _log_gamma_1p(a) + torch.log1p(a * found))
 
 
 def _integral(a: Value, b: Value, x: Value, y: Value) -> Value:
@@ -70,11 +83,17 @@ def _integral(a: Value, b: Value, x: Value, y: Value) -> Value:
     return found * width
 
 
-def _left(a: Value, b: Value, x: Value, y: Value) -> tuple[Value, Value]:
-    """Left of the mean: I or 1 - I, whichever is computed, and whether it is 1 - I."""
-    quick = (x <= _SLOW) & ((a < _SMALL) | ((a + b) * x <= _SLOW * (a + 1)))
-    other = ~quick & (b < _SMALL) & ((a + b) * y <= _SMALL) & (y <= _SLOW)
-    rest = ~quick & ~other
+def _left(a: Value, b: Value, x: Value, y: Value, log_x: Value, log_y: Value) -> tuple[Value, Value]:
+    """Left of the mean: I and 1 - I, each with its digits."""
+    # next to the end on the right 1 - I is the shorter sum; where it is nearly 1, I is what is left of it
+    slow = ~((x <= _SLOW) & ((a < _SMALL) | ((a + b) * x <= _SLOW * (a + 1))))
+    short = slow & (b < _SMALL) & ((a + b) * y <= b + 2 * torch.sqrt(b) + 1) & (y <= _SLOW)
+    small = slow & (b < 0.5) & (y <= _SHORT)
+    remains = small & (a * y < 2)
+    other = short & ~small
+    rest = slow & ~other & ~remains
+    quick = ~slow
+    ended = quick & (a < 0.5) & (a <= b) & (x <= _SHORT) & (b * x < 2)
 
     def only(where: Value, *values: tuple[Value, float]) -> list[Value]:
         return [torch.where(where, v, safe) for v, safe in values]
@@ -82,8 +101,15 @@ def _left(a: Value, b: Value, x: Value, y: Value) -> tuple[Value, Value]:
     first = _series(*only(quick, (a, 1.0), (b, 1.0), (x, 0.5)))
     second = _series(*only(other, (b, 1.0), (a, 1.0), (y, 0.5)))
     third = _integral(*only(rest, (a, 70.0), (b, 70.0), (x, 0.5), (y, 0.5)))
-    found = torch.where(quick, first, torch.where(other, second, third))
-    return torch.exp(_log_factor(a, b, x, y)) * found, other
+    sums = torch.where(quick, first, torch.where(other, second * a / b, third * a))
+    found = torch.exp(_log_factor(a, b, x, y, log_x, log_y)) * sums
+    lower = torch.where(other, 1 - found, found)
+    upper = torch.where(other, found, 1 - found)
+    lower = torch.where(remains, _rest(*only(remains, (b, 0.25), (a, 1.0), (y, 0.25), (log_y, -1.0))), lower)
+    upper = torch.where(remains, 1 - lower, upper)
+    upper = torch.where(ended, _rest(*only(ended, (a, 0.25), (b, 1.0), (x, 0.25), (log_x, -1.0))), upper)
+    # nearly 1, it is nearly constant: its derivatives are those of what is left
+    return torch.where(ended & (lower > 0.5), 1 - upper, lower), upper
 
 
 @leaf
@@ -97,9 +123,10 @@ def beta_p(a: Value, b: Value, x: Value, complement: bool = False) -> Value:
     s, t, p = torch.where(wrong, 1.0, s), torch.where(wrong, 1.0, t), torch.where(wrong, 0.5, p)
     q = 1 - p
     turned = p * t > q * s
-    found, other = _left(torch.where(turned, t, s), torch.where(turned, s, t), torch.where(turned, q, p), torch.where(turned, p, q))
-    upper = other != turned
-    value = torch.where(upper, found if complement else 1 - found, 1 - found if complement else found)
+    sides = (s, t), (p, q), (torch.log(p), torch.log1p(-p))
+    swapped = [v for one, two in sides for v in (torch.where(turned, two, one), torch.where(turned, one, two))]
+    lower, upper = _left(*swapped)
+    value = torch.where(turned != complement, upper, lower)
     end = torch.where(low == complement, 1.0, 0.0)
     return torch.where(wrong, math.nan, torch.where(edge, end, value))
 
@@ -126,7 +153,7 @@ def beta_density(a: Value, b: Value, x: Value) -> Value:
     a, b, x = torch.broadcast_tensors(a, b, x)
     inside = (x > 0) & (x < 1) & (a > 0) & (a != math.inf) & (b > 0) & (b != math.inf)
     s, t, p = torch.where(inside, a, 1.0), torch.where(inside, b, 1.0), torch.where(inside, x, 0.5)
-    value = torch.exp(_log_factor(s, t, p, 1 - p)) / (p * (1 - p))
+    value = torch.exp(_log_factor(s, t, p, 1 - p, torch.log(p), torch.log1p(-p))) * s / (p * (1 - p))
     start = torch.where(a < 1, math.inf, torch.where(a == 1, b, 0.0))
     last = torch.where(b < 1, math.inf, torch.where(b == 1, a, 0.0))
     wrong = (a <= 0) | (b <= 0) | (x < 0) | (x > 1) | torch.isnan(a) | torch.isnan(b) | torch.isnan(x)

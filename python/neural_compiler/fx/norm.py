@@ -16,6 +16,13 @@ from .leaf import leaf
 
 _EASY = {torch.float32: (2.0**-40, 2.0**60), torch.float64: (2.0**-400, 2.0**500)}
 """Lengths between these have squares far from either end of the type, and what vanishes beside them is far below their last bit."""
+_POWERS = {
+    torch.float64: (2.0**-400, 2.0**450, 2.0**700, 2.0**-600),
+    torch.float32: (2.0**-50, 2.0**50, 2.0**95, 2.0**-80),
+    torch.bfloat16: (2.0**-50, 2.0**50, 2.0**95, 2.0**-80),
+}
+"""Below and above which largest number a vector is scaled, and by what, so that the square of that number is far from either end. Squares
+of half precision are added up in single precision, where all of them are."""
 
 
 @leaf
@@ -28,8 +35,13 @@ def norm(v: Tensor) -> Tensor:
 
 
 def _scaled(v: Tensor) -> Tensor:
+    if v.dtype not in _POWERS:
+        plain: Tensor = torch.linalg.vector_norm(v, dim=-1)
+        return plain
+    low, high, up, down = _POWERS[v.dtype]
     largest = v.detach().abs().amax(-1)
-    power = largest / (2 * torch.frexp(largest)[0])
-    scale = torch.where((largest > 0) & torch.isfinite(largest), power, 1.0)
-    found: Tensor = torch.linalg.vector_norm(v / scale[..., None], dim=-1) * scale
+    # Of three powers one: ONNX, to which torch exports this, cannot take a number apart.
+    ordinary = torch.ones_like(largest)
+    scale = torch.where((largest > 0) & (largest < low), up * ordinary, torch.where(largest > high, down * ordinary, ordinary))
+    found: Tensor = torch.linalg.vector_norm(v * scale[..., None], dim=-1) / scale
     return found

@@ -19,8 +19,9 @@ import torch.nn.functional as F
 
 from . import matrices
 from .bessel import bessel_i, bessel_j, bessel_k
+from .error_functions import erf, erfc
 from .faddeeva import faddeeva
-from .gaps import digamma_gap, erfcx_of_order, trigamma_gap
+from .gaps import digamma_gap, erfcx, erfcx_of_order, exp_less_one, log_beta, trigamma_gap
 from .graph import Shape
 from .incomplete import gamma_density, gamma_p, gamma_p_slope
 from .incomplete_beta import beta_density, beta_p, beta_p_slope
@@ -118,7 +119,8 @@ def gamma(x: Value) -> Value:
     # torch has its logarithm only; between -2n - 1 and -2n the function is negative.
     below = (x < 0) & (torch.remainder(torch.floor(x), 2.0) == 1)
     size = torch.exp(torch.lgamma(x))
-    return torch.where(below, -size, size)
+    # At the poles below 0 it has no sign, so no value.
+    return torch.where((x < 0) & (x == torch.floor(x)), math.nan, torch.where(below, -size, size))
 
 
 def shifted(x: Value) -> tuple[Value, Value, list[Value]]:
@@ -133,7 +135,19 @@ def digamma(x: Value) -> Value:
     z = 1 / (far * far)
     series = z * (1 / 12 - z * (1 / 120 - z * (1 / 252 - z * (1 / 240 - z * (1 / 132)))))
     found = torch.log(far) - 0.5 / far - series - sum(1 / w for w in way)
-    return torch.where(x < 0.5, found - math.pi / torch.tan(math.pi * x), found)
+    below = x < 0.5
+    return torch.where(below, found - math.pi * cotangent(torch.where(below, x, 0.25)), found)
+
+
+def cotangent(x: Value) -> Value:
+    # Of a number of half turns. Around its zeros by the tangent: at the poles of that, autograd would subtract infinities from each other,
+    # and from order two on the derivatives were wrong there. At its own poles but 0, where both sides are as good, it is none.
+    whole = torch.round(x.detach())
+    turn = torch.where(whole == 0, x, x - whole)
+    aside = torch.abs(turn.detach()) > 0.25
+    near = torch.where(aside, torch.where(turn < 0, turn + 0.5, turn - 0.5), 0.0)
+    found = torch.where(aside, -torch.tan(math.pi * near), 1 / torch.tan(math.pi * torch.where(aside, 0.25, turn)))
+    return found + torch.where((turn == 0) & (whole != 0), math.nan, 0.0).to(found.dtype)
 
 
 def trigamma(x: Value) -> Value:
@@ -141,11 +155,10 @@ def trigamma(x: Value) -> Value:
     z = 1 / (far * far)
     series = (1 + z * (1 / 6 - z * (1 / 30 - z * (1 / 42 - z * (1 / 30 - z * (5 / 66)))))) / far
     found = series + 0.5 * z + sum(1 / (w * w) for w in way)
-    return torch.where(x < 0.5, (math.pi / torch.sin(math.pi * x)) ** 2 - found, found)
-
-
-def log_beta(a: Value, b: Value) -> Value:
-    return torch.lgamma(a) + torch.lgamma(b) - torch.lgamma(a + b)
+    # By the way to the nearest whole number, which is 0 at the poles and keeps the digits far left.
+    below = x < 0.5
+    turn = torch.where(below, x - torch.round(x.detach()), 0.25)
+    return torch.where(below, (math.pi / torch.sin(math.pi * turn)) ** 2 - found, found)
 
 
 def beta_mixed(a: Value, b: Value) -> Value:
@@ -153,6 +166,22 @@ def beta_mixed(a: Value, b: Value) -> Value:
     first, second = digamma_gap(a + 1, b), digamma_gap(b + 1, a)
     rest = b / (a * (a + b)) * second + a / (b * (a + b)) * first + first * second - trigamma(a + b + 1)
     return torch.exp(log_beta(a, b)) * rest
+
+
+_EASY_ANGLES = {torch.float32: (2.0**-56, 2.0**56, 2.0**100, 2.0**-90), torch.float64: (2.0**-480, 2.0**480, 2.0**800, 2.0**-750)}
+"""Sizes whose squares are numbers of the type, and powers of two that lead there from below and from above."""
+
+
+@leaf
+def angle(y: Value, x: Value) -> Value:
+    # torch divides by the sum of the squares for the derivative, which is 0 or infinite where the quotient is neither. An angle is that of
+    # any multiple.
+    if y.dtype not in _EASY_ANGLES:
+        return torch.atan2(y, x)
+    low, high, up, down = _EASY_ANGLES[y.dtype]
+    size = torch.maximum(y.detach().abs(), x.detach().abs())
+    scale = torch.where(size < low, torch.full_like(size, up), torch.where(size > high, torch.full_like(size, down), 1.0))
+    return torch.atan2(y * scale, x * scale)
 
 
 def inverse_part(x: Value, y: Value) -> Value:
@@ -165,8 +194,8 @@ def normal_log_cdf(x: Value) -> Value:
     low = x < -1
     below = torch.where(low, x, -1.0)
     above = torch.where(low, -1.0, x)
-    tail = torch.log(0.5 * torch.special.erfcx(below * -0.7071067811865476)) - 0.5 * below * below
-    return torch.where(low, tail, torch.log1p(-0.5 * torch.erfc(above * 0.7071067811865476)))
+    tail = torch.log(0.5 * erfcx(below * -0.7071067811865476)) - 0.5 * below * below
+    return torch.where(low, tail, torch.log1p(-0.5 * erfc(above * 0.7071067811865476)))
 
 
 def normal_hazard(x: Value) -> Value:
@@ -311,7 +340,7 @@ OPERATIONS: dict[str, Expression] = {
     "Asin": function(torch.asin),
     "Acos": function(torch.acos),
     "Atan": function(torch.atan),
-    "Atan2": function(torch.atan2),
+    "Atan2": function(angle),
     "InversePart": function(inverse_part),
     "Sinh": function(_sinh),
     "Cosh": function(_cosh),
@@ -322,7 +351,7 @@ OPERATIONS: dict[str, Expression] = {
     "Exp2": function(torch.exp2),
     "Log2": function(torch.log2),
     "Log10": function(torch.log10),
-    "Expm1": function(torch.expm1),
+    "Expm1": function(exp_less_one),
     "Log1p": function(torch.log1p),
     "Sqrt": function(torch.sqrt),
     "Cbrt": function(cube_root),
@@ -333,14 +362,15 @@ OPERATIONS: dict[str, Expression] = {
     "Truncate": function(torch.trunc),
     "Sign": function(sign),
     "Sigmoid": function(torch.sigmoid),
-    "Softplus": function(lambda x: -F.logsigmoid(-x)),
+    # Above 40 it is x to the last digit. Other ways to write it lose the tails where torch exports them to ONNX.
+    "Softplus": function(lambda x: F.softplus(x, threshold=40.0)),
     "Relu": function(torch.relu),
-    "Erf": function(torch.erf),
+    "Erf": function(erf),
     "Bell": function(lambda x: torch.exp(-x * x)),
     "HalfBell": function(lambda x: torch.exp(-0.5 * x * x)),
     "HalfGrowth": function(lambda x: torch.exp(0.5 * x * x)),
-    "Erfc": function(torch.erfc),
-    "Erfcx": function(torch.special.erfcx),
+    "Erfc": function(erfc),
+    "Erfcx": function(erfcx),
     "ErfcxSlope": function(partial(erfcx_of_order, 1)),
     "ErfcxOfOrder": infix(erfcx_of_order),
     "Gamma": function(gamma),
@@ -354,7 +384,8 @@ OPERATIONS: dict[str, Expression] = {
     "Lbeta": function(log_beta),
     "DigammaGap": function(digamma_gap),
     "TrigammaGap": function(trigamma_gap),
-    "NormalCdf": function(torch.special.ndtr),
+    # torch's own is 0 where the result is small.
+    "NormalCdf": function(lambda x: 0.5 * erfc(-math.sqrt(0.5) * x)),
     "NormalLogCdf": function(normal_log_cdf),
     "NormalQuantile": function(torch.special.ndtri),
     "NormalHazard": function(normal_hazard),

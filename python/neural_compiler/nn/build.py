@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from .. import _native
 from ..masks import unmasked
-from ..signature import Input, Inputs, described_inputs, positions, read_inputs
+from ..signature import Input, Inputs, described_inputs, positions, read_inputs, warn_of_groups
 from .module import CompiledModule
 from .shared import Held, follow, held
 from .tensors import native, real
@@ -59,6 +59,7 @@ def compile_scheme(
         source = core.scheme
         core = _native.Core(source, told, [(n, list(v.shape)) for n, v in values.items()])
     read = read_inputs(core)
+    warn_of_groups(core, values)
     for i in read:
         if i.kind in ("param", "weight") and i.name not in values:
             values[i.name] = _declared(i)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensor
 
 from ..fx.graph import read
 from ..signature import RESERVED
@@ -82,6 +83,7 @@ def odeint(
     adaptive = schemes[0].adaptive
     if step is not None and not step > 0:
         raise ValueError(f"a step is a positive number, not {step!r}")
+    _check_tolerances(adaptive, method, rtol, atol, max_steps)
     times, numbers = _times(t, step is not None and not adaptive)
     field = _Compiled(module, y0, inputs or {}, time, t) if isinstance(module, CompiledModule) else _Plain(module, y0, inputs)
     if isinstance(field, _Compiled):
@@ -103,13 +105,33 @@ def odeint(
     return field.shaped([torch.stack(states) for states in zip(*found)])
 
 
+def _check_tolerances(adaptive: bool, method: str, rtol: Any, atol: Any, max_steps: Any) -> None:
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+            raise TypeError(f"`{name}` is a number, one for all states, not {value!r}")
+        if not math.isfinite(value) or value < 0 or (value == 0 and name == "rtol"):
+            raise ValueError(f"`{name}` is a positive number, not {value!r}")
+        if not adaptive:
+            raise ValueError(f"`{name}` is for methods that choose their steps: `{method}` takes those of `step`, or of the times")
+    if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
+        raise ValueError(f"`max_steps` is a positive whole number, not {max_steps!r}")
+
+
 _ADAPTIVE = "steps that choose their lengths look at numbers; rk4 and euler are one graph"
+_NUMBERLESS = (
+    "`{}` looks at numbers to choose its steps, and a tensor of the `meta` device or of a `FakeTensorMode` has a shape and no numbers"
+)
 _COUNTED = "how many steps there are depends on the times: give them as a list of numbers, or leave `step` out"
 
 
 @torch.compiler.disable(reason=_ADAPTIVE)  # type: ignore[untyped-decorator]
 def _adaptive(field: _Plain | _Compiled, times: Tensor, schemes: list[Scheme], tolerance: Tolerance, each: bool) -> list[States]:
     """By steps as long as the tolerances allow, each time met exactly."""
+    for tensor in (*field.start, times):
+        if _numberless(tensor):
+            raise ValueError(f"{_NUMBERLESS.format(schemes[0].name)}: take `rk4` or `euler`")
     each = each and field.lanes()
     numbers = sum(s[0].numel() if each else s.numel() for s in field.start)
     ways = []
@@ -134,8 +156,14 @@ def _adaptive(field: _Plain | _Compiled, times: Tensor, schemes: list[Scheme], t
     return march.found()
 
 
+def _numberless(tensor: Tensor) -> bool:
+    return tensor.is_meta or isinstance(tensor, FakeTensor)
+
+
 @torch.compiler.disable(reason=_COUNTED)  # type: ignore[untyped-decorator]
 def _numbers(times: Tensor) -> list[float]:
+    if _numberless(times):
+        raise ValueError("times of the `meta` device or of a `FakeTensorMode` are no numbers: give them as a list")
     found: list[float] = seen(times, HIDDEN).tolist()
     return found
 

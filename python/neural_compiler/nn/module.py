@@ -17,6 +17,7 @@ from torch.nn.utils import parametrize
 
 from .. import _native
 from ..errors import Diagnostic, _diagnostic
+from ..fx.for_onnx import ForOnnx
 from ..signature import Input, OwnDoc, OwnSignature, Size, bind, call_signature, positions, sizes
 from .compiled import Compiled, Ready, Shapes, Steps, describe, find
 from .function import apply
@@ -185,7 +186,11 @@ class CompiledModule(nn.Module):
         code = lowered.code
         if not may_fail and not is_compiling():
             self._caller.add_code([n for shape in shapes for n in shape], lowered.quick())
-        results = code(*tensors) if is_compiling() or not may_fail else call(compiled, code, tensors)
+        if is_compiling() and torch.onnx.is_in_onnx_export():
+            with ForOnnx():
+                results = code(*tensors)
+        else:
+            results = code(*tensors) if is_compiling() or not may_fail else call(compiled, code, tensors)
         return results[0] if len(results) == 1 else tuple(results)
 
     def _call_signature(self) -> inspect.Signature:
@@ -203,6 +208,8 @@ class CompiledModule(nn.Module):
     # Modules made of this one.
 
     def _derived(self, what: str, wrt: tuple[str, ...]) -> CompiledModule:
+        if not all(isinstance(name, str) for name in wrt):
+            raise TypeError(f"inputs are given by their names, one by one: .{what}('x', 'y')")
         chosen = positions(self._compiled.inputs, wrt or self._open)
         steps = (*self._steps, (what, tuple(chosen)))
         module = follow(CompiledModule(self.source, self._told, held(self), self.bounds, steps, self.backend), self)

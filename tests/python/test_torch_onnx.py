@@ -1,0 +1,66 @@
+"""torch's own exporter to ONNX takes modules of both backends, and onnxruntime gives their numbers, in the tails too."""
+
+from __future__ import annotations
+
+import io
+
+import neural_compiler as nc
+import numpy as np
+import onnxruntime
+import pytest
+import torch
+
+onnxruntime.set_default_logger_severity(4)
+
+
+def exported(module: torch.nn.Module, x: torch.Tensor) -> np.ndarray:
+    program = torch.onnx.export(module, (x,), dynamo=True, verbose=False)
+    assert program is not None
+    stored = io.BytesIO()
+    program.save(stored)
+    session = onnxruntime.InferenceSession(stored.getvalue(), providers=["CPUExecutionProvider"])
+    return session.run(None, {session.get_inputs()[0].name: x.numpy()})[0]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("backend", ["torch", "native"])
+@pytest.mark.parametrize("name", ["norm", "normalize"])
+def test_lengths(name: str, backend: str, dtype: torch.dtype) -> None:
+    module = nc.compile_scheme(f"({name} v)", inputs={"v": 3}, backend=backend)
+    x = torch.tensor([[1.0, -2.0, 2.0]], dtype=dtype) * torch.tensor([[1.0], [1e-30], [1e30], [2e-38]], dtype=dtype)
+    np.testing.assert_allclose(exported(module, x), module(x).detach().numpy(), rtol=4 * torch.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("backend", ["torch", "native"])
+@pytest.mark.parametrize("name", ["erf", "erfc", "erfcx", "normal-cdf", "normal-log-cdf"])
+def test_error_functions(name: str, backend: str, dtype: torch.dtype) -> None:
+    x = torch.tensor([-9.0, -3.0, -1.0, -0.3, -1e-6, 0.0, 1e-9, 0.2, 0.6, 1.0, 2.5, 6.0, 7.1, 7.3, 8.5, 9.0, 1e6], dtype=dtype)
+    # The oracle is the native operation in double precision.
+    want = nc.compile_scheme(f"({name} x)")(x.double()).detach().numpy()
+    found = exported(nc.compile_scheme(f"({name} x)", backend=backend), x)
+    tiny = torch.finfo(dtype).smallest_normal
+    # e^(-x^2) has so many digits as its exponent leaves.
+    np.testing.assert_allclose(found, want, rtol=400 * torch.finfo(dtype).eps, atol=tiny)
+
+
+@pytest.mark.parametrize("backend", ["torch", "native"])
+def test_constants_of_double_programs_stay_double(backend: str) -> None:
+    x = torch.tensor([0.5, 1.1, 3.0], dtype=torch.float64)
+    for text in ("(+ 0.1 (* 3.3 x))", "(- 0.1 (/ x 0.3))", "(if (> x 1.1) 0.1 (/ 0.7 x))", "(max x 1.3)", "(min 0.7 x)"):
+        module = nc.compile_scheme(text, backend=backend)
+        np.testing.assert_allclose(exported(module, x), module(x).detach().numpy(), rtol=4e-16)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_small_differences_stay_small(dtype: torch.dtype) -> None:
+    x = torch.tensor([-0.9, -1e-3, -1e-12, 0.0, 1e-20, 1e-9, 1e-4, 0.5, 3.0, 30.0], dtype=dtype)
+    for text in ("(expm1 x)", "(log1p x)"):
+        module = nc.compile_scheme(text, backend="torch")
+        np.testing.assert_allclose(exported(module, x), module(x).detach().numpy(), rtol=8 * torch.finfo(dtype).eps)
+
+
+def test_the_voigt_profile() -> None:
+    module = nc.compile_scheme("(voigt x 0.3 0.01)", inputs=["x"], backend="torch")
+    x = torch.tensor([0.0, 0.2, -1.0, 7.0, 1e3], dtype=torch.float64)
+    np.testing.assert_allclose(exported(module, x), module(x).detach().numpy(), rtol=1e-12)

@@ -282,32 +282,126 @@ fn post(port: u16, headers: &str, body: &str) -> (u16, String) {
     (answer.split(' ').nth(1).and_then(|s| s.parse().ok()).unwrap_or(0), answer)
 }
 
+/// A server over HTTP, its port, and the header its clients send (empty without a token).
+struct Served(Child, u16, String);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Served {
+    fn new(root: &Path, more: &[&str]) -> Served {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_neuralc"))
+            .args(["mcp", "--http", "0", "--root"])
+            .arg(root)
+            .args(more)
+            .env_remove("NEURALC_MCP_TOKEN")
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("neuralc starts");
+        let mut said = BufReader::new(child.stderr.take().expect("piped")).lines();
+        let address = said.next().expect("a line").expect("text");
+        let port = address.trim_start_matches("http://127.0.0.1:").trim_end_matches("/mcp").parse().expect("a port");
+        let token = if more.is_empty() { format!("{}\r\n", said.next().expect("a line").expect("text")) } else { String::new() };
+        Served(child, port, token)
+    }
+
+    fn hello(&self, headers: &str) -> (u16, String) {
+        let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params":
+            {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}});
+        post(self.1, headers, &hello.to_string())
+    }
+}
+
 #[test]
 fn over_http_only_those_with_the_token_are_answered() {
     let folder = folder();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_neuralc"))
-        .args(["mcp", "--http", "0", "--root"])
-        .arg(folder.path().join("root"))
-        .env_remove("NEURALC_MCP_TOKEN")
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("neuralc starts");
-    let mut said = BufReader::new(child.stderr.take().expect("piped")).lines();
-    let address = said.next().expect("a line").expect("text");
-    let port: u16 = address.trim_start_matches("http://127.0.0.1:").trim_end_matches("/mcp").parse().expect("a port");
-    let token = said.next().expect("a line").expect("text");
-    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params":
-        {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}})
-    .to_string();
+    let server = Served::new(&folder.path().join("root"), &[]);
+    let (port, token) = (server.1, server.2.trim_end());
     let host = format!("Host: 127.0.0.1:{port}\r\n");
-    let status = |headers: &str| post(port, headers, &hello).0;
+    let status = |headers: &str| server.hello(headers).0;
     assert_eq!(status(&host), 401);
     assert_eq!(status(&format!("{host}Authorization: Bearer wrong\r\n")), 401);
-    assert_eq!(status(&format!("{host}{}x\r\n", token)), 401);
-    assert_eq!(status(&format!("Host: evil.example\r\n{token}\r\n")), 403);
-    assert_eq!(status(&format!("{host}{token}\r\nOrigin: http://evil.example\r\n")), 403);
-    let (code, body) = post(port, &format!("{host}{token}\r\nOrigin: http://127.0.0.1:{port}\r\n"), &hello);
+    assert_eq!(status(&format!("{host}{token}x\r\n")), 401);
+    let (code, body) = server.hello(&format!("{host}{token}\r\nOrigin: http://127.0.0.1:{port}\r\n"));
     assert!(code == 200 && body.contains("\"serverInfo\""), "{body}");
-    let _ = child.kill();
-    let _ = child.wait();
+}
+
+#[test]
+fn over_http_only_the_servers_own_names_are_answered() {
+    let folder = folder();
+    for more in [&[][..], &["--without-token"]] {
+        let server = Served::new(&folder.path().join("root"), more);
+        let (port, token) = (server.1, &server.2);
+        let other = port ^ 1;
+        let status = |host: &str, more: &str| server.hello(&format!("{host}{token}{more}")).0;
+        let host = format!("Host: 127.0.0.1:{port}\r\n");
+        assert_eq!((status(&host, ""), status(&host, &format!("Origin: http://localhost:{port}\r\n"))), (200, 200));
+        assert_eq!(status(&format!("Host: localhost:{port}\r\n"), ""), 200);
+        for bad in [
+            "evil.example".to_string(),
+            "evil.com@127.0.0.1".into(),
+            format!("evil.com@127.0.0.1:{port}"),
+            format!("evil.com:80@localhost:{port}"),
+            "127.0.0.1".into(),
+            "localhost".into(),
+            format!("127.0.0.1:{other}"),
+            format!("127.0.0.1:0{port}"),
+            format!("127.1:{port}"),
+            format!("0.0.0.0:{port}"),
+            format!("localhost.:{port}"),
+        ] {
+            // The protocol itself knows no user in a host: some of these are no requests at all.
+            assert!([400, 403].contains(&status(&format!("Host: {bad}\r\n"), "")), "{bad}");
+            assert_eq!(status(&host, &format!("Origin: http://{bad}\r\n")), 403, "{bad}");
+        }
+        for bad in ["null".to_string(), format!("https://127.0.0.1:{port}"), format!("http://127.0.0.1:{port}/"), "file://".into()] {
+            assert_eq!(status(&host, &format!("Origin: {bad}\r\n")), 403, "{bad}");
+        }
+        assert!([400, 403].contains(&status("", "")), "no host");
+        assert!([400, 403].contains(&status(&format!("{host}Host: evil.example\r\n"), "")), "two hosts");
+    }
+}
+
+#[test]
+fn a_line_that_is_no_json_is_answered_and_the_next_one_too() {
+    let folder = folder();
+    let mut session = Session::new(&folder.path().join("root"), &[]);
+    for line in ["{\"jsonrpc\": \"2.0\", \"id\": 7, \"method\"", "no JSON at all", "{\"a\": 1}}", "\u{1}"] {
+        writeln!(session.input, "{line}").expect("the server reads");
+        let mut answer = String::new();
+        session.output.read_line(&mut answer).expect("a line");
+        let answer: Value = serde_json::from_str(&answer).expect("a line of JSON");
+        assert_eq!((&answer["error"]["code"], answer.get("id")), (&json!(-32700), Some(&Value::Null)), "{line}: {answer}");
+        assert_eq!(session.call("run", json!({"text": "(+ 1 1)"})).1["value"], 2.0, "after {line}");
+    }
+    // Bytes that are no text, and blank lines, which are nothing.
+    session.input.write_all(b"\xff\xfe\n\n  \n").expect("the server reads");
+    let mut answer = String::new();
+    session.output.read_line(&mut answer).expect("a line");
+    assert!(answer.contains("-32700"), "{answer}");
+    assert_eq!(session.call("run", json!({"text": "(+ 1 2)"})).1["value"], 3.0);
+}
+
+#[test]
+fn before_a_session_begins_a_line_that_is_no_json_is_answered() {
+    let folder = folder();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_neuralc"))
+        .args(["mcp", "--root"])
+        .arg(folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("neuralc starts");
+    let mut input = child.stdin.take().expect("piped");
+    // The last line has no end: it is one all the same.
+    input.write_all(b"{oops\nnonsense").expect("the server reads");
+    drop(input);
+    let done = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8(done.stdout).expect("text");
+    let lines: Vec<Value> = said.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+    assert!(done.status.success() && lines.len() == 2 && lines.iter().all(|l| l["error"]["code"] == -32700), "{lines:?}");
 }

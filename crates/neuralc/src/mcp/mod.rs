@@ -4,6 +4,7 @@
 mod child;
 mod files;
 mod http;
+mod lines;
 mod server;
 mod tools;
 
@@ -82,12 +83,16 @@ pub(crate) fn run(context: &mut Context, args: &McpArgs) -> Result<u8, Failure> 
 }
 
 async fn standard(server: Server) -> Result<(), String> {
-    match server.serve(rmcp::transport::stdio()).await {
+    let (streams, written) = lines::checked();
+    let ended = match server.serve(streams).await {
         Ok(session) => session.waiting().await.map(drop).map_err(|e| e.to_string()),
         // A client that goes before it begins.
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(e) => Err(e.to_string()),
-    }
+    };
+    // A client that does not read any more misses nothing.
+    let _ = written.await;
+    ended
 }
 
 /// 244 random bits.

@@ -23,6 +23,8 @@ const MOST: usize = 64;
 const TEXT: usize = 1 << 16;
 /// Seconds an answer may take at most, where the budget leaves as much.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// How often it is asked whether something is still waited for.
+pub(crate) const LOOK: Duration = Duration::from_millis(50);
 
 /// A proposer in another process.
 pub struct External {
@@ -106,7 +108,8 @@ impl External {
         Ok(Process { child, input: writer, lines })
     }
 
-    fn ask(&mut self, request: &Value, until: Instant) -> Result<Value, Diagnostics> {
+    /// The answer to a request; one without proposals where nobody wants to wait for it any more.
+    fn ask(&mut self, request: &Value, until: Instant, stop: &dyn Fn() -> bool) -> Result<Value, Diagnostics> {
         if self.process.is_none() {
             self.process = Some(self.start()?);
         }
@@ -114,8 +117,16 @@ impl External {
         if process.input.send(format!("{request}\n")).is_err() {
             return Err(wrong(&self.command, "does not read"));
         }
-        let time = until.saturating_duration_since(Instant::now()).min(PATIENCE);
-        match process.lines.recv_timeout(time) {
+        let (begun, time) = (Instant::now(), until.saturating_duration_since(Instant::now()).min(PATIENCE));
+        let told = loop {
+            let left = time.saturating_sub(begun.elapsed());
+            match process.lines.recv_timeout(left.min(LOOK)) {
+                Err(RecvTimeoutError::Timeout) if stop() => return Ok(json!({"proposals": [], "done": true})),
+                Err(RecvTimeoutError::Timeout) if left > LOOK => {}
+                told => break told,
+            }
+        };
+        match told {
             Ok(Ok(line)) => serde_json::from_str(&line).map_err(|e| wrong(&self.command, format!("did not answer in JSON: {e}"))),
             Ok(Err(what)) => Err(wrong(&self.command, what)),
             Err(RecvTimeoutError::Timeout) => Err(wrong(&self.command, format!("did not answer within {:.1} s", time.as_secs_f64()))),
@@ -163,7 +174,7 @@ impl Proposer for External {
             request["problem"] = hello(state.problem);
         }
         // One mistake ends it: the search goes on without.
-        let answer = self.ask(&request, state.deadline);
+        let answer = self.ask(&request, state.deadline, state.stop);
         let read = answer.and_then(|a| proposals(&a).map_err(|what| wrong(&self.command, what)));
         match read {
             Ok((found, done)) => {

@@ -27,6 +27,8 @@ pub struct State<'a> {
     pub round: usize,
     /// When the time is over.
     pub deadline: Instant,
+    /// Asked by a proposer that waits for somebody, whether the user has had enough.
+    pub stop: &'a dyn Fn() -> bool,
 }
 
 /// Who proposes.

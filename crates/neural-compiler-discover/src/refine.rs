@@ -5,13 +5,17 @@
 //! told of the best and of the front comes from fits to all rows but for the figures of the rows held out.
 
 use crate::canonical::canonical;
+use crate::external::LOOK;
 use crate::judge::{Judge, Judged};
 use crate::problem::{Kind, Problem};
 use crate::proposer::{Proposal, Proposer, State};
 use neural_compiler::{Diagnostics, Syntax, number_text};
 use neural_compiler_fit::{Options, fit, save};
 use rayon::prelude::*;
+use std::cell::Cell;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 /// Rounds without anything better after which proposers are not asked again.
@@ -108,6 +112,13 @@ fn front(judged: &[Judged]) -> Vec<usize> {
 pub fn refine(problem: &Problem, proposers: &mut [Box<dyn Proposer>], settings: &mut Settings<'_>) -> Result<Outcome, Diagnostics> {
     let begun = Instant::now();
     let deadline = begun + settings.budget;
+    let stopped = Cell::new(false);
+    let ask = settings.stop;
+    // Once it was said, it stays said.
+    let stop = || {
+        stopped.set(stopped.get() || ask());
+        stopped.get()
+    };
     let mut judge = Judge::new(problem);
     let mut run = Run { judged: Vec::new(), seen: HashMap::new(), number: 0 };
     let given: Vec<Proposal> = match &settings.given[..] {
@@ -115,7 +126,7 @@ pub fn refine(problem: &Problem, proposers: &mut [Box<dyn Proposer>], settings: 
         some => some.iter().map(|(name, text)| Proposal { text: text.clone(), why: format!("given: {name}") }).collect(),
     };
     let by = if settings.given.is_empty() { "constant" } else { "given" };
-    let failed = run.round(&judge, 0, by, given, settings);
+    let failed = run.round(&judge, (0, by), given, settings, &stop);
     if let (Some((_, e)), true) = (failed.into_iter().next(), run.judged.is_empty()) {
         return Err(e);
     }
@@ -127,12 +138,12 @@ pub fn refine(problem: &Problem, proposers: &mut [Box<dyn Proposer>], settings: 
         let before = run.judged.first().map_or(f64::INFINITY, |j| j.score);
         let mut any = false;
         for proposer in proposers.iter_mut() {
-            if Instant::now() > deadline || (settings.stop)() {
+            if Instant::now() > deadline || stop() {
                 break;
             }
             judge.until = deadline;
             judge.budget = deadline.saturating_duration_since(Instant::now()).as_secs_f64().clamp(0.05, 3.0);
-            let state = State { problem, judged: &run.judged, failed: &failures, round: round - 1, deadline };
+            let state = State { problem, judged: &run.judged, failed: &failures, round: round - 1, deadline, stop: &stop };
             let name = proposer.name().to_string();
             let proposals = match proposer.propose(&state) {
                 Ok(proposals) => proposals,
@@ -144,11 +155,12 @@ pub fn refine(problem: &Problem, proposers: &mut [Box<dyn Proposer>], settings: 
                 Err(e) => return Err(e),
             };
             any |= !proposals.is_empty();
-            failures = run.round(&judge, round, &name, proposals, settings).into_iter().map(|(t, e)| (t, first(&e))).collect();
+            let failed = run.round(&judge, (round, &name), proposals, settings, &stop);
+            failures = failed.into_iter().map(|(t, e)| (t, first(&e))).collect();
         }
         let after = run.judged.first().map_or(f64::INFINITY, |j| j.score);
         idle = if after < before - 1e-6 * before.abs().min(1e6) { 0 } else { idle + 1 };
-        if !any || idle >= PATIENCE || Instant::now() > deadline || (settings.stop)() {
+        if !any || idle >= PATIENCE || Instant::now() > deadline || stop() {
             break;
         }
     }
@@ -182,6 +194,23 @@ fn whole(judge: &Judge<'_>, judged: &mut Judged) {
     }
 }
 
+/// Does some work and asks meanwhile whether to stop, which is then told the work.
+fn watched<T: Send>(stopped: &AtomicBool, stop: &dyn Fn() -> bool, work: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let (done, ended) = channel();
+        let worker = scope.spawn(move || {
+            let found = work();
+            let _ = done.send(());
+            found
+        });
+        // An end without a word is a panic, which goes on here.
+        while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+            stopped.store(stop(), Ordering::Relaxed);
+        }
+        worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
 /// What a run knows.
 struct Run {
     /// The best first.
@@ -196,10 +225,10 @@ impl Run {
     fn round(
         &mut self,
         judge: &Judge<'_>,
-        round: usize,
-        by: &str,
+        (round, by): (usize, &str),
         proposals: Vec<Proposal>,
         settings: &mut Settings<'_>,
+        stop: &dyn Fn() -> bool,
     ) -> Vec<(String, Diagnostics)> {
         let mut fresh: Vec<Proposal> = Vec::new();
         for proposal in proposals {
@@ -214,8 +243,10 @@ impl Run {
             Some(_) => None,
             None => Some(judge.judge(&p.text, by, &p.why)),
         };
+        let stopped = AtomicBool::new(false);
+        let over = || stopped.load(Ordering::Relaxed) || Instant::now() > judge.until;
         let outcomes: Vec<Option<Result<Judged, Diagnostics>>> =
-            fresh.par_iter().map(|p| if Instant::now() > judge.until { None } else { one(p) }).collect();
+            watched(&stopped, stop, || fresh.par_iter().map(|p| if over() { None } else { one(p) }).collect());
         let mut failed = Vec::new();
         for (proposal, outcome) in fresh.into_iter().zip(outcomes) {
             self.number += 1;

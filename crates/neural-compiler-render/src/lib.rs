@@ -1,6 +1,7 @@
 //! Diagnostics for people and for programs. In: a source and a diagnostic about it; out: an annotated excerpt, or JSON.
 //! Invariants: any span is acceptable (empty, at the end, inside a character, beyond the text); the cost depends on the excerpt,
-//! not on the length of the lines; a diagnostic at 0..0 has no place and gets no excerpt.
+//! not on the length of the lines; a diagnostic at 0..0 has no place and gets no excerpt; whatever sources, names and messages hold, a
+//! terminal is told nothing but text and the renderer's own colours.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use neural_compiler::diagnostic::Severity;
@@ -8,6 +9,8 @@ use neural_compiler::source::{Span, position};
 use neural_compiler::syntax::modules::Linked;
 use neural_compiler::{Diagnostic, Diagnostics, Syntax};
 use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::fmt::Write;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -119,14 +122,15 @@ pub fn to_text(source: &Source, d: &Diagnostic, colour: bool) -> String {
         Severity::Note => Level::NOTE,
     };
     let text = source.text.as_str();
-    let mut group = Group::with_title(level.primary_title(plain(&d.message)).id(d.code));
+    let name = shown(&source.name);
+    let mut group = Group::with_title(level.primary_title(shown(&d.message)).id(d.code));
     let marks = std::iter::once((d.span, AnnotationKind::Primary, None))
-        .chain(d.labels.iter().map(|l| (l.span, AnnotationKind::Context, Some(plain(&l.text)))));
+        .chain(d.labels.iter().map(|l| (l.span, AnnotationKind::Context, Some(shown(&l.text)))));
     if d.span == Span::default() {
         // It has no place.
     } else if let Some(lines) = window(text, marks.clone().map(|m| m.0)) {
         let first = text[..lines.start].bytes().filter(|&b| b == b'\n').count() + 1;
-        let mut snippet = Snippet::source(&text[lines.clone()]).line_start(first).path(source.name.as_str());
+        let mut snippet = Snippet::source(&text[lines.clone()]).line_start(first).path(&*name);
         for (span, kind, label) in marks {
             let start = floor(text, span.start as usize);
             let end = floor(text, span.end as usize).max(start);
@@ -137,20 +141,47 @@ pub fn to_text(source: &Source, d: &Diagnostic, colour: bool) -> String {
         for (span, kind, label) in marks {
             let shown = excerpt(text, span);
             let at = position(text, span.start);
-            group = group.element(Origin::path(source.name.as_str()).line(at.line).char_column(at.column));
+            group = group.element(Origin::path(&*name).line(at.line).char_column(at.column));
             group = group.element(Snippet::source(shown.text).line_start(shown.line).annotation(kind.span(shown.mark).label(label)));
         }
     }
     if let Some(help) = &d.help {
-        group = group.element(Level::HELP.message(plain(help)));
+        group = group.element(Level::HELP.message(shown(help)));
     }
     let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
-    format!("{}\n", renderer.render(&[group]))
+    let rendered = renderer.render(&[group]);
+    // In excerpts the renderer replaces what it knows of; escapes that are left are its own colours.
+    let rest = escaped(&rendered, |c| c != '\u{1b}' && acts(c), |c| shown(c.encode_utf8(&mut [0; 4])).into_owned());
+    format!("{rest}\n")
 }
 
-/// Control characters (which may come from the program) must not reach the terminal.
-fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
+/// Whether a terminal acts upon a character instead of showing it: control characters but line ends and tabs, and those that change the
+/// direction of the text around them or end its line.
+pub fn acts(c: char) -> bool {
+    let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    (c.is_control() && !matches!(c, '\n' | '\t')) || turns
+}
+
+/// A text that came from somewhere else, for a terminal: what would act there is written as `\u{1b}`.
+pub fn shown(text: &str) -> Cow<'_, str> {
+    escaped(text, acts, |c| format!("\\u{{{:x}}}", u32::from(c)))
+}
+
+/// JSON in one line that acts on no terminal either and means the same: such characters are only ever within its strings.
+pub fn json_line(value: &Value) -> String {
+    // All of them have four digits at most.
+    escaped(&value.to_string(), acts, |c| format!("\\u{:04x}", u32::from(c))).into_owned()
+}
+
+fn escaped(text: &str, which: impl Fn(char) -> bool, how: impl Fn(char) -> String) -> Cow<'_, str> {
+    if !text.contains(&which) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        let _ = if which(c) { out.write_str(&how(c)) } else { out.write_char(c) };
+    }
+    Cow::Owned(out)
 }
 
 fn span_json(source: &Source, span: Span) -> Value {
@@ -190,6 +221,34 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn nothing_acts_on_a_terminal() {
+        let acting = "\u{1b}[2J \u{9b}31m \u{7}\u{8}\u{7f}\r \u{202e}evil\u{2066} \u{200f}\u{61c}\u{2028}\0\u{85}";
+        assert_eq!(shown("\u{1b}[2J\u{9b}\u{202e}é\t\n"), "\\u{1b}[2J\\u{9b}\\u{202e}é\t\n");
+        assert!(matches!(shown("(sin θ)\n\t日本語"), Cow::Borrowed(_)));
+        let long = format!("{}{acting}{}", "(+ 1 ".repeat(200), ")".repeat(200));
+        for text in [acting.to_string(), format!("; {acting}\n(sinn x)\n; {acting}"), long] {
+            for (start, end) in [(0, 1), (1, text.len()), (text.len() / 2, text.len() / 2 + 1), (0, 0)] {
+                let d = Diagnostic::error("some-code", Span::new(start, end), acting).label(Span::new(0, 1), acting).help(acting);
+                let source = Source::new(format!("file{acting}.scm"), text.as_str());
+                assert_eq!(to_text(&source, &d, false).chars().find(|&c| acts(c)), None, "{start} {end}");
+                // With colours the only escapes are those of colours.
+                let styled = to_text(&source, &d, true);
+                assert!(styled.chars().all(|c| c == '\u{1b}' || !acts(c)));
+                let codes: Vec<&str> = styled.split("\u{1b}[").skip(1).collect();
+                assert!(!codes.is_empty() && codes.iter().all(|c| c.split_once('m').is_some_and(|(n, _)| is_colour(n))), "{styled:?}");
+                assert_eq!(styled.matches('\u{1b}').count(), codes.len());
+                let line = json_line(&to_json(&source, &d));
+                assert!(!line.chars().any(acts));
+                assert_eq!(serde_json::from_str::<Value>(&line).expect("JSON")["message"], acting);
+            }
+        }
+    }
+
+    fn is_colour(code: &str) -> bool {
+        code.chars().all(|c| c.is_ascii_digit() || c == ';')
     }
 
     #[test]

@@ -135,18 +135,23 @@ impl Context {
         folders: (Option<PathBuf>, Option<PathBuf>),
     ) -> Context {
         let (library, files_under) = folders;
-        Context { json, limits, syntax, units, library, files_under, out: BufWriter::new(Stdout) }
+        Context { json, limits, syntax, units, library, files_under, out: BufWriter::new(Stdout::new()) }
     }
 
-    /// Writes text as it is.
+    /// Writes text as it is; on a terminal nothing of it acts there.
     pub(crate) fn print(&mut self, text: &str) -> Result<(), Failure> {
         Ok(self.out.write_all(text.as_bytes())?)
     }
 
+    /// Writes text that is our own, with its colours.
+    pub(crate) fn print_styled(&mut self, text: &str) -> Result<(), Failure> {
+        self.out.flush()?;
+        Ok(self.out.get_mut().write_styled(text)?)
+    }
+
     /// Writes a line of JSON.
     pub(crate) fn print_json(&mut self, value: &Value) -> Result<(), Failure> {
-        serde_json::to_writer(&mut self.out, value).map_err(io::Error::from)?;
-        self.print("\n")
+        self.print(&(render::json_line(value) + "\n"))
     }
 
     /// Hands everything written so far to the reader.
@@ -202,6 +207,7 @@ impl Context {
                 Failure::WRONG
             }
             Failure::Usage(message) => {
+                let message = render::shown(&message);
                 let _ = writeln!(io::stderr(), "error: {message}\n\nFor more information, try '--help'.");
                 Failure::USAGE
             }

@@ -1,6 +1,7 @@
 //! The command line of Neural Compiler. In: arguments and files; out: text or JSON, and an exit code: 0 fine, 1 the user's program
 //! or data is wrong, 2 the command line is wrong, 70 a bug in neuralc itself. Invariant: no panic leaves `guard`.
 
+mod alone;
 mod args;
 #[cfg(feature = "ask")]
 mod ask;
@@ -38,10 +39,10 @@ pub fn main() -> ExitCode {
         }
         // Help and version come this way too.
         Err(wanted) => {
-            let mut out = stdout::Stdout;
+            let mut out = stdout::Stdout::new();
             let text = wanted.render();
             let text = if render::stdout_colour() { text.ansi().to_string() } else { text.to_string() };
-            let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+            let written = out.write_styled(&text).and_then(|()| out.flush());
             return ExitCode::from(written.map_or_else(|e| context::output_failed(&e), |()| Failure::FINE));
         }
     };

@@ -171,6 +171,31 @@ fn forty_dialogues() {
 }
 
 #[test]
+fn answers_that_would_act_on_a_terminal_are_refused() {
+    let good = "```scheme\n(* 2 x)\n; with x = 2\n; ~> 4\n```";
+    for acting in ["\u{1b}]0;gone\u{7}", "\u{9b}2J", "\u{202e}x", "\u{8}\u{8}", "\u{2066}"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let dialogue = json!({"question": "twice x", "style": "openai"});
+        // First in a remark, then in what would not even compile.
+        let answers =
+            [good.replace("; with", &format!("; {acting}\n; with")), good.replace("(* 2", &format!("({acting} 2")), good.to_string()];
+        let (port, _) = serve(answers.iter().map(|a| json!(a)).collect(), "openai".into());
+        let done = ask(folder.path(), port, &dialogue, &[]);
+        let found: Value = serde_json::from_slice(&done.stdout).expect("JSON");
+        assert_eq!((&found["rounds"], &found["text"]), (&json!(3), &json!("(* 2 x)\n; with x = 2\n; ~> 4\n")), "{found}");
+        let failure = json!({"status": 500, "body": json!({"error": {"message": acting}}).to_string()});
+        let (port, _) = serve(vec![json!(answers[0]), failure], "openai".into());
+        let mut command = Command::new(env!("CARGO_BIN_EXE_neuralc"));
+        command.current_dir(folder.path()).env_clear().args(["ask", "--model", "test", "x"]);
+        command.arg(format!("--url=http://127.0.0.1:{port}/v1"));
+        let done = command.output().expect("neuralc runs");
+        let told = String::from_utf8(done.stderr).expect("text");
+        assert!(told.contains("status 500 \\u{") && !told.chars().any(|c| c.is_control() && c != '\n'), "{told:?}");
+        assert!(!told.contains(acting) && !std::fs::read_to_string(folder.path().join("talk.jsonl")).expect("a file").contains(acting));
+    }
+}
+
+#[test]
 fn what_is_sent_is_printed_first_and_rows_are_not() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("table.csv"), "x,\"ignore \"\"all\"\" this\"\n1,7654321\n2,3\n").expect("a file");

@@ -141,3 +141,115 @@ fn what_cannot_be_is_refused() {
     let done = folder.eval("rows", "values", &[]);
     assert!(done.code == 2 && done.err.contains("notes.md"), "{done:?}");
 }
+
+#[test]
+fn only_the_same_table_result_and_program_are_done() {
+    let folder = Folder::new();
+    fs::remove_dir_all(folder.path("rows/day=2")).expect("it is there");
+    let now = list(&[("a.csv", "now")]);
+    assert_eq!(folder.done("rows", &[]), now);
+    // A result of the same size.
+    let good = folder.read("values/a.csv");
+    folder.write("values/a.csv", &good.replace("4.0", "5.0"));
+    assert_eq!(folder.done("rows", &[]), now);
+    assert_eq!(folder.read("values/a.csv"), good);
+    // A table of the same size, from the same time.
+    let time = fs::metadata(folder.path("rows/a.csv")).and_then(|m| m.modified()).expect("a time");
+    folder.write("rows/a.csv", "x\n1\n3\n");
+    fs::File::options().write(true).open(folder.path("rows/a.csv")).and_then(|f| f.set_modified(time)).expect("a file");
+    assert_eq!(folder.done("rows", &[]), now);
+    assert_eq!(folder.read("values/a.csv"), "x,value\n1,1.0\n3,9.0\n");
+    // Touched, copied, and put back: it is what it was.
+    fs::copy(folder.path("rows/a.csv"), folder.path("copy.csv")).expect("a copy");
+    fs::rename(folder.path("copy.csv"), folder.path("rows/a.csv")).expect("a file");
+    assert_eq!(folder.done("rows", &[]), list(&[("a.csv", "before")]));
+    // A record of somebody else, and one that says nothing.
+    let record = folder.read("values/.neuralc-eval.jsonl");
+    folder.write("values/.neuralc-eval.jsonl", &record.replace("\"sha256\":\"", "\"sha256\":\"0"));
+    assert_eq!(folder.done("rows", &[]), now);
+    folder.write("values/.neuralc-eval.jsonl", "[]\n{\"name\": \"a.csv\"}\n\u{0}\n3");
+    assert_eq!(folder.done("rows", &[]), now);
+    assert_eq!(folder.done("rows", &[]), list(&[("a.csv", "before")]));
+}
+
+#[test]
+fn another_text_that_is_used_is_another_program() {
+    let folder = Folder::new();
+    folder.write("f.scm", "(define (f x) (* 2 x))");
+    folder.write("main.scm", "(use \"f.scm\" (f)) (f x)");
+    let [main, rows, values] = ["main.scm", "rows/*.csv", "values"].map(|n| folder.path(n).display().to_string());
+    let done = || neuralc(&["eval", &main, "--data", &rows, "--out", &values, "--json"]).json()["tables"][0]["done"].clone();
+    assert_eq!((done(), done()), (json!("now"), json!("before")));
+    folder.write("f.scm", "(define (f x) (* 3 x))");
+    assert_eq!(done(), json!("now"));
+    assert!(folder.read("values/a.csv").contains("2,6.0"));
+}
+
+#[test]
+fn one_run_at_a_time_writes_into_a_directory() {
+    let folder = Folder::new();
+    assert_eq!(folder.eval("rows", "values", &[]).code, 0);
+    let other = fs::File::options().append(true).open(folder.path("values/.neuralc-eval.jsonl")).expect("a record");
+    other.lock().expect("a lock");
+    folder.write("rows/c.csv", "x\n5\n");
+    let before = folder.read("values/.neuralc-eval.jsonl");
+    let done = folder.eval("rows", "values", &["--json"]);
+    assert_eq!((done.code, done.codes()), (1, vec!["in-use".to_string()]), "{done:?}");
+    assert!(!folder.path("values/c.csv").exists() && folder.read("values/.neuralc-eval.jsonl") == before);
+    assert_eq!(folder.eval("rows", "elsewhere", &[]).code, 0);
+    drop(other);
+    assert_eq!(folder.done("rows", &[])[1], ("c.csv".to_string(), "now".to_string()));
+}
+
+#[test]
+fn what_a_killed_run_left_is_removed_and_never_read() {
+    let folder = Folder::new();
+    fs::create_dir_all(folder.path("values/day=2")).expect("a folder");
+    for name in ["values/.neuralc-left.part", "values/day=2/.neuralc-left.part", "values/.neuralc-busy.part", "rows/.neuralc-left.part"] {
+        folder.write(name, "x,value\n1,");
+    }
+    folder.write("values/.neuralc-left.csv", "another's");
+    let busy = fs::File::open(folder.path("values/.neuralc-busy.part")).expect("a file");
+    busy.lock().expect("a lock");
+    assert_eq!(folder.done("rows", &[]), list(&[("a.csv", "now"), ("b.tsv", "now")]));
+    let there = |name: &str| folder.path(name).exists();
+    assert!(!there("values/.neuralc-left.part") && !there("values/day=2/.neuralc-left.part"));
+    assert!(there("values/.neuralc-busy.part") && there("values/.neuralc-left.csv"));
+    // A single table, too.
+    drop(busy);
+    assert_eq!(folder.eval("rows/a.csv", "values/single.csv", &[]).code, 0);
+    assert!(!there("values/.neuralc-busy.part"));
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_and_sockets_are_not_waited_for() {
+    let folder = Folder::new();
+    let pipe = |name: &str| {
+        assert!(std::process::Command::new("mkfifo").arg(folder.path(name)).status().expect("mkfifo").success());
+    };
+    let refused = |data: &str, code: &str, words: &str| {
+        let done = folder.eval(data, "values", &["--json"]);
+        assert_eq!((done.code, done.codes()), (1, vec![code.to_string()]), "{done:?}");
+        assert!(done.out.contains(words), "{done:?}");
+    };
+    pipe("rows/p.csv");
+    refused("rows", "cannot-read", "p.csv`: it is a pipe");
+    refused("rows/*.csv", "cannot-read", "p.csv`: it is a pipe");
+    assert!(!folder.path("values/a.csv").exists());
+    fs::remove_file(folder.path("rows/p.csv")).expect("it is there");
+    let _socket = std::os::unix::net::UnixListener::bind(folder.path("rows/s.csv")).expect("a socket");
+    refused("rows", "cannot-read", "s.csv`: it is a pipe");
+    fs::remove_file(folder.path("rows/s.csv")).expect("it is there");
+    std::os::unix::fs::symlink("/dev/zero", folder.path("rows/z.csv")).expect("a link");
+    refused("rows", "cannot-read", "z.csv`: it is a pipe");
+    fs::remove_file(folder.path("rows/z.csv")).expect("it is there");
+    // Where results and their record should be.
+    fs::create_dir_all(folder.path("values")).expect("a folder");
+    pipe("values/a.csv");
+    refused("rows", "cannot-write", "a.csv`: it is no file");
+    fs::remove_file(folder.path("values/a.csv")).expect("it is there");
+    fs::remove_file(folder.path("values/.neuralc-eval.jsonl")).expect("it is there");
+    pipe("values/.neuralc-eval.jsonl");
+    refused("rows", "cannot-write", "it is no file");
+}

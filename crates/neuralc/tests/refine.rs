@@ -172,3 +172,97 @@ fn mistakes_have_codes() {
     assert_eq!(code(&["--target", "y", "--budget", "soon"]).code, 2);
     assert_eq!(code(&["--target", "y", "--holdout", "2"]).codes().len(), 1);
 }
+
+/// A table, a model for it, and a folder for the journal.
+fn with_a_journal() -> (tempfile::TempDir, String, String) {
+    let (folder, data) = file("line.csv", "x,y\n1,3.1\n2,4.9\n3,7.1\n4,8.9\n5,11.1\n6,12.9\n7,15\n8,17.1\n");
+    let journal = folder.path().join("journal").to_str().expect("UTF-8").to_string();
+    (folder, data, journal)
+}
+
+#[test]
+fn one_run_at_a_time_writes_a_journal() {
+    let (folder, data, journal) = with_a_journal();
+    let ideas = folder.path().join("ideas.txt");
+    std::fs::write(&ideas, "(param a 1) (* a x)\n---\n(param a 1) (param b 1) (+ (* a x) b)\n").expect("a file");
+    let person = format!("person:{}", ideas.display());
+    let words = ["refine", "--data", &data, "--target", "y", "--holdout", "0", "--proposer", &person, "--journal", &journal, "--json"];
+    assert_eq!(neuralc(&words).code, 0);
+    let path = format!("{journal}/journal.jsonl");
+    let before = std::fs::read_to_string(&path).expect("a journal");
+    let other = std::fs::File::open(&path).expect("a journal");
+    other.lock().expect("a lock");
+    for more in [&[][..], &["--resume"]] {
+        let done = neuralc(&[&words[..], more].concat());
+        assert_eq!((done.code, done.codes()), (1, vec!["in-use".to_string()]), "{done:?}");
+        assert_eq!(std::fs::read_to_string(&path).expect("a journal"), before);
+    }
+    drop(other);
+    // Half a line, as a run that was killed leaves it, half a character included, is no part of what follows.
+    let mut cut = before.clone().into_bytes();
+    cut.extend_from_slice(b"{\"number\": 9, \"why\": \"\xc3");
+    std::fs::write(&path, cut).expect("a journal");
+    let done = neuralc(&[&words[..], &["--resume"]].concat());
+    assert_eq!(done.code, 0, "{done:?}");
+    let after = std::fs::read_to_string(&path).expect("a journal");
+    assert!(after.starts_with(&before) && after.len() > before.len());
+    assert!(after.lines().all(|l| serde_json::from_str::<Value>(l).is_ok()), "{after}");
+    // What is no file is not waited for.
+    std::fs::remove_file(&path).expect("it is there");
+    std::fs::create_dir(&path).expect("a folder");
+    assert_eq!(neuralc(&words).codes(), vec!["cannot-write".to_string()]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupt_ends_the_wait_for_a_proposer() {
+    let (folder, data, journal) = with_a_journal();
+    let (script, mark) = (folder.path().join("slow.sh"), folder.path().join("begun"));
+    std::fs::write(&script, format!("sleep 3000 &\necho $$ $! > {0}.part\nmv {0}.part {0}\nwait\n", mark.display())).expect("a file");
+    let command = format!("sh '{}'", script.display());
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_neuralc"))
+        .args(["refine", "--data", &data, "--target", "y", "--holdout", "0", "--proposer", &command, "--budget", "1h", "--json"])
+        .args(["--journal", &journal])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("neuralc starts");
+    while !mark.exists() {
+        assert!(child.try_wait().expect("a process").is_none(), "it ended");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let begun = std::time::Instant::now();
+    // SAFETY: it takes numbers only.
+    assert_eq!(unsafe { libc::kill(child.id() as i32, libc::SIGINT) }, 0);
+    let done = child.wait_with_output().expect("it ends");
+    // Without the interrupt it would wait for two minutes, and then say that there was no answer.
+    assert!(done.status.success() && begun.elapsed().as_secs() < 100, "{done:?}");
+    let told: Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    assert_eq!(told["tried"], 1);
+    let lines = std::fs::read_to_string(format!("{journal}/journal.jsonl")).expect("a journal");
+    assert!(lines.ends_with('\n') && lines.lines().count() == 2 && lines.lines().all(|l| serde_json::from_str::<Value>(l).is_ok()));
+    assert!(std::path::Path::new(&format!("{journal}/report.md")).exists());
+    // Neither the proposer nor what it started goes on; what has ended may still be listed.
+    for id in std::fs::read_to_string(mark).expect("a file").split_whitespace() {
+        let status = || std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+        while status().rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z')) {
+            assert!(begun.elapsed().as_secs() < 100, "{id} goes on");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    }
+}
+
+/// Few rows are enough for a straight line and for a power: both have two constants.
+#[test]
+fn five_rows_have_laws_too() {
+    let rows = |law: fn(f64) -> f64| "x,y\n".to_string() + &(1..=5).map(|i| format!("{i},{}\n", law(f64::from(i)))).collect::<String>();
+    let at = |table: &str, x: f64| {
+        let (_folder, data) = file("few.csv", table);
+        let told = last_line(&neuralc(&["refine", "--data", &data, "--target", "y", "--json"]));
+        assert!(told["tried"].as_u64() > Some(1), "{told}");
+        let text = told["best"]["text"].as_str().expect("a text").to_string();
+        neuralc(&["run", "-e", &text, &format!("x={x}")]).out.trim().parse::<f64>().unwrap_or_else(|e| panic!("{e}: {text}"))
+    };
+    // Far from the rows: the law, not something that goes through them.
+    assert!((at(&rows(|x| 3.0 + 2.0 * x), 50.0) - 103.0).abs() < 1e-6);
+    assert!((at(&rows(|x| 2.0 * x * x), 50.0) - 5000.0).abs() < 1e-6);
+}

@@ -1,5 +1,6 @@
 //! Whether an answer is a program. In: the text of an answer, the columns of a table; out: the program, or what is wrong with it.
-//! Invariants: the program reads no file; it is compiled and its examples are run within bounds; nothing else of the answer is looked at.
+//! Invariants: the program reads no file and has no control characters in it, so that showing it does nothing; it is compiled and its
+//! examples are run within bounds; nothing else of the answer is looked at.
 
 use crate::ask::Column;
 use crate::context::{Context, Failure};
@@ -39,6 +40,10 @@ fn judged(context: &Context, answer: &str, columns: &[Column]) -> Result<(String
     let text = program(answer).ok_or("there is no program in the answer: write it into one fenced block ```scheme … ```")?;
     if text.len() > MOST_SOURCE {
         return Err(format!("the program is longer than {MOST_SOURCE} bytes"));
+    }
+    if let Some(c) = text.chars().find(|&c| neural_compiler_render::acts(c)) {
+        let c = render::shown(c.encode_utf8(&mut [0; 4])).into_owned();
+        return Err(format!("the program has the control character {c} in it: write plain text"));
     }
     let files = used(&text).map_err(|d| d.message)?.into_iter().find(|(wanted, _)| matches!(wanted, Wanted::File(_)));
     if let Some((file, _)) = files {

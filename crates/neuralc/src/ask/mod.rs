@@ -13,6 +13,7 @@ pub(crate) use args::AskArgs;
 use crate::ask::endpoint::{Endpoint, Message};
 use crate::ask::judge::{Verdict, judge};
 use crate::context::{Context, Failure, reason};
+use crate::render;
 use crate::table::{Reader, write_whole};
 use serde_json::{Value, json};
 use std::fs::File;
@@ -81,6 +82,8 @@ fn finish(context: &mut Context, args: &AskArgs, text: &str, rounds: usize, exam
 fn say(endpoint: &Endpoint, system: &str, question: &str, columns: Option<&[Column]>, args: &AskArgs) {
     let table = columns.map_or_else(|| "no data".to_string(), |c| format!("names and ranges of {} columns, no rows", c.len()));
     let size = system.len() + question.len();
+    let endpoint = endpoint.to_string();
+    let endpoint = render::shown(&endpoint);
     let _ = writeln!(
         std::io::stderr(),
         "sending to {endpoint}: your question, the language reference, {table} ({size} bytes), then diagnostics of its answers, in at most \
@@ -126,7 +129,7 @@ impl Transcript {
     fn write(&mut self, line: &Value) -> Result<(), Failure> {
         match &mut self.0 {
             None => Ok(()),
-            Some((file, path)) => file.write_all(format!("{line}\n").as_bytes()).map_err(|e| cannot(path, &e)),
+            Some((file, path)) => file.write_all((render::json_line(line) + "\n").as_bytes()).map_err(|e| cannot(path, &e)),
         }
     }
 }

@@ -31,7 +31,7 @@ pub(crate) fn run(context: &mut Context, args: &CheckArgs) -> Result<u8, Failure
         }
     } else {
         for d in &found {
-            context.print(&format!("{}\n", render::to_text(&source, d, render::stdout_colour())))?;
+            context.print_styled(&format!("{}\n", render::to_text(&source, d, render::stdout_colour())))?;
         }
     }
     let fine = found.iter().all(|d| d.severity == Severity::Note);

@@ -7,7 +7,7 @@
 //! Invariants: every row's result equals that of `neuralc run` to the bit; the first mistake in the order of the chunks is the one
 //! reported; a file is written only when all of it is there.
 
-use super::eval_many::{self, Finished, Piece, Results as Many};
+use super::eval_many::{self, Finished, Identity, Piece, Results as Many};
 use crate::args::EvalArgs;
 use crate::context::{Context, Failure, reason};
 use crate::core::Compiled;
@@ -71,7 +71,7 @@ fn many(context: &mut Context, args: &EvalArgs, pieces: &[Piece]) -> Result<u8, 
     let (mut rows, mut failed, mut before, mut tables) = (0, 0, 0, Vec::new());
     for piece in pieces {
         let (data, out) = (piece.data.display().to_string(), results.place(piece)?);
-        let known = results.finished(piece);
+        let known = results.finished(piece)?;
         before += u64::from(known.is_some());
         let when = if known.is_some() { "before" } else { "now" };
         let done = match known {
@@ -79,11 +79,11 @@ fn many(context: &mut Context, args: &EvalArgs, pieces: &[Piece]) -> Result<u8, 
             None => {
                 table::apart("--out", &out, &[("the table", "--data", Some(&data)), table::program(args.source.file.as_deref())])?;
                 // As it was before it was read: if it changes meanwhile, its result is not taken for one of what it became.
-                let read = std::fs::metadata(&piece.data).map_err(|e| table::cannot_read(&data, reason(&e)))?;
+                let read = Identity::of(&piece.data).map_err(|e| table::cannot_read(&data, reason(&e)))?;
                 let (summary, _) = one(context, args, &program, &data, &out).map_err(|e| e.within(&data))?;
                 summary.warn(&program, &data);
                 let done = Finished { rows: summary.rows, failed: summary.failed, columns: summary.names };
-                results.note(piece, &read, &done)?;
+                results.note(piece, read, &done)?;
                 done
             }
         };
@@ -347,7 +347,7 @@ impl Summary {
             let source = if nowhere { render::Source::new("", "") } else { program.source.clone() };
             let _ = writeln!(err, "{}", render::to_text(&source, d, render::stderr_colour()));
         }
-        let place = if table.is_empty() { String::new() } else { format!("{table}: ") };
+        let place = if table.is_empty() { String::new() } else { format!("{}: ", render::shown(table)) };
         let _ = writeln!(err, "{place}{} of {} rows failed; their results are empty", self.failed, self.rows);
     }
 

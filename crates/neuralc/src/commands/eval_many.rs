@@ -1,10 +1,12 @@
 //! `neuralc eval` over many tables. In: a directory or a pattern, and a directory for the results; out: a file of results for every table,
 //! under the name the table has, in the order of their names.
 //!
-//! Invariants: tables are found before the first is read, and each has a result of its own name; a result appears when it is complete, and
-//! is written down in the record of the directory afterwards; a table whose result is there, made from the same table by the same program
-//! and options, is not computed again. So a run that was ended goes on where it was.
+//! Invariants: tables are found before the first is read, are files, and each has a result of its own name; one run at a time writes into
+//! a directory; a result appears when it is complete, and is written down in the record of the directory afterwards, with hashes of the
+//! table, of the result, and of program and options; a table is not computed again while all three are the same. So a run that was ended
+//! goes on where it was, and nothing else is taken for done.
 
+use crate::alone::alone;
 use crate::args::EvalArgs;
 use crate::context::{Context, Failure, reason};
 use crate::core::Compiled;
@@ -12,10 +14,9 @@ use crate::table::{Format, cannot_read};
 use neural_compiler_fit::save::sha256;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
-use std::fs::{self, Metadata, OpenOptions};
-use std::io::Write;
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 /// What the directory of results remembers: a line of JSON for every table that is done.
 const RECORD: &str = ".neuralc-eval.jsonl";
@@ -72,7 +73,13 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
 }
 
 fn piece(data: PathBuf, below: &Path) -> Result<Piece, Failure> {
-    let parquet = Format::read(&data.to_string_lossy())? == Format::Parquet;
+    let shown = data.to_string_lossy();
+    let parquet = Format::read(&shown)? == Format::Parquet;
+    if !fs::metadata(&data).map_err(|e| cannot_read(&shown, reason(&e)))?.is_file() {
+        // Opened, it might be waited for without end.
+        let why = "it is a pipe, a socket or a device, and the tables of a directory are files; named alone, it is read";
+        return Err(cannot_read(&shown, why));
+    }
     let mut name = below.to_path_buf();
     if !parquet {
         // Text is written with commas and unpacked, whatever it came as.
@@ -145,12 +152,14 @@ pub(super) struct Finished {
     pub(super) columns: Vec<String>,
 }
 
-/// The directory of results.
+/// The directory of results, which is this run's alone.
 pub(super) struct Results {
     folder: PathBuf,
     /// Hash of program and options.
     same: String,
     known: HashMap<String, Value>,
+    /// The record, locked.
+    record: File,
 }
 
 impl Results {
@@ -170,11 +179,17 @@ impl Results {
         let said = format!("{sets:?} {grad} {:?} {keep_going} {table:?} {dates:?} {:?} {:?}", dtype.0, context.limits, context.units);
         let text = format!("{} {}\n{said}\n{}", env!("CARGO_PKG_VERSION"), program.program.syntax().name(), program.program.source());
         let same = sha256(text.as_bytes())?;
-        // A line that was cut off is one table done again.
-        let record = fs::read_to_string(folder.join(RECORD)).unwrap_or_default();
-        let lines = record.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let path = folder.join(RECORD);
+        if fs::metadata(&path).is_ok_and(|m| !m.is_file()) {
+            return Err(cannot_write(&path, &io::Error::other("it is no file")));
+        }
+        let opened = OpenOptions::new().create(true).read(true).append(true).open(&path);
+        let mut record = opened.map_err(|e| cannot_write(&path, &e))?;
+        alone(&record, &format!("the directory `{}`", args.out))?;
+        let text = read_record(&mut record).map_err(|e| cannot_write(&path, &e))?;
+        let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let known = lines.filter_map(|v| Some((v["name"].as_str()?.to_string(), v))).collect();
-        Ok(Results { folder, same, known })
+        Ok(Results { folder, same, known, record })
     }
 
     /// Where the result of a table goes, its folder made.
@@ -183,45 +198,119 @@ impl Results {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(|e| cannot_write(folder, &e))?;
         }
+        if fs::metadata(&path).is_ok_and(|m| !m.is_file()) {
+            return Err(cannot_write(&path, &io::Error::other("it is no file, and results of many tables are files")));
+        }
         Ok(path.display().to_string())
     }
 
     /// What there is already of a table.
-    pub(super) fn finished(&self, piece: &Piece) -> Option<Finished> {
-        let line = self.known.get(&name(piece))?;
-        let there = fs::metadata(self.folder.join(&piece.name)).ok()?;
-        let same = line["same"] == json!(self.same) && line["data"] == stamp(&fs::metadata(&piece.data).ok()?);
-        let columns = line["columns"].as_array()?.iter().filter_map(|c| c.as_str().map(String::from)).collect();
-        let finished = Finished { rows: line["rows"].as_u64()?, failed: line["failed"].as_u64()?, columns };
-        (same && line["bytes"] == json!(there.len())).then_some(finished)
+    pub(super) fn finished(&self, piece: &Piece) -> Result<Option<Finished>, Failure> {
+        let Some(line) = self.known.get(&name(piece)).filter(|line| line["same"] == json!(self.same)) else { return Ok(None) };
+        let Some(data) = verified(&piece.data, &line["data"]) else { return Ok(None) };
+        let Some(result) = verified(&self.folder.join(&piece.name), &line["result"]) else { return Ok(None) };
+        let columns = line["columns"].as_array().into_iter().flatten().filter_map(|c| c.as_str().map(String::from)).collect();
+        let (Some(rows), Some(failed)) = (line["rows"].as_u64(), line["failed"].as_u64()) else { return Ok(None) };
+        let done = Finished { rows, failed, columns };
+        if (&data, &result) != (&line["data"], &line["result"]) {
+            // So that the next run need not read them.
+            self.write(piece, data, result, &done)?;
+        }
+        Ok(Some(done))
     }
 
-    /// Writes down that a table is done.
-    pub(super) fn note(&self, piece: &Piece, data: &Metadata, done: &Finished) -> Result<(), Failure> {
-        let path = self.folder.join(RECORD);
-        let write = || -> std::io::Result<()> {
-            let bytes = fs::metadata(self.folder.join(&piece.name))?.len();
-            let Finished { rows, failed, columns } = done;
-            let line = json!({
-                "name": name(piece), "same": self.same, "data": stamp(data), "bytes": bytes, "rows": rows, "failed": failed,
-                "columns": columns,
-            });
-            let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
-            file.write_all(format!("{line}\n").as_bytes())?;
-            file.sync_data()
-        };
-        write().map_err(|e| cannot_write(&path, &e))
+    /// Writes down that a table is done, which was this one before it was read; if it changed meanwhile it is not.
+    pub(super) fn note(&self, piece: &Piece, data: Identity, done: &Finished) -> Result<(), Failure> {
+        let (shown, place) = (piece.data.display().to_string(), self.folder.join(&piece.name));
+        let now = fs::metadata(&piece.data).map_err(|e| cannot_read(&shown, reason(&e)))?;
+        if stamp(&now) != data.stamp {
+            return Ok(());
+        }
+        let result = Identity::of(&place).map_err(|e| cannot_read(&place.display().to_string(), reason(&e)))?;
+        self.write(piece, data.json(), result.json(), done)
     }
+
+    fn write(&self, piece: &Piece, data: Value, result: Value, done: &Finished) -> Result<(), Failure> {
+        let Finished { rows, failed, columns } = done;
+        let line = json!({
+            "name": name(piece), "same": self.same, "data": data, "result": result, "rows": rows, "failed": failed, "columns": columns,
+        });
+        let written = (&self.record).write_all(format!("{line}\n").as_bytes()).and_then(|()| self.record.sync_data());
+        written.map_err(|e| cannot_write(&self.folder.join(RECORD), &e))
+    }
+}
+
+/// What a record says.
+fn read_record(record: &mut File) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    record.read_to_end(&mut bytes)?;
+    // A line that was cut off is one table done again; the next line is one of its own.
+    if bytes.last().is_some_and(|b| *b != b'\n') {
+        record.write_all(b"\n")?;
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// What a file is: its content, and by what it is known again without being read.
+pub(super) struct Identity {
+    sha256: String,
+    stamp: Value,
+    settled: bool,
+}
+
+impl Identity {
+    /// Of a file that is read for it.
+    pub(super) fn of(path: &Path) -> io::Result<Identity> {
+        let file = File::open(path)?;
+        let data = file.metadata()?;
+        Ok(Identity { sha256: sha256(file)?, stamp: stamp(&data), settled: settled(&data) })
+    }
+
+    /// Without a stamp where a later change could have the same.
+    fn json(&self) -> Value {
+        json!({"sha256": self.sha256, "stamp": if self.settled { self.stamp.clone() } else { Value::Null }})
+    }
+}
+
+/// What a file is now, if that is what it was.
+fn verified(path: &Path, known: &Value) -> Option<Value> {
+    let data = fs::metadata(path).ok().filter(Metadata::is_file)?;
+    if !known["stamp"].is_null() && known["stamp"] == stamp(&data) {
+        return Some(known.clone());
+    }
+    let now = Identity::of(path).ok()?;
+    (known["sha256"] == json!(now.sha256)).then(|| now.json())
+}
+
+/// What changes with every change of a file: its size, and the times of its content and of all the system knows of it, which nobody sets.
+#[cfg(unix)]
+fn stamp(data: &Metadata) -> Value {
+    use std::os::unix::fs::MetadataExt;
+    let time = |seconds: i64, nanoseconds: i64| format!("{seconds}.{nanoseconds:09}");
+    json!([data.len(), data.ino(), time(data.mtime(), data.mtime_nsec()), time(data.ctime(), data.ctime_nsec())])
+}
+
+/// Whether the last change is so long ago that the next one has another time, however coarse the clock of the file system.
+#[cfg(unix)]
+fn settled(data: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |t| t.as_secs() as i64);
+    data.ctime().max(data.mtime()) + 2 < now
+}
+
+/// Elsewhere files are told apart by their content alone.
+#[cfg(not(unix))]
+fn stamp(data: &Metadata) -> Value {
+    json!([data.len(), format!("{:?}", data.modified().ok())])
+}
+
+#[cfg(not(unix))]
+fn settled(_: &Metadata) -> bool {
+    false
 }
 
 fn name(piece: &Piece) -> String {
     piece.name.to_string_lossy().into_owned()
-}
-
-/// By what a table that was changed is told from what it was.
-fn stamp(data: &Metadata) -> Value {
-    let changed = data.modified().ok().and_then(|t| t.duration_since(UNIX_EPOCH).ok());
-    json!([data.len(), changed.map(|t| t.as_nanos().to_string())])
 }
 
 fn cannot_write(path: &Path, e: &std::io::Error) -> Failure {
@@ -230,7 +319,29 @@ fn cannot_write(path: &Path, e: &std::io::Error) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::fits;
+    use super::*;
+
+    #[test]
+    fn a_file_is_known_again_by_its_content_or_by_what_nobody_can_set() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("t.csv");
+        fs::write(&path, "x\n1\n").expect("a file");
+        let one = Identity::of(&path).expect("a file");
+        let of = |sha256: &str, stamp: Value| verified(&path, &json!({"sha256": sha256, "stamp": stamp}));
+        // It was made just now: the next change might have the same time.
+        assert_eq!(one.json()["stamp"], Value::Null);
+        assert_eq!(of(&one.sha256, Value::Null), Some(one.json()));
+        assert_eq!(of("0", Value::Null), None);
+        if cfg!(unix) {
+            assert!(of("0", one.stamp.clone()).is_some(), "it is not read");
+        }
+        let time = fs::metadata(&path).and_then(|m| m.modified()).expect("a time");
+        let longer = std::time::Duration::from_secs(9);
+        fs::File::options().write(true).open(&path).and_then(|f| f.set_modified(time - longer)).expect("a file");
+        assert_eq!(of("0", one.stamp.clone()), None);
+        assert!(of(&one.sha256, one.stamp.clone()).is_some());
+        assert_eq!(verified(folder.path(), &one.json()), None, "no file");
+    }
 
     #[test]
     fn patterns() {

@@ -1,14 +1,15 @@
 //! `neuralc refine`: models found from data. In: a table, models to begin with, proposers; out: the front and the best, and on request a
 //! journal of every hypothesis.
 //! Invariants: the last line of JSON has what scripts rely on; Ctrl-C ends the search and keeps what there is; a journal is written line by
-//! line, its report whole or not at all.
+//! line by one run at a time, its report whole or not at all.
 
+use crate::alone::alone;
 use crate::commands::fit::interrupts;
 use crate::commands::fit_table::{Roles, Wanted, Whole};
 use crate::commands::refine_args::RefineArgs;
 use crate::context::{Context, Failure, reason};
 use crate::core::Compiled;
-use crate::render::Source;
+use crate::render::{self, Source};
 use crate::table::{self, Reader, write_whole};
 use neural_compiler::syntax::ast::{InputKind, ModelKind};
 use neural_compiler::units::check::VALUE;
@@ -18,8 +19,8 @@ use neural_compiler_discover::journal::{self, Journal};
 use neural_compiler_discover::{Entry, Kind, Outcome, Problem, Settings, is_name, named, refine};
 use serde_json::json;
 use std::collections::HashMap;
-use std::fs::OpenOptions;
-use std::io::Write;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -62,19 +63,16 @@ pub(crate) fn run(context: &mut Context, args: &RefineArgs) -> Result<u8, Failur
     let mut proposers = named(&problem, &args.proposers, &read).map_err(plain)?;
     let given = args.files.iter().zip(&models).map(|(f, m)| (f.clone(), m.program.scheme().into_owned())).collect();
     let mut journal = args.journal.as_ref().map(|dir| Journal::new(&problem, dir));
-    let dropped = match (&args.journal, args.resume) {
-        (Some(dir), true) => earlier(&problem, dir)?,
-        _ => HashMap::new(),
-    };
-    let mut file = args.journal.as_ref().map(|dir| open(&problem, dir, args.resume)).transpose()?;
+    let (mut file, dropped) = args.journal.as_ref().map(|dir| open(&problem, dir, args.resume)).transpose()?.unzip();
+    let dropped = dropped.unwrap_or_default();
     let cancel = interrupts();
     let mut trouble: Option<Failure> = None;
     let stop = || cancel.load(Ordering::Relaxed);
     let outcome = {
         let mut tell = |entry: &Entry| {
             if let (Some(file), Some(journal)) = (&mut file, &mut journal) {
-                let line = journal.line(entry);
-                if let Err(e) = file.write_all(format!("{line}\n").as_bytes()).and_then(|()| file.flush()) {
+                let line = render::json_line(&journal.line(entry)) + "\n";
+                if let Err(e) = file.write_all(line.as_bytes()).and_then(|()| file.flush()) {
                     trouble.get_or_insert(Failure::Output(e));
                 }
             }
@@ -91,7 +89,7 @@ pub(crate) fn run(context: &mut Context, args: &RefineArgs) -> Result<u8, Failur
         }
     }
     for warning in &outcome.warnings {
-        let _ = writeln!(std::io::stderr(), "warning: {warning}");
+        let _ = writeln!(std::io::stderr(), "warning: {}", render::shown(warning));
     }
     tell(context, &outcome)?;
     Ok(Failure::FINE)
@@ -142,27 +140,33 @@ fn stand_in(context: &Context, args: &RefineArgs, models: &[Compiled], kind: &Ki
     Compiled::new(context, Source::new("", format!("(+ 0 {})", names.join(" "))))
 }
 
-/// What an earlier run has dropped.
-fn earlier(problem: &Problem, dir: &str) -> Result<HashMap<String, String>, Failure> {
-    let path = Path::new(dir).join(journal::FILE);
-    match std::fs::read_to_string(&path) {
-        Ok(text) => journal::dropped(problem, &text).map_err(plain),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(HashMap::new()),
-        Err(e) => Err(table::cannot_read(&path.to_string_lossy(), reason(&e))),
-    }
-}
-
-/// The file of the journal, with its first line where it is new.
-fn open(problem: &Problem, dir: &str, resume: bool) -> Result<std::fs::File, Failure> {
+/// The file of the journal, this run's alone, with its first line where it is new; and what an earlier run has dropped.
+fn open(problem: &Problem, dir: &str, resume: bool) -> Result<(File, HashMap<String, String>), Failure> {
     let path = Path::new(dir).join(journal::FILE);
     let cannot = |e: std::io::Error| Failure::plain("cannot-write", format!("cannot write `{}`: {}", path.display(), reason(&e)), None);
     std::fs::create_dir_all(dir).map_err(cannot)?;
-    let fresh = !resume || !path.exists();
-    let mut file = OpenOptions::new().create(true).write(true).append(!fresh).truncate(fresh).open(&path).map_err(cannot)?;
-    if fresh {
-        file.write_all(format!("{}\n", journal::head(problem)).as_bytes()).map_err(cannot)?;
+    if std::fs::metadata(&path).is_ok_and(|m| !m.is_file()) {
+        return Err(cannot(std::io::Error::other("it is no file")));
     }
-    Ok(file)
+    let mut file = OpenOptions::new().create(true).read(true).write(true).truncate(false).open(&path).map_err(cannot)?;
+    alone(&file, &format!("the journal `{dir}`"))?;
+    let mut text = Vec::new();
+    if resume {
+        file.read_to_end(&mut text).map_err(|e| table::cannot_read(&path.to_string_lossy(), reason(&e)))?;
+    }
+    // A run that was killed may leave half a line at the end: what it says was not judged.
+    text.truncate(text.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1));
+    let dropped = match &*String::from_utf8_lossy(&text) {
+        "" => HashMap::new(),
+        text => journal::dropped(problem, text).map_err(plain)?,
+    };
+    let mut begin = || -> std::io::Result<()> {
+        file.set_len(text.len() as u64)?;
+        file.seek(SeekFrom::End(0))?;
+        if text.is_empty() { file.write_all(format!("{}\n", journal::head(problem)).as_bytes()) } else { Ok(()) }
+    };
+    begin().map_err(cannot)?;
+    Ok((file, dropped))
 }
 
 fn tell(context: &mut Context, outcome: &Outcome) -> Result<(), Failure> {

@@ -237,7 +237,7 @@ pub(crate) fn say(context: &Context, path: &str, notes: &RefCell<Notes>) {
         return;
     }
     if let Some(line) = notes.borrow().line(if path == "-" { "<stdin>" } else { path }) {
-        let _ = writeln!(std::io::stderr(), "{line}");
+        let _ = writeln!(std::io::stderr(), "{}", crate::render::shown(&line));
     }
 }
 

@@ -4,10 +4,13 @@
 //! file with another owner or several names is written over at the end, since a new file in its place would be another file; anything else
 //! is replaced by a complete file.
 //! Invariant: until `finish` a file holds what it held before, and whatever ends the run early (an error, a panic, a signal that can be
-//! caught) leaves nothing else behind. What went into a stream cannot be taken back.
+//! caught) leaves nothing else behind; what a run that was killed left is removed by the next one that writes into that folder. What went
+//! into a stream cannot be taken back.
 
+use crate::alone::taken;
 use crate::context::{Failure, reason};
 use crate::stdout::Stdout;
+use std::collections::BTreeSet;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -16,6 +19,9 @@ use tempfile::NamedTempFile;
 
 /// The files a signal has to remove.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+/// What part files are called.
+const PREFIX: &str = ".neuralc-";
+const SUFFIX: &str = ".part";
 /// Links after which a path is taken for a ring.
 const MOST_LINKS: usize = 40;
 
@@ -65,7 +71,7 @@ impl Target {
             Ok(Box::new(BufWriter::with_capacity(1 << 18, file)))
         };
         match &self.kind {
-            Kind::Standard => Ok(Box::new(BufWriter::new(Stdout))),
+            Kind::Standard => Ok(Box::new(BufWriter::new(Stdout::new()))),
             Kind::Stream(stream) => file(stream),
             Kind::File { temporary, .. } | Kind::Over { temporary, .. } => file(temporary.as_file()),
         }
@@ -242,18 +248,44 @@ fn stays_itself(_: &Metadata, _: &NamedTempFile) -> bool {
     false
 }
 
+/// Removes the part files of runs that were killed: one that is being written is locked by whoever writes it.
+fn sweep(folder: &Path) {
+    static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    if !SWEPT.lock().unwrap_or_else(|e| e.into_inner()).insert(folder.to_path_buf()) {
+        return;
+    }
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let ours = name.starts_with(PREFIX) && name.ends_with(SUFFIX) && entry.file_type().is_ok_and(|t| t.is_file());
+        // Held while it is removed, so that whoever has just made it sees that it is gone.
+        if ours
+            && let Ok(file) = File::open(entry.path())
+            && file.try_lock().is_ok()
+        {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// A file beside the one to come, with the permissions of any new file.
 fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
+    sweep(folder);
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".neuralc-").suffix(".part");
+    builder.prefix(PREFIX).suffix(SUFFIX);
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     watch_signals();
     // Held from before the file exists until its name is known: a signal waits for it.
     let mut names = unfinished();
-    let temporary = builder.tempfile_in(folder)?;
-    names.push(temporary.path().to_path_buf());
-    Ok(temporary)
+    loop {
+        let temporary = builder.tempfile_in(folder)?;
+        // Another process may have taken it for a leftover before it was locked.
+        if !taken(temporary.as_file()) && temporary.path().exists() {
+            names.push(temporary.path().to_path_buf());
+            return Ok(temporary);
+        }
+    }
 }
 
 fn cannot_write(path: &str, e: &io::Error) -> Failure {

@@ -112,3 +112,15 @@ def test_constants_of_groups_are_no_means(tmp_path: pathlib.Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert float(nc.compile(saved.read_text(), params={"k": 7.0})(x=1.0)) == 7.0
+
+
+def test_what_a_fit_found_is_not_told_of_another_text(tmp_path: pathlib.Path) -> None:
+    saved = tmp_path / "line.scm"
+    data = {"x": np.arange(1.0, 9.0), "y": np.array([2.1, 3.9, 6.2, 7.8, 10.3, 11.6, 14.4, 15.7])}
+    nc.fit("(param a 0) (param b 1) (+ a (* b x))", data, target="y").save(saved)
+    nc.predict(saved, data, bands=True)
+    saved.write_text(saved.read_text().replace("(* b x)", "(* b x x)"))
+    with pytest.raises(nc.FitError, match="was changed since") as error:
+        nc.predict(saved, data, bands=True)
+    assert error.value.code == "other-text"
+    assert nc.predict(saved, data).shape == (8,)

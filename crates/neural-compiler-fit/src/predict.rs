@@ -87,14 +87,22 @@ fn algebraic(whole: &Program, table: &Table, options: &Options<'_>) -> Result<Ve
 pub(crate) fn begun<'a>(program: &Program, options: &Options<'a>) -> Result<Options<'a>, Diagnostics> {
     let group_starts = match options.group_starts.is_empty() {
         true => crate::saved::remember::group_starts(program)?,
-        false => options.group_starts.clone(),
+        false => return Ok(options.clone()),
     };
+    // A start that is said is that of all groups.
+    if !group_starts.is_empty() && options.start_time.is_none() {
+        crate::saved::remember::check_text(program, "when each group starts")?;
+    }
     Ok(Options { group_starts, ..options.clone() })
 }
 
 /// What is known of groups: as the caller says, else as the fit that saved the model did.
 pub(crate) fn known(program: &Program, options: &Options<'_>) -> Result<Values, Diagnostics> {
     let mut values = options.values.clone();
-    values.extend(crate::saved::remember::of_groups(program)?);
+    let found = crate::saved::remember::of_groups(program)?;
+    if found.iter().any(|f| values.iter().all(|v| v.0 != f.0)) {
+        crate::saved::remember::check_text(program, "the values of each group")?;
+    }
+    values.extend(found);
     Ok(values)
 }

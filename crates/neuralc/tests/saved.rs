@@ -271,3 +271,50 @@ fn names_of_groups_do_not_depend_on_the_table() {
     let x = column(&done, "x");
     assert!(close(&[x[1], x[3], x[5]], &[100.0 * (-1.0f64).exp(), 5.0 * (-1.0f64).exp(), 0.0]), "{done:?}");
 }
+
+/// What a fit found is told of the text that was fitted, not of one that was edited since.
+#[test]
+fn how_sure_a_text_is_that_was_edited_is_not_told() {
+    let case = Case::new("t,y\n0,10.1\n1,5.9\n2,3.7\n3,2.2\n4,1.4\n");
+    let saved = case.fit("(param a 8 :min 0) (param k 1) ; rate\n(* a (exp (- (* k t))))", &[]);
+    let text = std::fs::read_to_string(&saved).expect("a model");
+    let bands = |model: &str| neuralc(&["predict", model, "--data", &case.data, "--bands"]);
+    let truth = column(&bands(&saved), "prediction.stderr");
+    // Layout and remarks say nothing, in whatever syntax.
+    let laid_out = case.write("laid_out.scm", &format!("; mine\n{}", text.replace("(* a", "(*   a").replace("; rate", "; per hour")));
+    let infix = case.write("infix.eq", &neuralc(&["fmt", &saved, "--to", "infix"]).out);
+    for same in [laid_out, infix] {
+        assert_eq!(column(&bands(&same), "prediction.stderr"), truth, "{same}");
+    }
+    for (from, to) in [("(* a", "(* 2 a"), (":min 0", ":min -1"), ("(- (* k t))", "(- (* k t t))")] {
+        let edited = case.write("edited.scm", &text.replace(from, to));
+        assert_eq!(code(&["predict", &edited, "--data", &case.data, "--bands"], case.folder.path()), "other-text", "{from}");
+        // The text is the model: what it predicts is what it says now.
+        assert_eq!(neuralc(&["predict", &edited, "--data", &case.data]).code, 0);
+    }
+    let old = case.write("old.scm", &text.replace("\"text\":{\"sha256\"", "\"text\":{\"md5\""));
+    assert_eq!(code(&["predict", &old, "--data", &case.data, "--bands"], case.folder.path()), "other-text");
+    // Values and starts of groups are in the record alone.
+    let groups = Case::new(&groups().0);
+    let own = groups.fit("(param k 1 :min 0 :per g) (state x 5) (derive x (* (- k) x))", &["--group", "g"]);
+    let edited = std::fs::read_to_string(&own).expect("a model").replace("(* (- k) x)", "(* -2 k x)");
+    let edited = groups.write("edited.scm", &edited);
+    assert_eq!(code(&["predict", &edited, "--data", &groups.data], groups.folder.path()), "other-text");
+    let late = groups.fit(DECAY, &["--group", "g"]);
+    let edited = std::fs::read_to_string(&late).expect("a model").replace("(* (- k) x)", "(* -2 k x)");
+    let edited = groups.write("edited.scm", &edited);
+    assert_eq!(code(&["predict", &edited, "--data", &groups.data], groups.folder.path()), "other-text");
+    assert_eq!(neuralc(&["predict", &edited, "--data", &groups.data, "--start-time", "0"]).code, 0);
+}
+
+/// Where new observations of a state lie that was never observed is not known: there is no column of it.
+#[test]
+fn what_was_not_observed_has_no_interval_of_observations() {
+    let case = Case::new("t,c\n0,5.1\n1,3.0\n2,1.9\n3,1.1\n4,0.7\n5,0.4\n");
+    let saved = case.fit("(param k 1) (param s 0.1 :min 0) (state A 10) (derive A (* (- k) A)) (observe c (/ A 2) :noise (normal s))", &[]);
+    let done = neuralc(&["predict", &saved, "--data", &case.data, "--bands"]);
+    assert_eq!(done.code, 0, "{done:?}");
+    let head = done.out.lines().next().expect("a header").to_string();
+    assert!(head.contains("A.ci95.high") && head.contains("c.pi95.low") && !head.contains("A.pi95"), "{head}");
+    assert!(!done.out.contains("NaN"), "{done:?}");
+}

@@ -203,6 +203,11 @@ pub struct Calendar {
 
 const MARK: &str = "; dates are read as ";
 
+/// Whether a line of a text says how dates are read.
+pub(crate) fn is_mark(line: &str) -> bool {
+    line.starts_with(MARK)
+}
+
 impl Calendar {
     /// The calendar that the options say, together with the unit that a program has for a column; nothing where that is not all.
     pub fn said(options: CalendarOptions, program: &Program, column: &str) -> Result<Option<Calendar>, Diagnostic> {

@@ -178,11 +178,14 @@ fn of_observations(
     Ok(Some((low, high)))
 }
 
-/// The bands as columns for a table: `y.stderr`, `y.ci95.low`, `y.ci95.high`, `y.pi95.low`, `y.pi95.high`.
+/// The bands as columns for a table: `y.stderr`, `y.ci95.low`, `y.ci95.high`, `y.pi95.low`, `y.pi95.high`; the last two not of what nothing
+/// is known about observations of, as of states that were not observed.
 pub fn columns(all: &[Band]) -> Vec<(String, Vec<f64>)> {
     let one = |b: &Band| {
         let parts = [("stderr", &b.stderr), ("ci95.low", &b.confidence.0), ("ci95.high", &b.confidence.1)];
-        let parts = parts.into_iter().chain([("pi95.low", &b.prediction.0), ("pi95.high", &b.prediction.1)]);
+        let observed = [("pi95.low", &b.prediction.0), ("pi95.high", &b.prediction.1)];
+        let known = observed.iter().any(|(_, ends)| ends.iter().any(|x| !x.is_nan()));
+        let parts = parts.into_iter().chain(observed.into_iter().filter(|_| known));
         parts.map(|(what, numbers)| (format!("{}.{what}", b.name), numbers.clone())).collect::<Vec<_>>()
     };
     all.iter().flat_map(one).collect()

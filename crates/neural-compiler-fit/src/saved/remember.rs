@@ -2,7 +2,8 @@
 //! and solved, so that a prediction does as the fit did, and whether a file of weights is the one it was saved with.
 //!
 //! What the text itself declares (values, when starts hold, the step of a map) is not looked up in the record: the text can be edited.
-//! Invariant: a record that cannot be read, or says what no fit could have said, is an error.
+//! Invariants: a record that cannot be read, or says what no fit could have said, is an error; what the fit found (how sure it is, values
+//! and starts of groups) is told of the text that was fitted only.
 
 use crate::forecast::known::Known;
 use crate::model::layout::Values;
@@ -147,7 +148,31 @@ pub(crate) fn of_groups(program: &Program) -> Result<Values, Diagnostic> {
 /// What the record of a model says of how sure its parameters are; `None` where there is none.
 pub(crate) fn known(program: &Program) -> Result<Option<Known>, Diagnostic> {
     let Some((_, fields)) = record(&program.scheme())? else { return Ok(None) };
-    Ok(fields.get("fit").and_then(Known::of_json))
+    let known = fields.get("fit").and_then(Known::of_json);
+    if known.is_some() {
+        check_text(program, "how sure its parameters are")?;
+    }
+    Ok(known)
+}
+
+/// Whether a text is not the one that the fit of its record saved; nothing is said of one without a record, or without a hash in it.
+pub fn is_changed(text: &str) -> bool {
+    let saved = save::record(text).and_then(|(_, fields)| Some(fields.ok()?["text"]["sha256"].as_str()?.to_string()));
+    saved.is_some_and(|hash| hash != save::sha256_of_text(text))
+}
+
+/// Complains about the use of something a fit found (`what`) for a text that is not the one it saved.
+pub(crate) fn check_text(program: &Program, what: &str) -> Result<(), Diagnostic> {
+    let text = program.scheme();
+    let Some((_, fields)) = record(&text)? else { return Ok(()) };
+    let why = match fields.get("text").and_then(|t| t.get("sha256")).and_then(Value::as_str) {
+        Some(hash) if hash == save::sha256_of_text(&text) => return Ok(()),
+        Some(_) => "the text was changed since",
+        None => "the record does not say which text that was",
+    };
+    let message = format!("the record of the model says {what} as its fit found it, and {why}");
+    let help = "take the change back, or fit the model again and save it";
+    Err(Diagnostic::error("other-text", Default::default(), message).help(help))
 }
 
 /// When the starts of groups hold, by the names of the groups, as the fit that saved a model read them; nothing where it is one time for

@@ -3,12 +3,14 @@
 //! end a record of the fit.
 //!
 //! The record is two lines of comment, so that a saved model is a model like any other: one for people, and one, behind `; fit: `, that
-//! is JSON: the version, the data with their SHA-256, the options, the SHA-256 of the weights, and all a fit reports, covariance included.
+//! is JSON: the version, the SHA-256 of the text, the data with theirs, the options, the SHA-256 of the weights, and all a fit reports,
+//! covariance included.
 //! Invariant: a text has one record; saving again replaces it.
 
+use crate::data::dates;
 use crate::data::table::Table;
 use crate::report::Fit;
-use neural_compiler::syntax::reader::{Data, DatumId, read};
+use neural_compiler::syntax::reader::{Data, Datum, DatumId, read};
 use neural_compiler::{Limits, Options, Shape, compile, number_text, value_text};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -140,8 +142,8 @@ pub fn with_record(text: &str, fit: &Value, from: &Provenance) -> String {
     let version = env!("CARGO_PKG_VERSION");
     let (hash, of) = &from.sha256;
     let mut record = json!({
-        "version": version, "data": {"name": from.data, "rows": from.rows, "sha256": hash, "sha256_of": of},
-        "options": from.options, "fit": fit,
+        "version": version, "text": {"sha256": sha256_of_text(text)},
+        "data": {"name": from.data, "rows": from.rows, "sha256": hash, "sha256_of": of}, "options": from.options, "fit": fit,
     });
     if let Some(weights) = &from.weights {
         record["weights"] = json!({"sha256": weights});
@@ -174,6 +176,31 @@ pub fn sha256(mut bytes: impl Read) -> std::io::Result<String> {
     }
 }
 
+/// The SHA-256 of what a text says: of its words and numbers, and of how it reads dates. Its layout, its remarks and its record do not
+/// count, so that a text that was written in infix and read again has the same.
+pub fn sha256_of_text(text: &str) -> String {
+    let limits = Limits { source_bytes: usize::MAX, nesting: usize::MAX, ..Limits::default() };
+    let (data, _) = read(text, &limits);
+    let mut hash = Sha256::new();
+    text.lines().filter(|line| dates::is_mark(line)).for_each(|line| hash.update(format!("{}\n", line.trim_end())));
+    // What is left to write: data, and the brackets behind them.
+    let mut left: Vec<Result<DatumId, &str>> = data.top.iter().rev().map(|&d| Ok(d)).collect();
+    while let Some(next) = left.pop() {
+        match next.map(|d| (d, data.get(d))) {
+            Err(close) => hash.update(close),
+            Ok((_, Datum::Number(x))) => hash.update([&b"#"[..], &x.to_bits().to_le_bytes()].concat()),
+            Ok((_, Datum::Symbol(s))) => hash.update([&b"|"[..], data.names.text(s).as_bytes(), &[0]].concat()),
+            Ok((d, list @ (Datum::List(..) | Datum::Bracket(..)))) => {
+                let (open, close) = if matches!(list, Datum::List(..)) { ("(", ")") } else { ("[", "]") };
+                hash.update(open);
+                left.push(Err(close));
+                left.extend(data.children(d).iter().rev().map(|&c| Ok(c)));
+            }
+        }
+    }
+    hexadecimal(hash)
+}
+
 /// The SHA-256 of a table: of each column its name, a zero byte, and its numbers as eight bytes each, the lowest first.
 pub fn sha256_of_columns(table: &Table) -> String {
     let mut hash = Sha256::new();
@@ -188,6 +215,7 @@ pub fn sha256_of_columns(table: &Table) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use neural_compiler::Syntax;
 
     #[test]
     fn the_start_and_the_step_are_kept_in_one_place() {
@@ -217,6 +245,24 @@ mod tests {
         let fitted = [("r".into(), Shape::Scalar, vec![0.1]), ("w".into(), Shape::Vector(2), vec![1.5, -2e-9])];
         let saved = with_values(source, &fitted);
         assert_eq!(saved, source.replace("r 1 :min", "r 0.1 :min").replace("[1 2]", "[1.5 -2e-9]"));
+    }
+
+    #[test]
+    fn the_hash_of_a_text_is_that_of_what_it_says() {
+        let text = "(param k 0.5 :min 0) ; rate\n(input t :unit h)\n(* [1 2] (exp (- (* k t))))";
+        let hash = sha256_of_text(text);
+        let translate = |text: &str, from, to| neural_compiler::syntax::translate::translate(text, from, to, &Limits::default()).unwrap();
+        let back = translate(&translate(text, Syntax::Scheme, Syntax::Infix), Syntax::Infix, Syntax::Scheme);
+        for same in ["(param k 5e-1 :min 0)\n\n(input |t| :unit h) (* [1 2.0] (exp (- (* k t))))\n; fit: {}", &back] {
+            assert_eq!(sha256_of_text(same), hash, "{same}");
+        }
+        let dated = format!("; dates are read as days since 2024-03-01T00:00:00\n{text}");
+        let edits = [("0.5", "0.6"), (":min 0", ":min 1"), ("h)", "s)"), ("[1 2]", "[2 1]"), ("(- (* k t))", "(* k t)"), ("k", "m")];
+        let others = edits.iter().map(|(from, to)| text.replace(from, to));
+        for other in others.chain([dated.replace("-01T", "-02T"), dated.clone()]) {
+            assert_ne!(sha256_of_text(&other), hash, "{other}");
+        }
+        assert_ne!(sha256_of_text(&dated), sha256_of_text(&dated.replace("-01T", "-02T")));
     }
 
     #[test]

@@ -70,3 +70,30 @@ def test_modules_are_found(library: nc.Library) -> None:
     assert library.search(samples={"speed": speed, "mass": mass, "E": mass * speed}) == []
     assert len(library.search("kinetic")) == len(library.search(units="g, km/h -> kJ")) == len(library.search(signature="_, _")) == 1
     assert library.search("potential") == []
+
+
+def test_what_a_module_fixes_is_fixed(library: nc.Library, tmp_path: Path) -> None:
+    library.add("fall", "(param g 10 :unit m/s^2)\n(input t :unit s)\n(* 0.5 g (square t))")
+    model = tmp_path / "model.scm"
+    model.write_text("(use fall@1)\n(input t :unit s)\n(param k 1)\n(* k (fall t))\n")
+    text = nc.linked(model)
+    assert float(nc.compile(text)(t=2.0)) == 20.0
+    assert [i.name for i in nc.compile(text).inputs] == ["t", "k"]
+    for wrong in ({"fall-1.g": 0.0}, {"g": 0.0}):
+        with pytest.raises(nc.CompileError, match="has no name"):
+            nc.compile(text, params=wrong)
+
+
+def test_a_record_that_was_edited_is_noticed(library: nc.Library) -> None:
+    record = library.folder / "energy/1/module.json"
+    record.write_text(record.read_text().replace('"kg"', '"g"'))
+    with pytest.raises(nc.LibraryError, match="not what was frozen"):
+        library["energy@1"]
+    assert "not what was frozen" in library.test()["energy@1"][0]
+
+
+def test_units_of_samples_count(library: nc.Library) -> None:
+    mass, speed = np.array([2000.0, 2000.0, 4000.0]), np.array([3.6, 7.2, 10.8])
+    samples = {"m [g]": mass, "v [km/h]": speed, "E [kJ]": np.array([0.001, 0.004, 0.018])}
+    assert [f.module.id for f in library.search(samples=samples, target="E")] == ["energy@1"]
+    assert library.search(samples={"m": mass, "v": speed, "E": samples["E [kJ]"]}) == []

@@ -5,7 +5,7 @@
 use crate::examples::Example;
 use crate::folder::{Library, RECORD, TEXT};
 use crate::lock::{Line, Lock};
-use crate::module::{Module, Probe};
+use crate::module::{Module, Probe, Quantity};
 use crate::resolve::Resolver;
 use crate::signature::{Signature, kind};
 use crate::verify;
@@ -13,7 +13,8 @@ use crate::{Outcome, canonical, plain, probes, within};
 use neural_compiler::diagnostic::Severity;
 use neural_compiler::ops::Op;
 use neural_compiler::syntax::forms;
-use neural_compiler::{Diagnostic, Diagnostics};
+use neural_compiler::{Diagnostic, Diagnostics, EvalError, number_text};
+use neural_compiler_fit::remember::is_changed;
 use neural_compiler_fit::save;
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -82,7 +83,13 @@ impl Library {
         // A text that was removed comes back under its own number.
         let again = lock.lines.iter().find(|l| l.name == claim.name && l.hash == hash).map(|l| l.version);
         let points: Vec<Vec<f64>> = (0..probes::COMPARED).map(|k| probes::point(&found.inputs, k)).collect();
-        let values: Vec<Option<Vec<f64>>> = points.iter().map(|p| checked.at(p)).collect();
+        let ended = |point: &Vec<f64>| match checked.run(point) {
+            Ok(value) => Ok(Some(value)),
+            Err(e) if e.code.starts_with("limit-") => Err(endless(&found.inputs, point, e)),
+            Err(_) => Ok(None),
+        };
+        let values: Vec<Option<Vec<f64>>> =
+            points.iter().map(ended).collect::<Result<_, _>>().map_err(|d| checked.blame(&claim.file, &text, d.into()))?;
         let probe = |(p, v): (&Vec<f64>, &Option<Vec<f64>>)| Some(Probe { inputs: p.clone(), output: probes::recorded(v.as_ref()?) });
         let module = Module {
             name: claim.name.clone(),
@@ -158,8 +165,27 @@ impl Library {
             std::fs::rename(whole, &place)
         };
         written().map_err(|e| plain("library-files", format!("cannot write `{}`: {e}", place.display()), None))?;
-        lock.add(Line { name: module.name.clone(), version: module.version, hash: module.hash.clone(), removed: false })
+        let (hash, record) = (module.hash.clone(), module.digest());
+        lock.add(Line { name: module.name.clone(), version: module.version, hash, record, removed: false })
     }
+}
+
+/// What to say of a module that does not come to an end at a point of its domain.
+fn endless(inputs: &[Quantity], point: &[f64], e: EvalError) -> Diagnostic {
+    let mut rest = point;
+    let given = inputs.iter().map(|q| {
+        let (own, others) = rest.split_at(q.shape.iter().product());
+        rest = others;
+        let numbers: Vec<String> = own.iter().map(|x| number_text(*x)).collect();
+        format!("{} = {}", q.name, if q.shape.is_empty() { numbers.concat() } else { format!("[{}]", numbers.join(" ")) })
+    });
+    let given: Vec<String> = given.collect();
+    let place = if given.is_empty() { String::new() } else { format!(" for {}", given.join(", ")) };
+    let message = format!("the module does not come to an end{place}: {}", e.message);
+    Diagnostic::error(e.code, e.span, message).help(format!(
+        "a module ends within {} steps wherever it is defined; --range NAME=LO:HI says where that is",
+        probes::limits().steps
+    ))
 }
 
 /// Constants are inputs of a graph: their numbers count besides it.
@@ -209,6 +235,9 @@ fn provenance(claim: &Claim, text: &str) -> Map<String, Value> {
         let kept = ["params", "rmse", "r2", "loglik", "aic", "bic"].into_iter().filter(|n| !fit[*n].is_null());
         all.entry("fit").or_insert_with(|| kept.map(|n| (n.to_string(), fit[n].clone())).collect::<Map<_, _>>().into());
         all.entry("compiler").or_insert_with(|| json!(record["version"]));
+        if is_changed(text) {
+            all.insert("changed_since_fit".into(), json!(true));
+        }
     }
     all
 }

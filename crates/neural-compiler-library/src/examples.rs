@@ -1,6 +1,7 @@
 //! Examples: what the author of a module says it gives. In: comment lines of the text, as the language reference has them, or
 //! `x = 1, v = [1 2] => 3`; out: values of inputs and of the result.
-//! Invariant: a value is a closed expression of the language, computed by it; `=>` holds to the bit, `~>` to 1e-12 relative.
+//! Invariant: a value is a closed expression of the language, computed by it; `=>` holds to the bit, so that 0 and -0 are two numbers and
+//! all NaN one; `~>` holds to 1e-12 relative.
 
 use neural_compiler::exec::interp;
 use neural_compiler::{Diagnostic, Options, Program, Tensor, compile};
@@ -14,11 +15,31 @@ const NEAR: f64 = 1e-12;
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Example {
     /// The numbers of the inputs, by name; parameters keep theirs unless they are given.
+    #[serde(with = "named")]
     pub with: BTreeMap<String, Vec<f64>>,
     /// The numbers of the value.
+    #[serde(with = "crate::module::numbers")]
     pub value: Vec<f64>,
     /// To the bit.
     pub exact: bool,
+}
+
+/// Numbers by name, as JSON.
+mod named {
+    use crate::module::numbers;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::collections::BTreeMap;
+
+    #[derive(Serialize, Deserialize)]
+    struct Numbers(#[serde(with = "numbers")] Vec<f64>);
+
+    pub(super) fn serialize<S: Serializer>(all: &BTreeMap<String, Vec<f64>>, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(all.iter().map(|(name, numbers)| (name, Numbers(numbers.clone()))))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Vec<f64>>, D::Error> {
+        Ok(BTreeMap::<String, Numbers>::deserialize(from)?.into_iter().map(|(name, numbers)| (name, numbers.0)).collect())
+    }
 }
 
 fn bad(text: &str, why: impl std::fmt::Display) -> Diagnostic {
@@ -76,7 +97,8 @@ impl Example {
     /// Runs it; what is wrong.
     pub fn run(&self, program: &Program) -> Result<(), Diagnostic> {
         let graph = program.graph().map_err(|e| e.0.into_iter().next().expect("an error says what is wrong"))?;
-        let fail = |why: String| Err(Diagnostic::error("example-fails", Default::default(), format!("example {self}: {why}")));
+        let failed = |why: String| Diagnostic::error("example-fails", Default::default(), format!("example {self}: {why}"));
+        let fail = |why: String| Err(failed(why));
         if let Some(name) = self.with.keys().find(|n| program.inputs().iter().all(|i| i.name != **n)) {
             return fail(format!("the module has no input `{name}`"));
         }
@@ -90,17 +112,19 @@ impl Example {
             };
             values.push(tensor);
         }
-        let found = match interp::run(&graph, &values, &interp::RunOptions { limits: program.limits(), trap: false }) {
+        let found = match interp::run(&graph, &values, &interp::RunOptions { limits: crate::probes::limits(), trap: false }) {
             Ok(found) => found[0].data().to_vec(),
             Err(e) => return fail(e.message),
         };
-        let near = |a: f64, b: f64| a.to_bits() == b.to_bits() || a == b || (a.is_nan() && b.is_nan());
-        let holds = |(&a, &b): (&f64, &f64)| near(a, b) || !self.exact && (a - b).abs() <= NEAR * a.abs().max(b.abs());
+        let same = |a: f64, b: f64| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
+        let holds = |(&a, &b): (&f64, &f64)| same(a, b) || !self.exact && (a - b).abs() <= NEAR * a.abs().max(b.abs());
         if found.len() == self.value.len() && found.iter().zip(&self.value).all(holds) {
             return Ok(());
         }
         let shown: Vec<String> = found.iter().map(|x| neural_compiler::number_text(*x)).collect();
-        fail(format!("the module gives {}", shown.join(" ")))
+        let error = failed(format!("the module gives {}", shown.join(" ")));
+        let by_sign = found.len() == self.value.len() && found.iter().zip(&self.value).all(|(&a, &b)| same(a, b) || a == b);
+        Err(if by_sign { error.help("`=>` is to the bit, and 0 is not -0; `~>` does not tell them apart") } else { error })
     }
 }
 
@@ -132,6 +156,20 @@ mod tests {
         assert_eq!(run("v = [1 2], y = 1 => 4.5"), Err("example-fails"));
         assert_eq!(run("v = [1 2], x = y => 4.5"), Err("bad-example"));
         assert_eq!(run("x = 1"), Err("bad-example"));
+        // 0 and -0 are two numbers, to the bit.
+        assert_eq!(run("v = [0 0], x = 1 => 0"), Ok(()));
+        assert_eq!(run("v = [0 0], x = 1 => -0"), Err("example-fails"));
+        assert_eq!(run("v = [0 0], x = -1 => -0"), Ok(()));
+        assert_eq!(run("v = [0 0], x = -1 => 0"), Err("example-fails"));
+        assert_eq!(run("v = [0 0], x = -1 ~> 0"), Ok(()));
+        assert_eq!(run("v = [0 1], x = +nan.0 => +nan.0"), Ok(()));
+        let sign = Example::parse("v = [0 0], x = 1 => -0").and_then(|e| e.run(&program)).unwrap_err();
+        assert!(sign.message.contains("=> -0: the module gives 0") && sign.help.is_some(), "{sign:?}");
+        // Numbers that JSON has not are read back.
+        let odd = Example::parse("v = [-0 +inf.0], x = +nan.0 => -inf.0").unwrap();
+        let back: Example = serde_json::from_str(&serde_json::to_string(&odd).unwrap()).unwrap();
+        assert_eq!(back.to_string(), odd.to_string());
+        assert!(back.with["v"][0].is_sign_negative() && back.with["x"][0].is_nan() && back.value == [f64::NEG_INFINITY]);
         let found = Example::within("x ; a remark with y = 2\n; with x = 2\n;; => 2\n; ~> 2\n").unwrap();
         assert_eq!(found.len(), 2);
         assert!(found[0].exact && !found[1].exact && found[1].with["x"] == [2.0]);

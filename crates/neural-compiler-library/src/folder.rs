@@ -144,6 +144,12 @@ impl Library {
         if module.name != line.name || module.version != line.version || module.hash != line.hash {
             return Err(bad(format!("it is not the record `{}` names", lock::NAME)));
         }
+        if module.digest() != line.record {
+            let message =
+                format!("`{}@{}` is not what was frozen: the hash of `{RECORD}` is not that of `{}`", line.name, line.version, lock::NAME);
+            let help = "take the change back; what is new becomes a new version: neuralc library add";
+            return Err(plain("library-changed", message, Some(help.into())));
+        }
         Ok(module)
     }
 
@@ -178,8 +184,24 @@ impl Library {
 
     /// Holds modules (all, where none are named) to what was recorded of them: hash, signature, domain, examples, values to the bit.
     pub fn test(&self, named: &[String]) -> Outcome<Vec<Verdict>> {
-        let modules = if named.is_empty() { self.list()? } else { named.iter().map(|n| self.get(n)).collect::<Outcome<_>>()? };
-        Ok(modules.iter().map(|m| self.verdict(m)).collect())
+        let lock = self.lock(false)?;
+        let mut lines: Vec<Line> = if named.is_empty() {
+            lock.present().cloned().collect()
+        } else {
+            let one = |n: &String| id(n).and_then(|(name, version)| self.line(&lock, name, version));
+            named.iter().map(one).collect::<Outcome<_>>()?
+        };
+        if named.is_empty() {
+            lines.sort_by(|a, b| (&a.name, a.version).cmp(&(&b.name, b.version)));
+        }
+        let verdict = |line: &Line| match self.module(line) {
+            Ok(module) => self.verdict(&module),
+            Err(e) => {
+                let wrong = e.errors.0.iter().map(|d| d.message.clone()).collect();
+                Verdict { id: format!("{}@{}", line.name, line.version), examples: 0, probes: 0, wrong }
+            }
+        };
+        Ok(lines.iter().map(verdict).collect())
     }
 
     fn verdict(&self, module: &Module) -> Verdict {
@@ -196,6 +218,7 @@ impl Library {
                         wrong.push("its signature is not the one that was recorded".into());
                     }
                     Ok(s) if module.domain.proved && !s.domain.proved => wrong.push("its domain is no longer proved".into()),
+                    Ok(s) if module.domain.finite && !s.domain.finite => wrong.push("that it does not overflow is no longer proved".into()),
                     Ok(_) => {}
                 }
                 wrong.extend(module.examples.iter().filter_map(|e| e.run(&checked.program).err()).map(|d| d.message));

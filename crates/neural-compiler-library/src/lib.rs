@@ -2,13 +2,14 @@
 //! held to its claims, and texts for programs that say `(use name@2)`.
 //!
 //! ```text
-//! library/library.lock             one line a module: name@version and its hash; lines are added, never changed
+//! library/library.lock             one line a module: name@version, the hashes of its text and its record; lines are added, never changed
 //! library/gravity/2/module.scm     the text
 //! library/gravity/2/module.json    signature, proved domain, examples, provenance, hash
 //! ```
 //!
 //! Invariants: a hash is that of a text and of the hashes of all it uses, so that it has one meaning for ever; what was added once keeps
-//! its number; a module whose text is no longer that of its hash is an error wherever it is met; files appear whole or not at all.
+//! its number; a module whose text or record is no longer that of its hash is an error wherever it is met; files appear whole or not at
+//! all.
 
 mod add;
 mod canonical;

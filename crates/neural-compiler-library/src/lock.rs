@@ -1,6 +1,6 @@
-//! `library.lock`: which module has which hash. In: the lines of the file; out: what they say, and lines to add.
-//! Invariants: lines are added at the end and never changed, so that a name with a version has one hash for ever; a module that was removed
-//! keeps its number.
+//! `library.lock`: which module has which hashes. In: the lines of the file; out: what they say, and lines to add.
+//! Invariants: lines are added at the end and never changed, so that a name with a version has one hash for ever; the record of a module
+//! has one hash while it is there; a module that was removed keeps its number.
 
 use crate::{Outcome, plain};
 use std::fs::{File, OpenOptions};
@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// What the file is called. A folder that has it is a library.
 pub(crate) const NAME: &str = "library.lock";
-const HEADER: &str = "# Modules and their hashes. neuralc adds lines at the end and changes none.\n";
+const HEADER: &str = "# Modules, with the hashes of their text and of their record. neuralc adds lines at the end and changes none.\n";
 
 /// A line.
 #[derive(Clone, PartialEq, Debug)]
@@ -17,6 +17,8 @@ pub(crate) struct Line {
     pub(crate) name: String,
     pub(crate) version: u32,
     pub(crate) hash: String,
+    /// The hash of its record.
+    pub(crate) record: String,
     pub(crate) removed: bool,
 }
 
@@ -51,7 +53,7 @@ impl Lock {
         for (number, line) in text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty() && !l.starts_with('#')) {
             let found = parse(line).ok_or_else(|| bad(number))?;
             match lines.iter_mut().find(|l| l.name == found.name && l.version == found.version) {
-                Some(known) if known.hash == found.hash => known.removed = found.removed,
+                Some(known) if known.hash == found.hash && (known.removed || known.record == found.record) => *known = found,
                 Some(_) => return Err(bad(number)),
                 None => lines.push(found),
             }
@@ -62,7 +64,7 @@ impl Lock {
     /// Adds a line.
     pub(crate) fn add(&mut self, line: Line) -> Outcome<()> {
         let removed = if line.removed { " removed" } else { "" };
-        let text = format!("{}@{} {}{removed}\n", line.name, line.version, line.hash);
+        let text = format!("{}@{} {} {}{removed}\n", line.name, line.version, line.hash, line.record);
         self.file.write_all(text.as_bytes()).map_err(|e| io("write", Path::new(NAME), &e))?;
         match self.lines.iter_mut().find(|l| l.name == line.name && l.version == line.version) {
             Some(known) => *known = line,
@@ -85,13 +87,14 @@ impl Lock {
 fn parse(line: &str) -> Option<Line> {
     let mut words = line.split_whitespace();
     let (name, version) = words.next()?.split_once('@')?;
-    let hash = words.next()?;
+    let (hash, record) = (words.next()?, words.next()?);
     let removed = match words.next() {
         None => false,
         Some("removed") => true,
         Some(_) => return None,
     };
-    let digits = hash.len() == 64 && hash.bytes().all(|b| b.is_ascii_hexdigit());
-    digits.then_some(())?;
-    Some(Line { name: name.into(), version: version.parse().ok().filter(|v| *v > 0)?, hash: hash.into(), removed })
+    let digits = |hash: &str| hash.len() == 64 && hash.bytes().all(|b| b.is_ascii_hexdigit());
+    (digits(hash) && digits(record)).then_some(())?;
+    let version = version.parse().ok().filter(|v| *v > 0)?;
+    Some(Line { name: name.into(), version, hash: hash.into(), record: record.into(), removed })
 }

@@ -1,5 +1,6 @@
 //! What is recorded of a module. In: what `add` found; out: the fields of `module.json`.
-//! Invariant: numbers read back to the same bits; an end that is no bound, and a value that is not finite, is `null`.
+//! Invariants: numbers read back to the same bits; an end that is no bound, and a recorded value that is not finite, is `null`; in examples
+//! and constants infinities and NaN are texts, since JSON has no such numbers.
 
 use crate::examples::Example;
 use serde::{Deserialize, Serialize};
@@ -36,9 +37,45 @@ pub struct Constant {
     /// The lengths of its axes.
     pub shape: Vec<usize>,
     /// Its numbers.
+    #[serde(with = "numbers")]
     pub value: Vec<f64>,
     /// Its unit, where the module has units.
     pub unit: Option<String>,
+}
+
+/// Numbers as JSON: those it has not are texts.
+pub(crate) mod numbers {
+    use neural_compiler::number_text;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(untagged)]
+    pub(crate) enum Number {
+        Finite(f64),
+        Other(String),
+    }
+
+    impl Number {
+        pub(crate) fn of(x: f64) -> Number {
+            if x.is_finite() { Number::Finite(x) } else { Number::Other(number_text(x)) }
+        }
+
+        pub(crate) fn value(self) -> Option<f64> {
+            match self {
+                Number::Finite(x) => Some(x),
+                Number::Other(text) => [f64::INFINITY, f64::NEG_INFINITY, f64::NAN].into_iter().find(|x| number_text(*x) == text),
+            }
+        }
+    }
+
+    pub(crate) fn serialize<S: Serializer>(all: &[f64], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(all.iter().map(|x| Number::of(*x)))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f64>, D::Error> {
+        let all: Option<Vec<f64>> = Vec::<Number>::deserialize(from)?.into_iter().map(Number::value).collect();
+        all.ok_or_else(|| serde::de::Error::custom("a text that is no number"))
+    }
 }
 
 /// Whether no operation leaves its domain for inputs in their ranges.
@@ -46,6 +83,8 @@ pub struct Constant {
 pub struct Domain {
     /// The check proved it.
     pub proved: bool,
+    /// It is proved, too, that no number overflows to an infinity: the domain of most operations has infinities in it.
+    pub finite: bool,
     /// What it could not exclude.
     pub findings: Vec<String>,
 }
@@ -96,6 +135,11 @@ impl Module {
     /// `name@version`
     pub fn id(&self) -> String {
         format!("{}@{}", self.name, self.version)
+    }
+
+    /// The hash of all that is recorded, as it is read, however its file is laid out.
+    pub(crate) fn digest(&self) -> String {
+        crate::canonical::digest(&serde_json::to_string(self).expect("a record has texts for keys"))
     }
 
     /// The line of `library list --json`.

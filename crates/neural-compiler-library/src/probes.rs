@@ -4,7 +4,7 @@
 use crate::module::Quantity;
 use neural_compiler::exec::interp::{self, RunOptions};
 use neural_compiler::graph::Graph;
-use neural_compiler::{Limits, Shape, Tensor};
+use neural_compiler::{EvalError, Limits, Shape, Tensor};
 
 /// Points at which two programs are compared, and those that are recorded.
 pub(crate) const COMPARED: usize = 64;
@@ -52,11 +52,14 @@ pub(crate) fn tensors(shapes: &[Shape], numbers: &[f64]) -> Vec<Tensor<f64>> {
     shapes.iter().map(&mut next).collect()
 }
 
-/// What a graph gives; `None`: it has no value there.
-pub(crate) fn value(graph: &Graph, inputs: &[Tensor<f64>]) -> Option<Vec<f64>> {
-    // A point is a moment's work: whoever needs more is no part of a library that is tested.
-    let limits = Limits { steps: 10_000_000, ..Limits::default() };
-    interp::run(graph, inputs, &RunOptions { limits, trap: false }).ok().map(|r| r[0].data().to_vec())
+/// What a run at a point may cost. It is a moment's work: whoever needs more is no part of a library that is tested.
+pub(crate) fn limits() -> Limits {
+    Limits { steps: 10_000_000, ..Limits::default() }
+}
+
+/// What a graph gives, or why it has no value there.
+pub(crate) fn value(graph: &Graph, inputs: &[Tensor<f64>]) -> Result<Vec<f64>, EvalError> {
+    interp::run(graph, inputs, &RunOptions { limits: limits(), trap: false }).map(|r| r[0].data().to_vec())
 }
 
 /// Numbers as they are recorded.

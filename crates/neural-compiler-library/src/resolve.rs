@@ -1,13 +1,14 @@
 //! `(use name@2)`: which text that is. In: the text that asks, the name and the version; out: definitions to put in its place.
-//! Invariants: one text has one library: the one that is given, else the nearest above its file; what is handed out has the hash of the
+//! Invariants: one text has one library: the one that is given, else the nearest above its file; what is handed out has the hashes of the
 //! lock file; a module is read once.
 
-use crate::folder::Library;
+use crate::folder::{Library, TEXT};
 use crate::verify;
 use neural_compiler::compose::as_definitions;
-use neural_compiler::syntax::modules::Loaded;
+use neural_compiler::syntax::modules::{Loaded, Origin};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Finds modules for texts that use them.
 #[derive(Default)]
@@ -15,6 +16,7 @@ pub struct Resolver {
     given: Option<PathBuf>,
     library: Option<Library>,
     known: BTreeMap<String, Loaded>,
+    origins: BTreeMap<String, Arc<Origin>>,
 }
 
 impl Resolver {
@@ -60,13 +62,21 @@ impl Resolver {
         let told = format!(" (library `{}`)", library.folder().display());
         let asked = |why: String| if why.ends_with(&told) { why } else { why + &told };
         let said = |e: Box<neural_compiler::syntax::modules::Mistake>| asked(e.errors.0[0].message.clone());
+        library.get(&id).map_err(said)?;
         let text = library.text(name, version).map_err(said)?;
         let checked = verify::compiled(&id, &text, self).map_err(said)?;
-        let made = as_definitions(&checked.program, checked.whole.as_ref(), name);
-        let text = made.map_err(|e| asked(e.0[0].message.clone()))?;
+        let file = library.place(name, version).join(TEXT).display().to_string();
+        let made = as_definitions(&checked.program, checked.whole.as_ref(), name, &file);
+        let (text, origin) = made.map_err(|e| asked(e.0[0].message.clone()))?;
         let found = Loaded { name: id.clone(), text };
+        self.origins.insert(id.clone(), Arc::new(origin));
         self.known.insert(id, found.clone());
         Ok(found)
+    }
+
+    /// The file of a module that was loaded, with where its definitions stand in it.
+    pub fn origin(&self, id: &str) -> Option<Arc<Origin>> {
+        self.origins.get(id).cloned()
     }
 
     /// The library that was asked, where one was.

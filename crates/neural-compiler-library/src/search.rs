@@ -1,10 +1,12 @@
 //! Searching a library. In: words, a signature, units, or a table of samples; out: the modules they are met by, best first.
-//! Invariant: a module is found by its behaviour only if it gives the samples themselves, within the tolerance, at every row.
+//! Invariants: a module is found by its behaviour only if it gives the samples themselves, within the tolerance, at every row; columns with
+//! units in their headers are converted to those of the module, and are nothing to it where they measure something else.
 
 use crate::folder::Library;
 use crate::module::Module;
 use crate::{Outcome, plain};
-use neural_compiler::units::{Unit, parse};
+use neural_compiler::units::header::split;
+use neural_compiler::units::{Conversion, Unit, parse};
 use std::collections::BTreeMap;
 
 /// What is looked for; everything that is given must be met.
@@ -23,9 +25,9 @@ pub struct Query {
 /// A table, of which one column is to be computed from others.
 #[derive(Clone, Debug)]
 pub struct Samples {
-    /// Names and numbers.
+    /// Names, with units as headers have them (`T [degC]`) or without, and numbers.
     pub columns: Vec<(String, Vec<f64>)>,
-    /// The column to be computed.
+    /// The column to be computed, with its unit or without.
     pub target: String,
     /// How far off a value may be, in units of the spread of the column.
     pub tolerance: f64,
@@ -80,23 +82,30 @@ impl Library {
 
     /// Whether a module gives the samples, with its inputs as some of the columns: those of their names where there are such, else any.
     fn behaves(&self, module: Module, samples: &Samples) -> Outcome<Option<Found>> {
-        let column = |name: &str| samples.columns.iter().find(|c| c.0 == name).map(|c| &c.1[..]);
-        let Some(target) = column(&samples.target) else {
+        let name = |header: &str| split(header).map_or(header, |h| h.name).to_string();
+        let is_target = |c: &&(String, Vec<f64>)| c.0 == samples.target;
+        let named = || samples.columns.iter().find(|c| name(&c.0) == samples.target);
+        let Some(target) = samples.columns.iter().find(is_target).or_else(named) else {
             let help = format!("its columns are {}", samples.columns.iter().map(|c| format!("`{}`", c.0)).collect::<Vec<_>>().join(", "));
             return Err(plain("unknown-column", format!("the samples have no column `{}`", samples.target), Some(help)));
         };
         let scalars = module.inputs.iter().all(|q| q.shape.is_empty()) && module.output.shape.is_empty();
-        if !scalars || module.kind != "expression" || target.is_empty() {
+        if !scalars || module.kind != "expression" || target.1.is_empty() {
             return Ok(None);
         }
-        let (low, high) = target.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(*x), b.max(*x)));
+        let Some(wanted) = converted(&target.0, &target.1, module.output.unit.as_deref()) else { return Ok(None) };
+        let (low, high) = wanted.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(*x), b.max(*x)));
         let spread = if high > low { high - low } else { high.abs().max(f64::MIN_POSITIVE) };
         let checked = self.program(&module)?;
-        let error = |chosen: &[&[f64]]| {
+        let others: Vec<&(String, Vec<f64>)> = samples.columns.iter().filter(|c| c.0 != target.0).collect();
+        // What each input sees of each column.
+        let seen: Vec<Vec<Option<Vec<f64>>>> =
+            module.inputs.iter().map(|q| others.iter().map(|c| converted(&c.0, &c.1, q.unit.as_deref())).collect()).collect();
+        let error = |way: &[usize]| {
             let mut worst: f64 = 0.0;
-            for (row, wanted) in target.iter().enumerate() {
-                let point: Vec<f64> = chosen.iter().map(|c| c[row]).collect();
-                let off = checked.at(&point).map_or(f64::INFINITY, |v| (v[0] - wanted).abs() / spread);
+            for (row, wanted) in wanted.iter().enumerate() {
+                let point: Option<Vec<f64>> = way.iter().zip(&seen).map(|(&c, of)| Some(of[c].as_ref()?[row])).collect();
+                let off = checked.at(&point?).map_or(f64::INFINITY, |v| (v[0] - wanted).abs() / spread);
                 worst = if off.is_nan() { f64::INFINITY } else { worst.max(off) };
                 if worst.partial_cmp(&samples.tolerance).is_none_or(|o| o.is_gt()) {
                     return None;
@@ -104,32 +113,43 @@ impl Library {
             }
             Some(worst)
         };
-        let others: Vec<&str> = samples.columns.iter().map(|c| c.0.as_str()).filter(|n| *n != samples.target).collect();
-        let mut best: Option<(f64, Vec<&str>)> = None;
-        for names in ways(&module, &others) {
-            let chosen: Vec<&[f64]> = names.iter().filter_map(|n| column(n)).collect();
-            if let Some(e) = error(&chosen).filter(|e| best.as_ref().is_none_or(|b| *e < b.0)) {
-                best = Some((e, names));
+        let usable = |input: usize, column: usize| seen[input][column].is_some();
+        let is_named = |input: usize, column: usize| {
+            let (own, header) = (&module.inputs[input].name, &others[column].0);
+            usable(input, column) && (header == own || name(header) == *own)
+        };
+        let mut best: Option<(f64, Vec<usize>)> = None;
+        for way in ways(module.inputs.len(), others.len(), is_named, usable) {
+            if let Some(e) = error(&way).filter(|e| best.as_ref().is_none_or(|b| *e < b.0)) {
+                best = Some((e, way));
             }
         }
-        Ok(best.map(|(e, names)| {
-            let columns = module.inputs.iter().map(|q| q.name.clone()).zip(names.iter().map(|n| n.to_string())).collect();
+        Ok(best.map(|(e, way)| {
+            let columns = module.inputs.iter().map(|q| q.name.clone()).zip(way.iter().map(|&c| others[c].0.clone())).collect();
             Found { module, columns, error: Some(e) }
         }))
     }
 }
 
-/// The ways to give columns to the inputs of a module: by name, if every input has a column of its own; else all different ones.
-fn ways<'a>(module: &Module, others: &[&'a str]) -> Vec<Vec<&'a str>> {
-    let by_name: Option<Vec<&str>> = module.inputs.iter().map(|q| others.iter().copied().find(|o| *o == q.name)).collect();
-    if let Some(names) = by_name {
-        return vec![names];
+/// The numbers of a column in a unit of a module; as they stand where one of the two says no unit, nothing where they measure different
+/// things.
+fn converted(header: &str, numbers: &[f64], unit: Option<&str>) -> Option<Vec<f64>> {
+    let Some((column, own)) = split(header).zip(unit.and_then(|u| parse(u).ok())) else { return Some(numbers.to_vec()) };
+    let conversion = Conversion::new(&column.scale, &own)?;
+    Some(numbers.iter().map(|x| conversion.apply(*x)).collect())
+}
+
+/// The ways to give columns to inputs: by name, if every input has a column of its own; else all different ones that are of use.
+fn ways(inputs: usize, columns: usize, is_named: impl Fn(usize, usize) -> bool, usable: impl Fn(usize, usize) -> bool) -> Vec<Vec<usize>> {
+    let by_name: Option<Vec<usize>> = (0..inputs).map(|i| (0..columns).find(|c| is_named(i, *c))).collect();
+    if let Some(way) = by_name {
+        return vec![way];
     }
-    let mut all: Vec<Vec<&str>> = vec![vec![]];
-    for _ in &module.inputs {
-        let longer = |way: Vec<&'a str>| {
-            let free: Vec<&'a str> = others.iter().copied().filter(|o| !way.contains(o)).collect();
-            free.into_iter().map(move |o| way.iter().copied().chain([o]).collect::<Vec<_>>())
+    let mut all: Vec<Vec<usize>> = vec![vec![]];
+    for input in 0..inputs {
+        let longer = |way: Vec<usize>| {
+            let free: Vec<usize> = (0..columns).filter(|c| usable(input, *c) && !way.contains(c)).collect();
+            free.into_iter().map(move |c| way.iter().copied().chain([c]).collect::<Vec<_>>())
         };
         all = all.into_iter().flat_map(longer).take(MOST_WAYS).collect();
     }

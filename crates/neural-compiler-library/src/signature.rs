@@ -81,6 +81,7 @@ impl Signature {
             domain::check(graph, &checked, Dtype::F64).into_iter().partition(|d| d.severity == Severity::Note);
         let findings = open.iter().chain(&notes).map(|d| d.message.clone()).collect();
         let output = Output { shape: graph.outputs()[0].dims(), unit: unit(program, neural_compiler::units::check::VALUE) };
-        Ok(Signature { inputs, params, output, domain: Domain { proved: open.is_empty(), findings }, open })
+        let finite = domain::stays_finite(graph, &checked, Dtype::F64);
+        Ok(Signature { inputs, params, output, domain: Domain { proved: open.is_empty(), finite, findings }, open })
     }
 }

@@ -6,7 +6,7 @@ use crate::resolve::Resolver;
 use crate::{Outcome, canonical, within};
 use neural_compiler::graph::Graph;
 use neural_compiler::syntax::modules::{self, Linked, Loaded, Mistake, Wanted, link};
-use neural_compiler::{Diagnostic, Diagnostics, Limits, Options, Program, compile};
+use neural_compiler::{Diagnostic, Diagnostics, EvalError, Limits, Options, Program, compile};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -24,7 +24,8 @@ pub(crate) fn compiled(name: &str, text: &str, resolver: &mut Resolver) -> Outco
         Wanted::Module(name, version) => resolver.load(of, name, *version),
         Wanted::File(_) => Err("a module uses modules of its library only: add this file to the library first".into()),
     };
-    let whole = link(main, &mut load, &Limits::default())?;
+    let mut whole = link(main, &mut load, &Limits::default())?;
+    whole.iter_mut().for_each(|w| w.trace(|id| resolver.origin(id)));
     let source = whole.as_ref().map_or(text, |w| &w.text);
     let made = compile(source, &Options::default()).and_then(|program| program.graph().map(|graph| (program, graph)));
     let (program, graph) = made.map_err(|e| blamed(whole.as_ref(), name, text, e))?;
@@ -70,6 +71,11 @@ impl Checked {
 
     /// What the program gives at a point: all numbers of all inputs but parameters, which have their declared values.
     pub(crate) fn at(&self, point: &[f64]) -> Option<Vec<f64>> {
+        self.run(point).ok()
+    }
+
+    /// The same, or why it gives nothing.
+    pub(crate) fn run(&self, point: &[f64]) -> Result<Vec<f64>, EvalError> {
         crate::probes::value(&self.graph, &self.inputs(point))
     }
 

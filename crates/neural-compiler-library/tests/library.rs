@@ -144,24 +144,41 @@ fn nothing_changes_unseen() {
     assert!(value(&library, "(use gravity@1) (gravity 1 1 1)", &[]).unwrap_err().contains("not what was frozen"));
     assert_eq!(code(library.text("gravity", 1)), "library-changed");
     std::fs::write(&text, &original.0).unwrap();
-    // The record: found by the test.
-    for (from, to) in [("1.33486e-10", "1.4e-10"), ("\"unit\": \"m\"", "\"unit\": \"s\""), ("0.1,", "0.0,")] {
-        assert!(original.1.contains(from), "{from}");
-        std::fs::write(&record, original.1.replace(from, to)).unwrap();
-        assert!(!library.test(&[]).unwrap()[0].wrong.is_empty(), "{from}");
-    }
+    // The record: an error wherever it is read.
     let mut changed: serde_json::Value = serde_json::from_str(&original.1).unwrap();
     let number = changed["probes"][3]["output"][0].as_f64().unwrap();
     changed["probes"][3]["output"][0] = (number * (1.0 + f64::EPSILON)).into();
-    std::fs::write(&record, changed.to_string()).unwrap();
-    assert!(library.test(&[]).unwrap()[0].wrong[0].contains("to the bit"));
+    let edits = [
+        ("1.33486e-10", "1.4e-10"),
+        ("\"unit\": \"m\"", "\"unit\": \"s\""),
+        ("0.1,", "0.0,"),
+        ("\"proved\": true", "\"proved\": false"),
+        ("\"finite\": false", "\"finite\": true"),
+        ("Newton's law", "Hooke's law"),
+    ];
+    let edited = edits.map(|(from, to)| {
+        assert!(original.1.contains(from), "{from}");
+        original.1.replace(from, to)
+    });
+    for edited in edited.into_iter().chain([changed.to_string()]) {
+        std::fs::write(&record, &edited).unwrap();
+        assert_eq!(code(library.get("gravity")), "library-changed", "{edited}");
+        assert_eq!(code(library.list()), "library-changed");
+        assert!(value(&library, "(use gravity@1) (gravity 1 1 1)", &[]).unwrap_err().contains("not what was frozen"));
+        assert!(library.test(&[]).unwrap()[0].wrong[0].contains("not what was frozen"));
+    }
+    // How the file is laid out says nothing.
+    let laid_out: serde_json::Value = serde_json::from_str(&original.1).unwrap();
+    std::fs::write(&record, laid_out.to_string()).unwrap();
+    assert!(library.test(&[]).unwrap()[0].wrong.is_empty());
     std::fs::write(&record, "{").unwrap();
     assert_eq!(code(library.get("gravity")), "library-damaged");
     std::fs::write(&record, &original.1).unwrap();
     // The lock: two hashes for one name, or half a line.
     let lock = library.folder().join("library.lock");
     let lines = std::fs::read_to_string(&lock).unwrap();
-    std::fs::write(&lock, format!("{lines}gravity@1 {}\n", "0".repeat(64))).unwrap();
+    let other = "0".repeat(64);
+    std::fs::write(&lock, format!("{lines}gravity@1 {other} {other}\n")).unwrap();
     assert_eq!(code(library.list()), "library-damaged");
     std::fs::write(&lock, &lines[..lines.len() - 9]).unwrap();
     assert_eq!(code(library.list()), "library-damaged");
@@ -227,6 +244,83 @@ fn modules_are_found_by_what_they_do() {
     assert!(search(samples(1e-3, 0.01)).unwrap().is_empty());
     assert_eq!(search(samples(0.02, 0.01)).unwrap().len(), 1);
     assert_eq!(code(search(Samples { target: "F".into(), ..samples(1.0, 0.0) })), "unknown-column");
+}
+
+/// Units of headers count: what is in other units is converted, what measures something else is nothing to an input.
+#[test]
+fn samples_in_other_units_are_converted() {
+    let (_folder, library) = library();
+    library.add(&claim("energy", "(input m :unit kg)(input v :unit m/s)(* 0.5 m (square v))")).unwrap();
+    library.add(&claim("product", "(* 0.5 a b b b)")).unwrap();
+    // 3.6 km/h are 1 m/s: 0.5 * 2 * 1, 0.5 * 2 * 4 and 0.5 * 4 * 9 joules.
+    let columns = |mass: &str, speed: &str, energy: &str| {
+        let numbers = [vec![2000.0, 2000.0, 4000.0], vec![3.6, 7.2, 10.8], vec![0.001, 0.004, 0.018]];
+        [mass, speed, energy].map(String::from).into_iter().zip(numbers).collect::<Vec<_>>()
+    };
+    let found = |columns: Vec<(String, Vec<f64>)>, target: &str| -> Vec<(String, String)> {
+        let samples = Samples { columns, target: target.into(), tolerance: 1e-9 };
+        let all = library.search(&Query { samples: Some(samples), ..Query::default() }).unwrap();
+        all.iter().map(|f| (f.module.id(), f.columns.values().cloned().collect::<Vec<_>>().join(" "))).collect()
+    };
+    let energy = |columns: &str| vec![("energy@1".to_string(), columns.to_string())];
+    assert_eq!(found(columns("m [g]", "v [km/h]", "E [kJ]"), "E"), energy("m [g] v [km/h]"));
+    assert_eq!(found(columns("m [g]", "v [km/h]", "E [kJ]"), "E [kJ]"), energy("m [g] v [km/h]"));
+    assert_eq!(found(columns("load (g)", "speed/(km/h)", "E [kJ]"), "E"), energy("load (g) speed/(km/h)"));
+    let others = [("m [g]", "v [km]", "E [kJ]"), ("m [g]", "v [km/h]", "E [kW]"), ("m [kg]", "v [m/s]", "E [J]"), ("m", "v", "E")];
+    for (mass, speed, joules) in others {
+        assert_eq!(found(columns(mass, speed, joules), "E"), vec![], "{mass}, {speed}, {joules}");
+    }
+}
+
+/// What is proved of a domain, and what is not: infinities are in the domain of most operations.
+#[test]
+fn overflow_is_told_apart_from_the_domain() {
+    let (_folder, library) = library();
+    let add = |name: &str, text: &str, range: Option<(f64, f64)>| {
+        let ranges = range.into_iter().map(|r| ("x".to_string(), r)).collect();
+        let module = library.add(&Claim { ranges, allow_equal: true, ..claim(name, text) }).expect("it holds").module;
+        (module.domain.proved, module.domain.finite)
+    };
+    // exp overflows beyond 709.78.
+    assert_eq!(add("law-a", "(exp x)", None), (true, false));
+    assert_eq!(add("law-b", "(exp (* 1 x))", Some((-800.0, 709.0))), (true, true));
+    assert_eq!(add("law-c", "(exp (* 2 x))", Some((0.0, 400.0))), (true, false));
+    // A value that is finite again was infinite on the way.
+    assert_eq!(add("law-d", "(tanh (exp x))", Some((0.0, 800.0))), (true, false));
+    assert_eq!(add("law-e", "(tanh (exp x))", Some((0.0, 700.0))), (true, true));
+    // Rounds of which the bound is not known.
+    assert_eq!(add("law-f", "(loop ((i 0) (s 1)) (if (< i 9) (recur (+ i 1) (* s x)) s))", Some((2.0, 3.0))), (true, false));
+    assert_eq!(add("law-g", "(if (< x 1) x (/ 1 x))", Some((-5.0, 5.0))), (true, true));
+}
+
+/// A module that does not come to an end is refused, wherever that is.
+#[test]
+fn what_does_not_end_is_refused() {
+    let (_folder, library) = library();
+    let endless = "(loop ((i 0)) (if (< i 0) i (recur (+ i 1))))";
+    let at_large = "(loop ((i 0)) (if (> i x) i (recur (+ i 1e-9))))";
+    let refused = library.add(&claim("f", at_large)).expect_err("it has no end");
+    let error = &refused.errors.0[0];
+    assert_eq!(error.code, "limit-steps", "{error:?}");
+    assert!(error.message.contains("does not come to an end for x = ") && error.help.is_some(), "{error:?}");
+    assert_eq!((refused.file.name.as_str(), error.span != Default::default()), ("f.scm", true));
+    let example = format!("(if (> x 100) {endless} x)\n; with x = 200\n; => 1\n");
+    let refused = library.add(&claim("f", &example)).expect_err("its example has no end");
+    assert_eq!(refused.errors.0[0].code, "example-fails");
+    assert!(library.list().unwrap().is_empty());
+}
+
+/// Numbers that JSON has not are kept as they are, and a text of a record is what it was.
+#[test]
+fn odd_numbers_are_kept() {
+    let (_folder, library) = library();
+    let examples = "; with x = +inf.0\n; => +inf.0\n; with x = -0.0\n; => -0.0\n; with x = +nan.0\n; => +nan.0\n";
+    let text = format!("(param big +inf.0)\n(min big x)\n{examples}");
+    library.add(&claim("f", &text)).unwrap();
+    let module = library.get("f").unwrap();
+    assert_eq!(module.params[0].value, [f64::INFINITY]);
+    assert!(module.examples[1].value[0].is_sign_negative() && module.examples[2].value[0].is_nan());
+    assert_eq!(library.test(&[]).unwrap()[0].wrong, Vec::<String>::new());
 }
 
 #[test]

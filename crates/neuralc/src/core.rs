@@ -35,7 +35,10 @@ fn linked(context: &Context, source: Source) -> Result<Source, Failure> {
     let main = Loaded { name: source.name.clone(), text: source.text.clone() };
     match link(main, &mut load, &context.limits) {
         Ok(None) => Ok(source),
-        Ok(Some(whole)) => Ok(Source { text: whole.text.clone(), linked: Some(Arc::new(whole)), ..source }),
+        Ok(Some(mut whole)) => {
+            whole.trace(|id| library.origin(id));
+            Ok(Source { text: whole.text.clone(), linked: Some(Arc::new(whole)), ..source })
+        }
         Err(e) => Err(Failure::program(&Source::new(e.file.name, e.file.text), e.errors)),
     }
 }
@@ -119,5 +122,10 @@ impl Compiled {
     /// Operations that may leave their domain.
     pub(crate) fn domain(graph: &Graph, ranges: &[Option<(f64, f64)>], dtype: Dtype) -> Vec<Diagnostic> {
         domain::check(graph, ranges, dtype)
+    }
+
+    /// Whether it is proved that nothing overflows.
+    pub(crate) fn finite(graph: &Graph, ranges: &[Option<(f64, f64)>], dtype: Dtype) -> bool {
+        domain::stays_finite(graph, ranges, dtype)
     }
 }

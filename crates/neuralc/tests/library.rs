@@ -104,3 +104,84 @@ fn nothing_is_written_through_links_nor_found_without_a_tolerance() {
     assert_eq!((found("1e-9"), found("10")), (Some(0), Some(1)));
     assert_ne!(found("nan"), Some(1));
 }
+
+/// Saturation pressure of water in Pa, T in kelvin (Tetens); every constant has a unit.
+const PRESSURE: &str = "(param e0 611 :unit Pa)\n(param m 2 :unit m)\n(input T :unit K)\n(unit width m)\n(define width 4)\n\
+                        (/ (* e0 T m) width)\n";
+
+/// What a module fixes nobody sets: its constants are numbers of the program, whatever runs it.
+#[test]
+fn constants_of_modules_are_fixed_everywhere() {
+    let folder = folder(&[
+        ("esat.scm", PRESSURE),
+        ("laws.scm", "(define twice (* 2 c))\n(param c 3 :fixed :unit m/s)\n(define (way t) (* twice t))\n"),
+        ("model.scm", "(use esat@1)\n(input T :unit K)\n(param k 1)\n(* k (esat T))\n"),
+        ("file.scm", "(use \"laws.scm\" (way))\n(input t :unit s)\n(way t)\n"),
+        ("rows.csv", "T,esat-1.e0,y\n2,0,611\n4,0,1222\n6,0,1833\n"),
+    ]);
+    let path = folder.path();
+    library(path, &["init"]);
+    let added = library(path, &["add", &at(path, "esat.scm")]);
+    assert_eq!(added.code, 0, "{added:?}");
+    let model = at(path, "model.scm");
+    // 611 * 2 * 2 / 4
+    assert_eq!(neuralc(&["run", &model, "T=2"]).out.trim(), "611");
+    for name in ["esat-1.e0", "esat-1.m", "esat-1.width", "e0"] {
+        assert_eq!(neuralc(&["run", &model, "T=2", &format!("{name}=0"), "--json"]).codes(), ["unknown-input"], "{name}");
+        assert_eq!(neuralc(&["export", &model, "--to", "c", "--set", &format!("{name}=0"), "--json"]).codes(), ["unknown-input"], "{name}");
+    }
+    let grad = neuralc(&["run", &model, "T=2", "--grad", "--json"]).json();
+    assert_eq!(grad["grad"].as_object().expect("names").keys().collect::<Vec<_>>(), ["T", "k"]);
+    // A column of such a name is one like any other, and a fit does not touch it either.
+    let values = neuralc(&["eval", &model, "--data", &at(path, "rows.csv"), "--out", "-"]);
+    assert!(values.out.contains("2,0,611,611.0"), "{values:?}");
+    let fitted = neuralc(&["fit", &model, "--data", &at(path, "rows.csv"), "--target", "y", "--save", &at(path, "saved.scm"), "--json"]);
+    assert_eq!(fitted.json()["params"].as_object().expect("names").keys().collect::<Vec<_>>(), ["k"], "{fitted:?}");
+    assert_eq!(neuralc(&["run", &at(path, "saved.scm"), "T=2", "esat-1.e0=0", "--json"]).codes(), ["unknown-input"]);
+    // Constants of files likewise, wherever they stand in them; and units still count.
+    let file = at(path, "file.scm");
+    assert_eq!(neuralc(&["run", &file, "t=2"]).out.trim(), "12");
+    assert_eq!(neuralc(&["run", &file, "t=2", "laws.c=0", "--json"]).codes(), ["unknown-input"]);
+    let units = neuralc(&["check", &file, "--json"]).json();
+    assert_eq!(units["units"]["value"], "m", "{units}");
+}
+
+/// What is wrong inside a module is told in its file, as it stands there.
+#[test]
+fn places_are_those_of_the_files_of_modules() {
+    let inverse =
+        "; one over a difference\n(param gap 2 :unit m)\n(input x :unit m)\n\n(define (less y)\n  (- y gap))\n(/ 1\n   (less x))\n";
+    let folder = folder(&[
+        ("inverse.scm", inverse),
+        ("twice.scm", "(use inverse@1)\n(input x :unit m)\n(* 2 (inverse x))\n"),
+        ("main.scm", "(use twice@1)\n(input x :unit m)\n\n(twice x)\n"),
+        ("two.scm", "(use energy@1)\n(use energy@2)\n(energy 1 2)\n"),
+        ("energy.scm", "(* 0.5 m (square v))\n"),
+        ("energy2.scm", "(* 0.25 m (square v))\n"),
+    ]);
+    let path = folder.path();
+    library(path, &["init"]);
+    for file in ["inverse.scm", "twice.scm"] {
+        let added = library(path, &["add", &at(path, file), "--range", "x=3:9"]);
+        assert_eq!(added.code, 0, "{added:?}");
+    }
+    let main = at(path, "main.scm");
+    let found = neuralc(&["check", &main, "--range", "x=1:9"]);
+    assert!(found.code == 1 && found.out.contains("domain-may-be-left"), "{found:?}");
+    assert!(found.out.contains("inverse/1/module.scm:7:1") || found.out.contains("inverse\\1\\module.scm:7:1"), "{found:?}");
+    let told = &neuralc(&["check", &main, "--range", "x=1:9", "--json"]).json()["diagnostics"][0];
+    assert_eq!((told["span"]["line"].as_u64(), told["span"]["column"].as_u64()), (Some(7), Some(1)), "{told}");
+    assert!(told["file"].as_str().is_some_and(|f| f.ends_with("module.scm")), "{told}");
+    let trapped = neuralc(&["run", &main, "x=2", "--trap"]);
+    assert!(trapped.code == 1 && trapped.err.contains("module.scm:7:1"), "{trapped:?}");
+    // And those of the program are its own.
+    let clean = neuralc(&["check", &main, "--range", "x=3:9"]);
+    assert!(clean.code == 0 && clean.out.contains("no operation leaves its domain") && clean.out.contains("none overflows"), "{clean:?}");
+    // One name is one thing: two versions of a module are said to be two.
+    for (file, name) in [("energy.scm", "energy"), ("energy2.scm", "energy")] {
+        assert_eq!(library(path, &["add", &at(path, file), "--name", name]).code, 0);
+    }
+    let both = neuralc(&["run", &at(path, "two.scm")]);
+    assert!(both.code == 1 && both.err.contains("duplicate-name") && both.err.contains("two.scm:2:6"), "{both:?}");
+    assert!(both.err.contains("`energy` is used from `energy@2` and is that of `energy@1` already"), "{both:?}");
+}

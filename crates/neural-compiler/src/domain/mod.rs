@@ -7,7 +7,7 @@
 //!
 //! Further passes tell dangers from overflow at the far end of ranges that have none: one follows only runs in which no operation makes
 //! an infinity of finite numbers, another all runs on inputs of moderate size. What neither finds needs inputs beyond that size, and an
-//! overflow on the way.
+//! overflow on the way. Whether anything overflows at all is told apart (`stays_finite`): an infinity is in the domain of most operations.
 
 mod matrix;
 mod operation;
@@ -41,12 +41,26 @@ pub fn check(graph: &Graph, ranges: &[Option<(f64, f64)>], dtype: Dtype) -> Vec<
     }
 }
 
+/// Whether it is proved that no operation of a graph gives an infinity for inputs in these ranges, as they are above: nothing overflows.
+/// `false`: one may, or it is not known.
+pub fn stays_finite(graph: &Graph, ranges: &[Option<(f64, f64)>], dtype: Dtype) -> bool {
+    let whole: Vec<(f64, f64)> = (0..graph.inputs.len()).map(|i| ends(ranges, i)).collect();
+    match dtype {
+        Dtype::F32 => Analysis::<f32>::analysed(graph, &whole, false).is_ok_and(|a| !a.infinite),
+        Dtype::F64 => Analysis::<f64>::analysed(graph, &whole, false).is_ok_and(|a| !a.infinite),
+    }
+}
+
+/// The ends of the range of an input; none are infinite.
+fn ends(ranges: &[Option<(f64, f64)>], i: usize) -> (f64, f64) {
+    ranges.get(i).copied().flatten().unwrap_or((f64::NEG_INFINITY, f64::INFINITY))
+}
+
 /// Inputs without bounds are of moderate size up to this, or to twice the bound they have.
 pub const MODERATE: f64 = 1e6;
 
 fn classified<T: Checked>(graph: &Graph, ranges: &[Option<(f64, f64)>]) -> Vec<Diagnostic> {
-    let ends = |i: usize| ranges.get(i).copied().flatten().unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
-    let whole: Vec<(f64, f64)> = (0..graph.inputs.len()).map(ends).collect();
+    let whole: Vec<(f64, f64)> = (0..graph.inputs.len()).map(|i| ends(ranges, i)).collect();
     let everywhere = match Analysis::<T>::run(graph, &whole, false) {
         Ok(found) => found,
         Err(gave_up) => return vec![gave_up],
@@ -110,15 +124,22 @@ struct Analysis<'a, T> {
     found: Found,
     /// Only runs without overflow are followed.
     finite: bool,
+    /// A value may be infinite.
+    infinite: bool,
     /// Bounds to try before giving up a bound: the constants of the program.
     thresholds: Vec<T>,
     rounds: usize,
     visits: usize,
 }
 
-impl<T: Checked> Analysis<'_, T> {
+impl<'a, T: Checked> Analysis<'a, T> {
     /// The findings, or that the program is too large.
-    fn run(graph: &Graph, ranges: &[(f64, f64)], finite: bool) -> Result<Found, Diagnostic> {
+    fn run(graph: &'a Graph, ranges: &[(f64, f64)], finite: bool) -> Result<Found, Diagnostic> {
+        Analysis::<T>::analysed(graph, ranges, finite).map(|a| a.found)
+    }
+
+    /// A finished analysis, or that the program is too large.
+    fn analysed(graph: &'a Graph, ranges: &[(f64, f64)], finite: bool) -> Result<Analysis<'a, T>, Diagnostic> {
         let mut thresholds: Vec<f64> = vec![0.0, 1.0, -1.0];
         for node in graph.regions.iter().flat_map(|r| &r.nodes) {
             if let Kind::Const(bits) = node.kind {
@@ -136,6 +157,7 @@ impl<T: Checked> Analysis<'_, T> {
             reporting: false,
             found: BTreeMap::new(),
             finite,
+            infinite: false,
             thresholds: thresholds.into_iter().map(T::from_f64).collect(),
             rounds: 0,
             visits: 0,
@@ -166,11 +188,12 @@ impl<T: Checked> Analysis<'_, T> {
             let span = graph.main().results.first().map_or(Default::default(), |&r| graph.main().node(r).span);
             return Err(Diagnostic::warning("domain-unknown", span, "the program is too large to prove that it stays in its domain"));
         }
-        Ok(a.found)
+        Ok(a)
     }
 
     fn everything(&mut self, inputs: &[Abs<T>]) {
-        self.region(self.graph.main, inputs, None);
+        let results = self.region(self.graph.main, inputs, None);
+        self.infinite |= self.reporting && results.iter().flatten().flatten().any(|x| x.has_infinity());
         let functions: Vec<u32> = self.summaries.keys().copied().collect();
         for f in functions {
             let params = self.summaries[&f].params.clone();
@@ -230,6 +253,7 @@ impl<T: Checked> Analysis<'_, T> {
                         if let Some(known) = outer.and_then(|o| o.same(region, id)) {
                             result.iter_mut().zip(known).for_each(|(r, k)| *r = r.meet(*k));
                         }
+                        self.infinite |= self.reporting && result.iter().any(|x| x.has_infinity());
                         vec![result]
                     }
                     Kind::Proj(i) => vec![env[args[0].0 as usize][i as usize].clone()],

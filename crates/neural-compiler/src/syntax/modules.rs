@@ -1,8 +1,8 @@
 //! Modules: definitions of other texts. In: a text with lines `(use "file.scm" (name …))` or `(use name@2)`, and what loads a text by its
 //! name; out: one text without them, in which the definitions come first, and where each stretch of it comes from.
-//! Invariants: a module has definitions and constants with units only, and they depend on nothing but each other; its names are called
-//! `file.name` in the whole, so that nothing is seen that was not asked for; every text stands in the whole once, behind those it uses;
-//! nothing here reads files.
+//! Invariants: a module has definitions and constants with units only, and they depend on nothing but each other; its constants are numbers
+//! of the whole, not parameters, so that nobody gives them other values; its names are called `file.name` in the whole, so that nothing is
+//! seen that was not asked for; every text stands in the whole once, behind those it uses; nothing here reads files.
 
 use crate::compile::{Options, compile};
 use crate::diagnostic::{Diagnostic, Diagnostics, did_you_mean};
@@ -11,6 +11,7 @@ use crate::source::Span;
 use crate::syntax::reader::{Data, Datum, DatumId, read};
 use crate::syntax::{forms, printed_name};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A text and what it is called: one name, one text.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -52,7 +53,7 @@ pub struct Mistake {
 }
 
 /// One text made of several.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Linked {
     /// The whole, a program like any other.
     pub text: String,
@@ -60,6 +61,37 @@ pub struct Linked {
     pub files: Vec<Loaded>,
     /// Stretches of the whole: where each begins and ends, whose it is, and where it stands there.
     pieces: Vec<(Span, usize, Span)>,
+    /// What texts were made of that nobody wrote as they are.
+    origins: BTreeMap<usize, Arc<Origin>>,
+}
+
+/// The text that definitions were made of, which people know: a module of a library, as its file has it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Origin {
+    /// The text.
+    pub file: Loaded,
+    /// Stretches of the definitions, in order, and where each stands in the text.
+    pub pieces: Vec<(Span, Span)>,
+}
+
+impl Origin {
+    /// Where a place of the definitions stands in the text.
+    fn place(&self, span: Span) -> Span {
+        let within = |at: u32| self.pieces.iter().rev().find(|p| p.0.start <= at).copied().unwrap_or_default();
+        let start = moved(span.start, within(span.start), false);
+        let end = moved(span.end, within(span.end.saturating_sub(1).max(span.start)), true);
+        Span { start, end: end.max(start) }
+    }
+}
+
+/// Where a place of a stretch stands where the stretch comes from.
+fn moved(at: u32, (here, there): (Span, Span), end: bool) -> u32 {
+    match here.end - here.start == there.end - there.start {
+        true => there.start + (at - here.start).min(here.end - here.start),
+        // A name that is another in the whole, or words of its own.
+        false if end => there.end,
+        false => there.start,
+    }
 }
 
 impl Linked {
@@ -67,28 +99,34 @@ impl Linked {
     pub fn place(&self, span: Span) -> (usize, Span) {
         let within = |at: u32| self.pieces.iter().rev().find(|p| p.0.start <= at).copied().unwrap_or((Span::default(), 0, Span::default()));
         let (here, file, there) = within(span.start);
-        let moved = |at: u32, here: Span, there: Span, end: bool| match here.end - here.start == there.end - there.start {
-            true => there.start + (at - here.start).min(here.end - here.start),
-            // A name that is another in the whole.
-            false if end => there.end,
-            false => there.start,
-        };
-        let start = moved(span.start, here, there, false);
+        let start = moved(span.start, (here, there), false);
         let last = within(span.end.saturating_sub(1).max(span.start));
-        let end = if last.1 == file && span.end > span.start { moved(span.end, last.0, last.2, true) } else { start };
+        let end = if last.1 == file && span.end > span.start { moved(span.end, (last.0, last.2), true) } else { start };
         (file, Span { start, end: end.max(start) })
+    }
+
+    /// Remembers what texts were made of, by their names, so that mistakes are told in the texts people know.
+    pub fn trace(&mut self, origin: impl Fn(&str) -> Option<Arc<Origin>>) {
+        self.origins = self.files.iter().enumerate().filter_map(|(k, f)| Some((k, origin(&f.name)?))).collect();
+    }
+
+    /// Whose a place of the whole is, and where it stands in the text people know.
+    fn known_place(&self, span: Span) -> (usize, Span) {
+        let (file, span) = self.place(span);
+        (file, self.origins.get(&file).map_or(span, |o| o.place(span)))
     }
 
     /// What is wrong with the whole, as mistakes in the text the first of them is in.
     pub fn blame(&self, errors: &Diagnostics) -> Mistake {
-        let file = errors.0.first().map_or(0, |d| self.place(d.span).0);
+        let file = errors.0.first().map_or(0, |d| if d.span == Span::default() { 0 } else { self.place(d.span).0 });
         let own = |d: &Diagnostic| {
-            let (whose, span) = self.place(d.span);
-            let labels = d.labels.iter().filter(|l| self.place(l.span).0 == file);
-            let labels = labels.map(|l| crate::diagnostic::Label { span: self.place(l.span).1, text: l.text.clone() }).collect();
-            (whose == file).then(|| Diagnostic { span: if d.span == Span::default() { d.span } else { span }, labels, ..d.clone() })
+            let (whose, span) = if d.span == Span::default() { (file, d.span) } else { self.known_place(d.span) };
+            let labels = d.labels.iter().map(|l| (self.known_place(l.span), &l.text)).filter(|((of, _), _)| *of == file);
+            let labels = labels.map(|((_, span), text)| crate::diagnostic::Label { span, text: text.clone() }).collect();
+            (whose == file).then(|| Diagnostic { span, labels, ..d.clone() })
         };
-        Mistake { file: self.files[file].clone(), errors: Diagnostics(errors.0.iter().filter_map(own).collect()) }
+        let known = self.origins.get(&file).map_or(&self.files[file], |o| &o.file);
+        Mistake { file: known.clone(), errors: Diagnostics(errors.0.iter().filter_map(own).collect()) }
     }
 }
 
@@ -117,7 +155,7 @@ pub fn link(main: Loaded, load: &mut Loader<'_>, limits: &Limits) -> Result<Opti
     if linker.files.len() == 1 {
         return Ok(None);
     }
-    let mut whole = Linked { text: String::new(), files: linker.files.iter().map(|f| f.loaded.clone()).collect(), pieces: Vec::new() };
+    let mut whole = Linked { text: String::new(), files: linker.files.iter().map(|f| f.loaded.clone()).collect(), ..Linked::default() };
     for &file in linker.order.iter().filter(|&&f| f != 0) {
         linker.write(file, &mut whole)?;
     }
@@ -196,7 +234,7 @@ impl Linker<'_> {
 
     fn only_definitions(&self, file: usize) -> Result<(), Box<Mistake>> {
         let data = &self.files[file].data;
-        let other = |d: &&DatumId| defined(data, **d, false).is_none() && !is_constant(data, **d);
+        let other = |d: &&DatumId| defined(data, **d, false).is_none() && constant(data, **d).is_none();
         match data.top.iter().find(other) {
             None => Ok(()),
             Some(&d) => {
@@ -227,15 +265,19 @@ impl Linker<'_> {
                 let before = own.iter().find(|o| o.0 == *name).map(|o| o.1);
                 let called = format!("{}.{name}", t.prefix);
                 if before.is_some() || names.get(name).is_some_and(|other| *other != called) {
-                    let mut error = Diagnostic::error(
-                        "duplicate-name",
-                        *at,
-                        format!("`{name}` is used from `{}` and means something else here", u.path.0),
-                    );
-                    if let Some(before) = before {
+                    let first = f.uses.iter().find(|other| other.path.0 != u.path.0 && other.names.iter().any(|n| n.0 == *name));
+                    let meant = match (before, first) {
+                        (None, Some(first)) => format!("is that of `{}` already", first.path.0),
+                        _ => "means something else here".to_string(),
+                    };
+                    let mut error = Diagnostic::error("duplicate-name", *at, format!("`{name}` is used from `{}` and {meant}", u.path.0));
+                    if let Some(before) = before.or(first.map(|first| first.path.1)) {
                         error = error.label(before, "here");
                     }
-                    return Err(self.wrong(file, error));
+                    return Err(self.wrong(
+                        file,
+                        error.help(format!("a text of its own, as in (use …) (define (other-{name} x) ({name} x)), gives it another name")),
+                    ));
                 }
                 names.insert(name.clone(), called);
             }
@@ -247,12 +289,18 @@ impl Linker<'_> {
     fn write(&self, file: usize, whole: &mut Linked) -> Result<(), Box<Mistake>> {
         let names = self.renamed(file)?;
         let f = &self.files[file];
+        let (constants, others): (Vec<_>, Vec<_>) =
+            f.data.top.iter().map(|&d| (d, constant(&f.data, d).filter(|_| file != 0))).partition(|(_, c)| c.is_some());
         let mut changes: Vec<(Span, String)> = f.uses.iter().map(|u| (u.span, String::new())).collect();
-        let mut work: Vec<DatumId> = f.data.top.clone();
+        changes.extend(constants.iter().map(|(d, _)| (f.data.span(*d), String::new())));
+        let mut work: Vec<DatumId> = others.into_iter().map(|(d, _)| d).collect();
         while let Some(d) = work.pop() {
             match f.data.get(d) {
                 Datum::Symbol(s) => changes.extend(names.get(f.data.names.text(s)).map(|n| (f.data.span(d), printed_name(n)))),
-                Datum::List(..) | Datum::Bracket(..) => work.extend(f.data.children(d)),
+                Datum::List(..) | Datum::Bracket(..) => {
+                    let children = f.data.children(d);
+                    work.extend(children.iter().enumerate().filter(|(i, _)| !is_unit(&f.data, d, *i)).map(|(_, c)| c));
+                }
                 Datum::Number(_) => {}
             }
         }
@@ -266,6 +314,20 @@ impl Linker<'_> {
                 whole.pieces.push((Span::new(from, whole.text.len()), file, there));
             }
         };
+        // Constants come first: parameters are seen from everywhere, values by what stands behind them.
+        for (d, constant) in constants.iter().filter_map(|(d, c)| Some((*d, c.as_ref()?))) {
+            let form = f.data.span(d);
+            let own = |d: DatumId| (f.data.span(d), f.data.span(d).text(text).to_string());
+            let name = (f.data.span(constant.name), printed_name(&names[&constant.called]));
+            for (head, what) in constant.unit.map(|u| ("(unit ", u)).into_iter().chain([("(define ", constant.value)]) {
+                let (span, written) = own(what);
+                piece(whole, head, form);
+                piece(whole, &name.1, name.0);
+                piece(whole, " ", form);
+                piece(whole, &written, span);
+                piece(whole, ")\n", form);
+            }
+        }
         for (span, new) in changes {
             piece(whole, &text[at..span.start as usize], Span::new(at, span.start as usize));
             piece(whole, &new, span);
@@ -296,10 +358,44 @@ fn defined(data: &Data, d: DatumId, declared: bool) -> Option<(String, Span)> {
     name.map(|(s, at)| (data.names.text(s).to_string(), data.span(at)))
 }
 
-/// Whether a form is a constant with a unit: `(param c 3e8 :fixed :unit m/s)`.
-fn is_constant(data: &Data, d: DatumId) -> bool {
-    let symbol = |d: &DatumId| data.symbol(*d).map(|s| data.names.text(s));
-    data.list(d).is_some_and(|list| list.first().and_then(symbol) == Some("param") && list.iter().any(|d| symbol(d) == Some(":fixed")))
+/// A constant of a text that is used.
+struct Constant {
+    name: DatumId,
+    called: String,
+    value: DatumId,
+    unit: Option<DatumId>,
+}
+
+/// A form that is a constant with a unit: `(param c 3e8 :fixed :unit m/s)`, and nothing else besides.
+fn constant(data: &Data, d: DatumId) -> Option<Constant> {
+    let symbol = |d: DatumId| data.symbol(d).map(|s| data.names.text(s));
+    let [head, name, value, options @ ..] = data.list(d)? else { return None };
+    let (mut fixed, mut unit, mut rest) = (false, None, options.iter());
+    while let Some(option) = rest.next() {
+        match symbol(*option)? {
+            ":fixed" if !fixed => fixed = true,
+            ":unit" if unit.is_none() => unit = Some(*rest.next()?),
+            _ => return None,
+        }
+    }
+    let called = symbol(*name)?.to_string();
+    (symbol(*head)? == "param" && fixed && is_literal(data, *value, 2)).then_some(Constant { name: *name, called, value: *value, unit })
+}
+
+/// Whether a datum is a number, or so many axes of numbers.
+pub(crate) fn is_literal(data: &Data, d: DatumId, axes: usize) -> bool {
+    match data.get(d) {
+        Datum::Number(_) => true,
+        Datum::Bracket(..) => axes > 0 && data.children(d).iter().all(|&c| is_literal(data, c, axes - 1)),
+        Datum::Symbol(_) | Datum::List(..) => false,
+    }
+}
+
+/// Whether a child of a form is a unit, behind `:unit` or in `(unit name …)`: no name of anything.
+fn is_unit(data: &Data, form: DatumId, i: usize) -> bool {
+    let children = data.children(form);
+    let is = |d: DatumId, name: &str| data.symbol(d).is_some_and(|s| data.names.text(s) == name);
+    i > 0 && is(children[i - 1], ":unit") || i == 2 && is(children[0], "unit") && data.top.contains(&form)
 }
 
 /// What a text uses, and the span of each such form.

@@ -1,6 +1,7 @@
 //! Units of a whole program. In: its AST, with what it declares in `:unit` and `(unit …)`; out: the units of its names, known and inferred,
 //! and every place where they do not fit. Invariants: a program that declares no unit is not looked at; numbers in the text are pure but
-//! for 0, which has any unit, and the values of physical constants; a mistake is said once.
+//! for 0, which has any unit, the values of physical constants, and definitions that are numbers and whose unit is declared; a mistake is
+//! said once.
 //!
 //! A function is checked once, at its first call, and its units are used again with other unknowns at every further call: functions work in
 //! whatever units they are called with. Functions that call each other have one set of units while they do.
@@ -425,12 +426,27 @@ impl Walk<'_> {
 
     fn bind(&mut self, bindings: (u32, u32)) {
         for &(var, value) in self.ast.bindings(bindings) {
-            let mut found = self.expr(value);
             let of = &self.ast.vars[var.0 as usize];
-            if of.owner == FunId(0) && self.active.is_empty() {
-                found = self.defined(&of.name, found, self.ast.span(value));
-            }
+            let named = of.owner == FunId(0) && self.active.is_empty();
+            let found = if named && self.checker.declared_at(&of.name).is_some() && self.is_literal(value, 2) {
+                // As the value of a parameter is in the unit of the parameter.
+                Quantity::One(self.checker.unit_of(&of.name))
+            } else {
+                let found = self.expr(value);
+                if named { self.defined(&of.name, found, self.ast.span(value)) } else { found }
+            };
             self.vars[var.0 as usize] = Some(found);
+        }
+    }
+
+    /// Whether an expression is a number of the text, or so many axes of such.
+    fn is_literal(&self, e: ExprId, axes: usize) -> bool {
+        match self.ast.expr(e) {
+            Expr::Number(_) => true,
+            Expr::Op(surface, args) => {
+                axes > 0 && surface.name() == "vec" && self.ast.args(args).iter().all(|&a| self.is_literal(a, axes - 1))
+            }
+            Expr::Var(_) | Expr::If(..) | Expr::Let(..) | Expr::Call(..) | Expr::Derivative(..) | Expr::Root(..) => false,
         }
     }
 

@@ -131,10 +131,15 @@ fn about(module: &Module) -> String {
     };
     let ranges: Vec<String> = module.inputs.iter().filter_map(range).collect();
     let holds = if ranges.is_empty() { "for all inputs".to_string() } else { format!("for {}", ranges.join(", ")) };
-    let proved = if module.domain.proved { "proved" } else { "not proved" };
+    let proved = match module.domain.proved {
+        true => "no operation leaves its domain (divides by 0, takes a logarithm of 0, …), proved",
+        false => "not proved",
+    };
+    let overflow = if module.domain.finite { "excluded, proved" } else { "not excluded: numbers may become infinite" };
     let mut lines = vec![format!("{}  {}", module.id(), module.signature())];
     lines.extend(Some(module.description.clone()).filter(|d| !d.is_empty()));
     lines.push(format!("domain: {proved} {holds}"));
+    lines.push(format!("overflow: {overflow}{}", if module.domain.finite { format!(" {holds}") } else { String::new() }));
     lines.extend(module.params.iter().map(|p| {
         let numbers: Vec<String> = p.value.iter().map(|x| number_text(*x)).collect();
         format!("constant: {} = {}{}", p.name, numbers.join(" "), p.unit.as_ref().map(|u| format!(" {u}")).unwrap_or_default())
@@ -146,8 +151,8 @@ fn about(module: &Module) -> String {
 }
 
 fn table(all: &[Module]) -> String {
-    let width = all.iter().map(|m| m.id().len()).max().unwrap_or(0);
-    all.iter().map(|m| format!("{:width$}  {}  {}\n", m.id(), m.signature(), m.description).replace("  \n", "\n")).collect()
+    let width = all.iter().map(|m| m.id().chars().count()).max().unwrap_or(0);
+    all.iter().map(|m| format!("{:width$}  {}  {}", m.id(), m.signature(), m.description).trim_end().to_string() + "\n").collect()
 }
 
 fn search(context: &mut Context, args: &SearchArgs) -> Result<(), Failure> {

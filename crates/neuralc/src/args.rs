@@ -342,7 +342,8 @@ pub(crate) struct BenchArgs {
 With ranges, every operation that can leave its domain for some input inside them is reported (division \
 by zero, square root of a negative number, …); nothing is reported only where safety is proved. Inputs \
 without a range may be any finite number, and inf as an end means no bound; parameters stay within their declared bounds. \
-What only an overflow of inputs without bounds leads to is a note, which does not fail the check.
+What only an overflow of inputs without bounds leads to is a note, which does not fail the check. An overflow to infinity that \
+leads no operation out of its domain is no problem; where there is none, it is said whether overflow is excluded (with --json: `finite`).
 
 Examples:
   neuralc check model.scm
@@ -594,7 +595,7 @@ fn parse_prefix(text: &str) -> Result<String, String> {
 pub(crate) fn parse_range(text: &str) -> Result<(String, (f64, f64)), String> {
     let (name, range) = named(text)?;
     let (lo, hi) = range.split_once(':').unwrap_or((range, range));
-    let (lo, hi) = (value::number(lo.trim())?, value::number(hi.trim())?);
+    let (lo, hi) = (value::given(lo.trim())?, value::given(hi.trim())?);
     if lo.is_nan() || hi.is_nan() || lo > hi {
         return Err(format!("no number lies between {lo} and {hi}"));
     }

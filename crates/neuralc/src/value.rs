@@ -1,6 +1,6 @@
 //! Values on the command line. In: `1.5`, `[1,2,3]` or `[[1 2] [3 4]]`; out: a shape and numbers. And back: values as text in the
-//! language's own notation, or as JSON. Invariant: a number is printed with the fewest digits that read back to the same bits of
-//! its own type.
+//! language's own notation, or as JSON. Invariants: a number is printed with the fewest digits that read back to the same bits of
+//! its own type; a whole number that is given is the one that is computed with, or it is refused.
 
 use neural_compiler::ops::real::{Dtype, Real};
 use neural_compiler::syntax::lexer::{Lexer, TokenKind};
@@ -12,7 +12,7 @@ pub(crate) fn parse(text: &str) -> Result<(Shape, Vec<f64>), String> {
     let mut words = Words { rest: text };
     let value = match words.next() {
         Some("[") => list(&mut words, false)?,
-        Some(word) => (Shape::Scalar, vec![number(word)?]),
+        Some(word) => (Shape::Scalar, vec![given(word)?]),
         None => return Err("a value is missing".into()),
     };
     match words.next() {
@@ -71,7 +71,7 @@ fn list(words: &mut Words<'_>, inner: bool) -> Result<(Shape, Vec<f64>), String>
                 numbers.extend(row);
             }
             Some(_) if rows > 0 => return Err("a matrix has rows only: [[1,2],[3,4]]".into()),
-            Some(word) => numbers.push(number(word)?),
+            Some(word) => numbers.push(given(word)?),
         }
         after_comma = false;
     }
@@ -100,6 +100,29 @@ pub(crate) fn number(word: &str) -> Result<f64, String> {
         (Some(Err(d)), None) => Err(d.message),
         _ => Err(not_a_number(word)),
     }
+}
+
+/// A number that is given as data: as above, unless it is a whole one that no float64 holds.
+pub(crate) fn given(word: &str) -> Result<f64, String> {
+    let x = number(word)?;
+    if is_rounded(word.trim_matches('"'), x) { Err(format!("{}; with a decimal point it is rounded", rounded(word, x))) } else { Ok(x) }
+}
+
+/// Whether a number may come from a whole one that is not float64's: float64 holds all up to here, and rounds the next to it.
+pub(crate) fn large(x: f64) -> bool {
+    x.abs() >= (1u64 << f64::MANTISSA_DIGITS) as f64
+}
+
+/// Whether a text is a whole number, in digits alone, other than the number it was read as. Numbers with a point or an exponent are rounded
+/// as always.
+pub(crate) fn is_rounded(text: &str, x: f64) -> bool {
+    let digits = text.trim_start_matches(['+', '-']).trim_start_matches('0');
+    large(x) && x.is_finite() && digits.bytes().all(|b| b.is_ascii_digit()) && format!("{:.0}", x.abs()) != digits
+}
+
+/// The sentence about such a number.
+pub(crate) fn rounded(text: &str, x: f64) -> String {
+    format!("no float64 holds the whole number {}: it would be {x:.0}", text.chars().take(40).collect::<String>())
 }
 
 fn not_a_number(word: &str) -> String {
@@ -162,6 +185,19 @@ mod tests {
         assert_eq!(parse("[[1,2],[3,4]]"), Ok((Shape::Matrix(2, 2), vec![1.0, 2.0, 3.0, 4.0])));
         assert_eq!(parse("[[1 2 -inf]]"), Ok((Shape::Matrix(1, 3), vec![1.0, 2.0, f64::NEG_INFINITY])));
         assert!(parse("\"NaN\"").unwrap().1[0].is_nan());
+    }
+
+    /// 2^53 + 1 lies between two numbers of float64; 2^53 + 2 and 10^22 = 2^22 * 5^22 are such.
+    #[test]
+    fn whole_numbers_are_not_rounded() {
+        for text in ["9007199254740993", "-9007199254740993", "[1,9007199254740993]", "[[1 +009007199254740993]]", "\"9007199254740993\""] {
+            assert!(parse(text).is_err_and(|e| e.contains("it would be") && e.contains("9007199254740992")), "{text}: {:?}", parse(text));
+        }
+        assert_eq!(parse("9007199254740994"), Ok((Shape::Scalar, vec![9007199254740994.0])));
+        assert_eq!(parse("10000000000000000000000"), Ok((Shape::Scalar, vec![1e22])));
+        // With a point or an exponent they are rounded as always.
+        assert_eq!(parse("9007199254740993.0"), Ok((Shape::Scalar, vec![9007199254740992.0])));
+        assert_eq!(parse("9007199254740993e0"), Ok((Shape::Scalar, vec![9007199254740992.0])));
     }
 
     #[test]

@@ -72,6 +72,7 @@ fn wrong_inputs() {
         (vec!["-e", "x", "x=abc"], "bad-value"),
         (vec!["-e", "x", "x="], "bad-value"),
         (vec!["-e", "x", "x=[[1],[2,3]]"], "bad-value"),
+        (vec!["-e", "(- x 9007199254740992)", "x=9007199254740993"], "bad-value"),
         (vec!["-e", "(dot a b)", "a=[1,2]", "b=[1,2,3]"], "shape-mismatch"),
         (vec!["-e", "(input v :size 3) (vsum v)", "v=[1,2]"], "input-shape"),
         (vec!["-e", "(vec x 1)", "x=1", "--grad"], "grad-needs-scalar"),

@@ -133,7 +133,7 @@ fn sweep(text: &str) -> Result<(String, Vec<f64>), Failure> {
     let wrong = |what: &str| Failure::Usage(format!("--sweep {text}: {what}; as in k=0:1:11 (from 0 to 1, 11 values) or k=1,2,5"));
     let (name, range) = text.split_once('=').ok_or_else(|| wrong("a name and its values are missing"))?;
     let numbers =
-        |parts: &mut dyn Iterator<Item = &str>| parts.map(value::number).collect::<Result<Vec<f64>, String>>().map_err(|e| wrong(&e));
+        |parts: &mut dyn Iterator<Item = &str>| parts.map(value::given).collect::<Result<Vec<f64>, String>>().map_err(|e| wrong(&e));
     let values = if range.contains(':') {
         match numbers(&mut range.split(':'))?[..] {
             [from, to, count] if count.fract() == 0.0 && (2.0..=1e8).contains(&count) => {

@@ -55,12 +55,7 @@ impl CellError {
     /// A whole number that no float64 holds.
     pub(super) fn inexact(row: usize, text: &str, x: f64) -> CellError {
         let help = "subtract an offset first; a number written with a decimal point or an exponent is rounded".to_string();
-        CellError {
-            row,
-            code: "inexact-number",
-            message: format!("no float64 holds the whole number {}: it would be {x:.0}", shown(text)),
-            help: Some(help),
-        }
+        CellError { row, code: "inexact-number", message: value::rounded(text, x), help: Some(help) }
     }
 
     pub(super) fn wrong(row: usize, message: impl Into<String>) -> CellError {
@@ -115,19 +110,9 @@ pub(super) fn read<'a>(row: usize, cell: &'a [u8], numbers: &Numbers) -> Result<
     Err(explain(row, text, numbers, format!("`{}` is not a number", shown(text))))
 }
 
-/// Whether a number may come from a whole one that is not float64's: float64 holds all up to here, and rounds the next to it.
-pub(super) fn large(x: f64) -> bool {
-    x.abs() >= (1u64 << f64::MANTISSA_DIGITS) as f64
-}
-
-/// A number, unless it is a whole one that was rounded; `text`: with a decimal point and no groups. Numbers with a point or an exponent are
-/// rounded as always.
+/// A number, unless it is a whole one that was rounded; `text`: with a decimal point and no groups.
 fn exact<'a>(row: usize, text: &str, x: f64) -> Result<Said<'a>, CellError> {
-    if !large(x) || !x.is_finite() || text.contains(['.', 'e', 'E']) {
-        return Ok(Said::Number(x));
-    }
-    let digits = text.trim_start_matches(['+', '-']).trim_start_matches('0');
-    if format!("{:.0}", x.abs()) == digits { Ok(Said::Number(x)) } else { Err(CellError::inexact(row, text, x)) }
+    if value::is_rounded(text, x) { Err(CellError::inexact(row, text, x)) } else { Ok(Said::Number(x)) }
 }
 
 fn shown(text: &str) -> String {

@@ -229,7 +229,7 @@ fn inexact(column: &ArrayRef, wide: &Float64Array, most: usize) -> Result<Vec<Ce
         DataType::Dictionary(_, values) => values.as_ref(),
         other => other,
     };
-    if !matches!(ty, DataType::Int64 | DataType::UInt64) || !wide.iter().flatten().any(cell::large) {
+    if !matches!(ty, DataType::Int64 | DataType::UInt64) || !wide.iter().flatten().any(crate::value::large) {
         return Ok(Vec::new());
     }
     let exact: Vec<i128> = match ty {

@@ -4,6 +4,7 @@
 use crate::judge::{Judge, Judged};
 use crate::problem::{Kind, Problem};
 use crate::refine::{Entry, Outcome};
+use crate::text::formulas;
 use neural_compiler::{Diagnostic, Diagnostics};
 use neural_compiler_fit::plot::{Drawing, Look};
 use neural_compiler_fit::{save, significant};
@@ -13,9 +14,6 @@ use std::fmt::Write;
 
 /// The name of the file with a line for each hypothesis.
 pub const FILE: &str = "journal.jsonl";
-
-/// Lines of a model that are left out where it is shown in a line.
-const SAID: [&str; 5] = ["(param", "(state", "(time", "(observe", ";"];
 
 /// The first line: what the hypotheses are of.
 pub fn head(problem: &Problem) -> Value {
@@ -64,7 +62,8 @@ impl Journal {
             "number": entry.number, "round": entry.round, "proposer": entry.proposer, "why": entry.why, "text": entry.text,
             "kept": entry.kept, "reason": entry.reason,
         });
-        let mut figures = "| | |".to_string();
+        // Cells are told apart by a bar between blanks.
+        let mut figures = "|  |  |".to_string();
         match &entry.outcome {
             Ok(j) => {
                 line["figures"] = j.to_json();
@@ -78,7 +77,7 @@ impl Journal {
             }
             Err(e) => line["error"] = json!(e),
         }
-        let text = entry.text.lines().filter(|l| !SAID.iter().any(|s| l.starts_with(s))).collect::<Vec<_>>().join(" ");
+        let text = formulas(&entry.text);
         self.rows.push(format!("| {} | {} | `{}` {figures} {} |", entry.number, entry.proposer, text, entry.reason));
         line
     }
@@ -141,9 +140,8 @@ pub fn summary(outcome: &Outcome) -> String {
     let mut out = String::from("complexity  log-likelihood  score       model\n");
     for j in &outcome.front {
         let mark = if j.text == outcome.best.text { "*" } else { " " };
-        let lines: Vec<&str> = j.source.lines().filter(|l| !SAID.iter().any(|s| l.starts_with(s))).collect();
-        let _ =
-            writeln!(out, "{mark}{:<11}{:<16}{:<12}{}", j.complexity, significant(j.loglik, 7), significant(j.score, 7), lines.join(" "));
+        let shown = formulas(&j.source);
+        let _ = writeln!(out, "{mark}{:<11}{:<16}{:<12}{shown}", j.complexity, significant(j.loglik, 7), significant(j.score, 7));
     }
     let _ = writeln!(out, "\nthe best (*) of {} hypotheses in {:.1} s:\n{}\n", outcome.tried, outcome.seconds, outcome.best.text);
     for p in &outcome.best.params {

@@ -33,6 +33,18 @@ pub fn complexity(scheme: &str) -> usize {
     data.top.iter().map(|&form| of_form(&data, form) + crowds(&data, form, &states)).sum()
 }
 
+/// The formulas of a model in a line, however it is laid out: without its declarations, and without what is observed where there is more.
+pub(crate) fn formulas(scheme: &str) -> String {
+    let (data, _) = read(scheme, &Limits::default());
+    let said = |observed: bool| -> Vec<String> {
+        let own = |f: &&DatumId| !head(&data, **f).is_some_and(|h| DECLARATIONS.contains(&h) || !observed && h == "observe");
+        let line = |&f: &DatumId| data.span(f).text(scheme).split_whitespace().collect::<Vec<_>>().join(" ");
+        data.top.iter().filter(own).map(line).collect()
+    };
+    let formulas = said(false);
+    if formulas.is_empty() { said(true).join(" ") } else { formulas.join(" ") }
+}
+
 /// What products of three and more states cost besides: what happens when two meet is common, when three do, rare.
 const CROWD: usize = 3;
 
@@ -106,6 +118,14 @@ mod tests {
         assert_eq!(complexity("(param x0 1) (state x x0) (derive x (- x))"), 2);
         assert_eq!(complexity("(state x 1) (state y 1) (derive x (* x y)) (derive y (* x y y))"), 3 + 4 + 3);
         assert_eq!(complexity("(* (sin a) (/ b c))"), 1 + 4 + 4);
+    }
+
+    #[test]
+    fn formulas_are_shown_however_a_model_is_laid_out() {
+        assert_eq!(formulas("(param a 1) (* a x)"), "(* a x)");
+        assert_eq!(formulas("; a law\n(param a 1)\n(param b\n  2)\n(+ a\n   (* b x))"), "(+ a (* b x))");
+        assert_eq!(formulas("(state x 1) (derive x (- x)) (observe x x :noise (normal 1))"), "(derive x (- x))");
+        assert_eq!(formulas("(param a 1) (observe y (* a x))"), "(observe y (* a x))");
     }
 
     #[test]

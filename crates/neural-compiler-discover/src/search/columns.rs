@@ -28,6 +28,8 @@ pub(crate) struct Columns {
     pub(crate) log_target: Vec<f64>,
     /// The weight of each row's logarithm.
     pub(crate) weights: Vec<f64>,
+    /// Whether the rows are too few for laws with more constants than a power of each input has.
+    pub(crate) few: bool,
 }
 
 impl Columns {
@@ -41,9 +43,11 @@ impl Columns {
         let columns: Vec<&[f64]> = names.iter().map(|n| problem.column(n)).collect();
         let good = |&row: &usize| y[row] != 0.0 && y[row].is_finite() && columns.iter().all(|c| c[row] != 0.0 && c[row].is_finite());
         let mut rows: Vec<usize> = problem.fitted_rows().into_iter().filter(good).collect();
-        if rows.len() < 5.max(names.len() + 3) || names.is_empty() {
+        // One row more than a scale and a power of each input have constants.
+        if rows.len() < names.len() + 2 || names.is_empty() {
             return None;
         }
+        let few = rows.len() < 5.max(names.len() + 3);
         if !relative {
             // Only rows that stand out of the noise say anything: the largest ones.
             rows.sort_by(|&a, &b| y[b].abs().total_cmp(&y[a].abs()).then(a.cmp(&b)));
@@ -65,7 +69,7 @@ impl Columns {
         let weights = target.iter().map(|y| if relative { 1.0 } else { (y / largest).abs() }).collect();
         let log_target = target.iter().map(|y| y.abs().ln()).collect();
         let units = names.iter().map(|n| problem.units.get(n).cloned()).collect::<Option<Vec<Unit>>>();
-        Some(Columns { names, values, logs, positive, units, target, log_target, weights })
+        Some(Columns { names, values, logs, positive, units, target, log_target, weights, few })
     }
 
     /// How many inputs there are.

@@ -2,7 +2,7 @@
 //!
 //! First products of powers, then with a function, then powers of sums, then with two functions, each with every exponent by least squares;
 //! and what was judged best, with constants that are nearly simple numbers made these numbers. Units, where the headers say them,
-//! decide which arguments are pure numbers, and so which constants may be left out.
+//! decide which arguments are pure numbers, and so which constants may be left out. Few rows get products of powers, and sums of two.
 //! Invariant: the scan orders proposals; what is told of them comes from their fits.
 
 mod columns;
@@ -58,6 +58,9 @@ impl Search {
         let mut out = Vec::new();
         for k in 0..self.scans.len() {
             let scan = &self.scans[k];
+            if scan.columns.few {
+                continue;
+            }
             let coarse = self.factors > 0;
             // By then it is known which errors the data have.
             if coarse && self.scans.len() > 1 && state.judged.first().is_some_and(|j| j.relative != scan.relative) {
@@ -160,11 +163,12 @@ impl Proposer for Search {
             return Ok(self.first(state));
         }
         let mut out = self.simpler(state);
-        if state.round == 1 {
+        let few = self.scans.iter().all(|s| s.columns.few);
+        if state.round == 1 && !few {
             out.extend(self.wider(state));
             return Ok(out);
         }
-        if state.round == 2 {
+        if state.round == if few { 1 } else { 2 } {
             out.extend(self.summed(state));
             return Ok(out);
         }

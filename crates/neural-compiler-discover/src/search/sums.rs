@@ -20,7 +20,7 @@ pub(crate) struct Summed {
     pub(crate) cost: f64,
 }
 
-/// Laws of two to four summands, the best first.
+/// Laws of two to four summands, of few rows of two, the best first.
 pub(crate) fn sums(problem: &Problem, columns: &Columns, inners: &[Inner], relative: bool) -> Vec<Summed> {
     let n = columns.inputs();
     let positive = columns.target.iter().all(|y| *y > 0.0);
@@ -51,7 +51,8 @@ pub(crate) fn sums(problem: &Problem, columns: &Columns, inners: &[Inner], relat
             c.columns.iter().map(|&k| 4.0 + 3.0 * terms[k].2 + rows.ln()).sum::<f64>() + if twice == 2 { 0.0 } else { 4.0 }
         };
         let cost = |c: &crate::terms::select::Chosen| rows * (c.left * total / rows).max(1e-19).ln() + said(c);
-        for level in select(&products, (4, 40), cost, |_, _| true).iter().skip(1) {
+        let most = if columns.few { 2 } else { 4 };
+        for level in select(&products, (most, 40), cost, |_, _| true).iter().skip(1) {
             for chosen in level.iter().take(4) {
                 let names = problem.fresh("c", chosen.columns.len());
                 let mut lines: Vec<String> =

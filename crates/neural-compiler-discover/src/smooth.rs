@@ -2,7 +2,7 @@
 //! roughness and noise are the most probable ones (Rasmussen and Williams 2006, chapter 5).
 //! What comes out screens hypotheses; none is judged by it. Invariant: the same data give the same course.
 
-use faer::{Mat, Side};
+use neural_compiler_fit::optimise::linalg::symmetric_eigen;
 
 /// Samples kept at most: the work grows with their cube. More are averaged with their neighbours.
 const MOST: usize = 240;
@@ -58,17 +58,16 @@ impl Course {
         for &kernel in kernels {
             for step in 0..12 {
                 let length = shortest * (1.5 / shortest).powf(f64::from(step) / 11.0);
-                let gram = Mat::from_fn(n, n, |i, j| kernel.at((t[i] - t[j]) / length));
-                let Ok(eigen) = gram.self_adjoint_eigen(Side::Lower) else { continue };
-                let (vectors, lambda) = (eigen.U(), eigen.S());
-                let z: Vec<f64> = (0..n).map(|k| (0..n).map(|i| vectors[(i, k)] * y[i]).sum()).collect();
+                let Some(eigen) = symmetric_eigen(n, |i, j| kernel.at((t[i] - t[j]) / length)) else { continue };
+                let (vectors, lambda) = (eigen.vectors, eigen.values);
+                let z: Vec<f64> = vectors.iter().map(|v| v.iter().zip(&y).map(|(v, y)| v * y).sum()).collect();
                 for power in 0..22 {
                     let ratio = 10f64.powf(-9.0 + 0.5 * f64::from(power));
                     let d: Vec<f64> = (0..n).map(|k| lambda[k].max(0.0) + ratio).collect();
                     let variance = z.iter().zip(&d).map(|(z, d)| z * z / d).sum::<f64>() / n as f64;
                     let cost = n as f64 * variance.max(1e-300).ln() + d.iter().map(|d| d.ln()).sum::<f64>();
                     if best.as_ref().is_none_or(|b| cost < b.0) {
-                        let weights = (0..n).map(|i| (0..n).map(|k| vectors[(i, k)] * z[k] / d[k]).sum()).collect();
+                        let weights = (0..n).map(|i| (0..n).map(|k| vectors[k][i] * z[k] / d[k]).sum()).collect();
                         best = Some((cost, Course { times: t.clone(), weights, kernel, length, mean, scale, span }));
                     }
                 }

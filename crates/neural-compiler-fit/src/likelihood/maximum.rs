@@ -11,13 +11,13 @@ use super::problem::Likelihood;
 use crate::fit::wrong;
 use crate::optimise::arrow::Blocks;
 use crate::optimise::effort::Effort;
+use crate::optimise::linalg::symmetric_eigen;
 use crate::optimise::linear::Linear;
 use crate::optimise::lm::{End, Local};
 use crate::optimise::loss::Loss;
 use crate::optimise::search::{self, Found, Task};
 use crate::optimise::{Bounds, Residuals, Unusable};
 use crate::options::Options;
-use faer::{Mat, Side};
 use neural_compiler::{Diagnostic, Diagnostics};
 
 /// How many starts are followed, looked at between, and screened.
@@ -191,17 +191,16 @@ const LOST: f64 = 1e-9;
 pub(super) fn root(slope: &[f64], matrix: &[f64]) -> (Linear, bool) {
     let p = slope.len();
     let scale: Vec<f64> = (0..p).map(|j| matrix[j * p + j].abs().sqrt()).map(|s| if s > 0.0 && s.is_finite() { s } else { 1.0 }).collect();
-    let scaled = Mat::<f64>::from_fn(p, p, |i, j| 0.5 * (matrix[i * p + j] + matrix[j * p + i]) / scale[i] / scale[j]);
-    let Ok(eigen) = scaled.self_adjoint_eigen(Side::Lower) else { return (Linear::new(vec![0.0; p], vec![0.0; p * p]), false) };
-    let largest = (0..p).map(|k| eigen.S()[k].abs()).fold(0.0, f64::max);
+    let scaled = |i: usize, j: usize| 0.5 * (matrix[i * p + j] + matrix[j * p + i]) / scale[i] / scale[j];
+    let Some(eigen) = symmetric_eigen(p, scaled) else { return (Linear::new(vec![0.0; p], vec![0.0; p * p]), false) };
+    let largest = eigen.values.iter().map(|v| v.abs()).fold(0.0, f64::max);
     let (mut residuals, mut jacobian, mut peaked) = (vec![0.0; p], vec![0.0; p * p], true);
-    for k in 0..p {
-        let value = eigen.S()[k];
+    for (k, (&value, vector)) in eigen.values.iter().zip(&eigen.vectors).enumerate() {
         peaked &= value >= -LOST * largest;
         let size = if value > LOST * largest { value.sqrt() } else { 0.0 };
-        (0..p).for_each(|j| jacobian[j * p + k] = size * eigen.U()[(j, k)] * scale[j]);
+        (0..p).for_each(|j| jacobian[j * p + k] = size * vector[j] * scale[j]);
         if size > 0.0 {
-            residuals[k] = (0..p).map(|j| eigen.U()[(j, k)] * slope[j] / scale[j]).sum::<f64>() / size;
+            residuals[k] = (0..p).map(|j| vector[j] * slope[j] / scale[j]).sum::<f64>() / size;
         }
     }
     (Linear::new(residuals, jacobian), peaked)

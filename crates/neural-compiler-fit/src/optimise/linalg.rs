@@ -1,4 +1,5 @@
-//! The linear algebra of a fit. In: columns; out: a decomposition that solves least squares with any damping.
+//! The linear algebra of a fit. In: columns, or a symmetric matrix; out: a decomposition that solves least squares with any damping, or
+//! the eigenvalues. The library behind it is generic, and each crate that calls it compiles its own copy: others come here.
 //! Invariant: one thread, fixed order, so the same numbers give the same bits.
 
 use super::norm;
@@ -40,6 +41,22 @@ pub fn decompose(columns: &[&[f64]], rhs: &[f64]) -> Option<Decomposition> {
     Some(Decomposition { singular, vectors, along })
 }
 
+/// The eigenvalues of a symmetric matrix, smallest first, and its eigenvectors.
+pub struct Eigen {
+    /// Eigenvalues.
+    pub values: Vec<f64>,
+    /// `vectors[k]` belongs to `values[k]`.
+    pub vectors: Vec<Vec<f64>>,
+}
+
+/// Takes a symmetric matrix apart, of which the lower half is read. `None`: the iteration does not converge.
+pub fn symmetric_eigen(n: usize, at: impl Fn(usize, usize) -> f64) -> Option<Eigen> {
+    let eigen = Mat::<f64>::from_fn(n, n, at).self_adjoint_eigen(Side::Lower).ok()?;
+    let (values, basis) = (eigen.S(), eigen.U());
+    let vectors = (0..n).map(|k| (0..n).map(|i| basis[(i, k)]).collect()).collect();
+    Some(Eigen { values: (0..n).map(|k| values[k]).collect(), vectors })
+}
+
 /// Squared singular values further apart than this are left to the columns themselves: products of columns lose as many digits of the
 /// smallest as lie between it and the largest.
 const FAR_APART: f64 = 1e-7;
@@ -50,16 +67,13 @@ pub(crate) fn from_products(n: usize, product: impl Fn(usize, usize) -> f64, slo
     if n == 0 {
         return Some(Decomposition { singular: vec![], vectors: vec![], along: vec![] });
     }
-    let matrix = Mat::<f64>::from_fn(n, n, product);
-    let eigen = matrix.self_adjoint_eigen(Side::Lower).ok()?;
-    let (values, basis) = (eigen.S(), eigen.U());
-    // Smallest first.
+    let Eigen { values, mut vectors } = symmetric_eigen(n, product)?;
     if !(values[0] > FAR_APART * values[n - 1] && values[n - 1].is_finite()) {
         return None;
     }
     let slopes: Vec<f64> = (0..n).map(slope).collect();
-    let singular: Vec<f64> = (0..n).rev().map(|k| values[k].sqrt()).collect();
-    let vectors: Vec<Vec<f64>> = (0..n).rev().map(|k| (0..n).map(|i| basis[(i, k)]).collect()).collect();
+    let singular: Vec<f64> = values.iter().rev().map(|v| v.sqrt()).collect();
+    vectors.reverse();
     let along = vectors.iter().zip(&singular).map(|(v, s)| v.iter().zip(&slopes).map(|(v, b)| v * b).sum::<f64>() / s).collect();
     Some(Decomposition { singular, vectors, along })
 }

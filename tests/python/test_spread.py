@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import pathlib
 import pickle
@@ -12,7 +14,7 @@ import neural_compiler as nc
 import numpy as np
 import pytest
 from neural_compiler import spread
-from neural_compiler.spread import executors, tasks
+from neural_compiler.spread import executors, plain, tasks
 from neural_compiler.spread.studies import with_values
 
 DECAY = "(param a 1) (param k 1 :min 0) (* a (exp (- (* k t))))"
@@ -155,6 +157,106 @@ def test_what_was_finished_before_an_interruption_is_kept(tmp_path: pathlib.Path
     assert rest.count == 2
 
 
+class Trap:
+    """Unpickled, it makes a file."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        self._path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return pathlib.Path.touch, (self._path,)
+
+
+def test_nothing_in_the_folder_is_run(tmp_path: pathlib.Path, alone: list[bytes]) -> None:
+    folder, sprung = tmp_path / "kept", tmp_path / "sprung"
+    folder.mkdir()
+    trap = pickle.dumps(Trap(sprung))
+    for task in TASKS:
+        for suffix in ("pickle", "json", "npz", "npy"):
+            (folder / f"{tasks.task_hash(task)}.{suffix}").write_bytes(trap)
+    done = Counted()
+    assert bits(spread.fit_many(TASKS, executor=done, folder=folder)) == alone
+    assert done.count == 5 and not sprung.exists()
+    # A result whose hash is right, of classes that are none of ours, or of arrays of objects.
+    kept = folder / f"{tasks.task_hash(TASKS[0])}.json"
+    for body in ('{"Path": ["x"]}', '{"array": ["|O", [1], "AAAAAAAAAAA="]}', '{"FitResult": [["predict", 1]]}', "[" * 9000, "3"):
+        kept.write_bytes(forged(kept.name[:-5], body))
+        again = Counted()
+        assert bits(spread.fit_many(TASKS, executor=again, folder=folder)) == alone and again.count == 1, body
+
+
+def forged(task: str, body: str) -> bytes:
+    head = {"format": plain.FORMAT, "task": task, "sha256": hashlib.sha256(body.encode()).hexdigest()}
+    return json.dumps(head).encode() + b"\n" + body.encode() + b"\n"
+
+
+def test_what_was_changed_is_done_anew(tmp_path: pathlib.Path, alone: list[bytes]) -> None:
+    spread.fit_many(TASKS, executor=Counted(), folder=tmp_path)
+    files = sorted(tmp_path.iterdir())
+    first, second, third, fourth = (file.read_bytes() for file in files[:4])
+    files[0].write_bytes(first[:-30])
+    files[1].write_bytes(second.replace(b'"cost"', b'"tost"'))
+    # A whole result of another task.
+    files[2].write_bytes(fourth)
+    files[3].write_bytes(fourth + b"\n")
+    again = Counted()
+    assert bits(spread.fit_many(TASKS, executor=again, folder=tmp_path)) == alone
+    assert again.count == 4
+    assert [file.read_bytes() for file in files[:4]] == [first, second, third, fourth]
+
+
+def test_kept_fits_are_the_fits(tmp_path: pathlib.Path) -> None:
+    law = "(param k 1 :min 0) (state x 5) (derive x (* (- k) x))"
+    times = np.linspace(0, 2, 6)
+    doses = {"time": [1.0], "amount": [2.0], "target": ["x"]}
+    x = 5 * np.exp(-0.7 * times) + np.where(times > 1, 2 * np.exp(-0.7 * (times - 1)), 0)
+    listed: list[dict[str, Any]] = [
+        {"model": law, "data": {"t": times, "x": x}, "events": doses},
+        {"model": DECAY, "data": {"t": T, "y": T, "more": ["a"] * T.size}, "target": "y", "sigma": np.float64(0.5), "seed": 3},
+        {"model": DECAY, "data": {"t": T}},
+    ]
+    now = spread.fit_many(listed, folder=tmp_path, failures="keep")
+    done = Counted()
+    before = spread.fit_many(listed, executor=done, folder=tmp_path, failures="keep")
+    assert done.count == 0
+    for one, kept in zip(now[:2], before):
+        assert kept.summary() == one.summary() and kept.source == one.source and type(kept.params["k"]) is type(one.params["k"])
+        assert kept.params["k"].ci95 == one.params["k"].ci95 and kept.columns == one.columns
+        assert kept.covariance.tobytes() == one.covariance.tobytes() and vars(kept).keys() == vars(one).keys()
+    new = {"t": times + 0.1}
+    assert np.array_equal(before[0].predict(new)["x"], now[0].predict(new)["x"])
+    before[1].save(tmp_path / "saved.scm")
+    assert isinstance(before[2], nc.FitError) and str(before[2]) == str(now[2]) and before[2].code == now[2].code
+
+
+def test_numbers_stay_to_the_bit() -> None:
+    numbers = [0.1, -0.0, float("inf"), float("-inf"), float("nan"), 5e-324, np.float64("nan"), np.float32(0.1), np.int64(-3)]
+    again = plain._made(json.loads(json.dumps(plain._told(numbers), allow_nan=False)))
+    assert [(type(v), np.asarray(v).tobytes()) for v in again] == [(type(v), np.asarray(v).tobytes()) for v in numbers]
+    nested = {"a": (1, [True, None, "\x1b\ud800"]), ("k", 2): np.array([["x", "yy"]])}
+    again = plain._made(json.loads(json.dumps(plain._told(nested))))
+    assert list(again) == list(nested) and again["a"] == nested["a"] and again[("k", 2)].tolist() == [["x", "yy"]]
+    with pytest.raises(TypeError, match="cannot be kept"):
+        plain._told(object())
+
+
+def test_leftovers_of_killed_processes_go(tmp_path: pathlib.Path) -> None:
+    left, busy = tmp_path / ".fit-left.part", tmp_path / ".fit-busy.part"
+    left.write_bytes(b"half a")
+    with busy.open("wb") as file:
+        tasks._lock(file)
+        spread.fit_many(TASKS[:1], folder=tmp_path)
+        assert busy.exists() and not left.exists()
+    spread.fit_many(TASKS[:1], folder=tmp_path)
+    assert [p.suffix for p in tmp_path.iterdir()] == [".json"]
+
+
+def test_a_pipe_in_the_folder_is_not_waited_for(tmp_path: pathlib.Path, alone: list[bytes]) -> None:
+    os.mkfifo(tmp_path / f"{tasks.task_hash(TASKS[0])}.json")
+    os.mkfifo(tmp_path / ".fit-pipe.part")
+    assert bits(spread.fit_many(TASKS[:1], folder=tmp_path)) == alone[:1]
+
+
 def test_hashes_tell_tasks_apart() -> None:
     base: dict[str, Any] = {"model": DECAY, "data": {"t": T, "y": T}}
     others = [
@@ -202,8 +304,60 @@ def test_groups() -> None:
         found = spread.fit_groups(DECAY, {**data, "who": who}, "who", executor=pool, starts=2)
     assert list(found) == ["b", "a", "c"]
     assert bits(list(found.values())) == bits([nc.fit(**task) for task in TASKS[:3]])
-    with pytest.raises(ValueError, match="no column `where`"):
-        spread.fit_groups(DECAY, data, "where")
+
+
+def test_groups_are_named_by_whatever_a_column_holds() -> None:
+    data = {name: np.concatenate([task["data"][name] for task in TASKS[:2]]) for name in ("t", "y")}
+    for names in (["b", "a"], [7, 3], [1.5, -2.0], [True, False], ["b", 3], [b"x", b"y"]):
+        who = np.empty(80, object)
+        who[:] = [names[0]] * 40 + [names[1]] * 40
+        found = spread.fit_groups(DECAY, {**data, "who": who}, "who", starts=2)
+        assert list(found) == names and bits(list(found.values())) == bits([nc.fit(**task) for task in TASKS[:2]])
+    days = np.repeat(np.array(["2024-03-01", "2024-02-01"], "datetime64[D]"), 40)
+    assert [str(day) for day in spread.fit_groups(DECAY, {**data, "day": days}, "day")] == ["2024-03-01", "2024-02-01"]
+
+
+@pytest.mark.parametrize(
+    ("data", "group", "code", "words"),
+    [
+        ({"t": T, "y": T}, "where", "missing-column", "no column `where`; they have t, y"),
+        ({"t": T, "y": T}, None, "missing-column", "no column `None`"),
+        ({}, "who", "empty-table", "no columns"),
+        ({"t": [], "y": [], "who": []}, "who", "empty-table", "no rows"),
+        ({"t": T, "y": T[:9], "who": ["a"] * 40}, "who", "ragged-row", "`y` has 9 rows, `t` has 40"),
+        ({"t": T, "y": T, "who": ["a"] * 39 + [None]}, "who", "empty-cell", "row 40, column `who`"),
+        ({"t": T, "y": T, "who": np.where(T > 3.95, np.nan, 1)}, "who", "empty-cell", "row 40, column `who`"),
+        ({"t": T, "y": T, "who": np.ma.array(np.ones(40), mask=T > 3.95)}, "who", "empty-cell", "row 40"),
+        ({"t": T, "y": T, "who": "a"}, "who", "bad-value", "`who` is a single value"),
+        ({"t": T, "y": T, "who": np.ones((40, 2))}, "who", "bad-value", "several values a row"),
+        ({"t": T, "y": T, "who": [[1], [1, 2]] * 20}, "who", "bad-value", "`who` is no array"),
+        ({"t": T, "y": T, "who": np.array([{}] * 40, object)}, "who", "bad-value", "dict is no name of a group"),
+    ],
+)
+def test_tables_without_groups_are_told(data: Any, group: Any, code: str, words: str) -> None:
+    with pytest.raises(nc.TableError, match=words) as found:
+        spread.fit_groups(DECAY, data, group)
+    assert found.value.code == code
+    if group is not None:
+        with pytest.raises(nc.TableError, match=words):
+            spread.bootstrap(DECAY, data, 2, group=group)
+
+
+def test_arguments_of_another_kind_are_told(tmp_path: pathlib.Path) -> None:
+    data = {"t": T, "y": T, "who": ["a"] * 40}
+    for call, words in (
+        (lambda: spread.fit_groups(3, data, "who"), "a model is a text"),  # type: ignore[arg-type]
+        (lambda: spread.fit_groups(DECAY, [1, 2], "who"), "a dict of arrays"),
+        (lambda: spread.fit_groups(DECAY, data, "who", executor=3), "has `submit`"),
+        (lambda: spread.fit_groups(DECAY, data, "who", folder=tmp_path, target=object()), "so that it has a hash"),
+        (lambda: spread.fit_many([DECAY]), "by name, as a dict"),  # type: ignore[list-item]
+        (lambda: spread.fit_starts(DECAY, data, [3]), "as a dict"),  # type: ignore[list-item]
+        (lambda: spread.fit_starts(DECAY, data, [{"k": "fast"}]), "a finite number"),  # type: ignore[dict-item]
+        (lambda: spread.profile(DECAY, data, "k", [np.nan]), "a finite number"),
+        (lambda: spread.bootstrap(DECAY, data, 0), "whole number from 1"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=words):
+            call()
 
 
 def test_starts() -> None:

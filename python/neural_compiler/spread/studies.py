@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _native
-from ..errors import FitError
+from ..errors import FitError, TableError
 from ..fitting import FitResult
-from ..fitting.columns import _items
+from ..fitting.columns import _items, _missing
 from ..signature import read_inputs
 from .tasks import fit_many
 
@@ -34,14 +34,10 @@ def fit_groups(model: str, data: Any, group: str, *, executor: Any = None, folde
     {'a': 2.0, 'b': 3.0}
     """
     columns = _columns(data)
-    if group not in columns:
-        raise ValueError(f"the data have no column `{group}`")
-    values, first, of_row = np.unique(columns[group], return_index=True, return_inverse=True)
+    groups = _groups(columns, group)
     rest = {name: column for name, column in columns.items() if name != group}
-    order = np.argsort(first)
-    tasks = [{**options, "model": model, "data": _taken(rest, np.flatnonzero(of_row == k))} for k in order]
-    found = fit_many(tasks, executor=executor, folder=folder)
-    return {values[k].item(): one for k, one in zip(order, found)}
+    tasks = [{**options, "model": model, "data": _taken(rest, rows)} for rows in groups.values()]
+    return dict(zip(groups, fit_many(tasks, executor=executor, folder=folder)))
 
 
 def fit_starts(
@@ -89,10 +85,13 @@ def bootstrap(
 
     Replicate k is drawn from `seed` and k alone. Each begins at the values fitted to the data themselves.
     """
+    if not isinstance(replicates, (int, np.integer)) or replicates < 1:
+        raise ValueError(f"the number of replicates is a whole number from 1, not {replicates!r}")
     columns = _columns(data)
+    group = options.get("group")
+    groups = [] if group is None else list(_groups(columns, group).values())
     (fitted,) = fit_many([{**options, "seed": seed, "model": model, "data": data}], executor=executor, folder=folder)
     source = fitted.source
-    group = options.get("group")
     if group is None and _native.Core(source, None, []).kind != "expression":
         raise ValueError("rows of a model with states are no independent draws: name the column that tells trajectories apart as `group`")
     rows = len(next(iter(columns.values())))
@@ -104,8 +103,7 @@ def bootstrap(
         if group is None:
             tasks.append({**common, "data": _taken(columns, draw.integers(rows, size=rows))})
             continue
-        values, of_row = np.unique(columns[group], return_inverse=True)
-        chosen = [np.flatnonzero(of_row == g) for g in draw.integers(len(values), size=len(values))]
+        chosen = [groups[g] for g in draw.integers(len(groups), size=len(groups))]
         drawn = _taken(columns, np.concatenate(chosen))
         # A group drawn twice is two groups.
         drawn[group] = np.repeat(np.arange(len(chosen)), [len(c) for c in chosen])
@@ -130,7 +128,12 @@ def with_values(model: str, values: Mapping[str, float], fixed: bool = False) ->
     >>> with_values("(param k 1 :min 0) (* k t)", {"k": 2.5}, fixed=True)
     '(param k 2.5 :fixed :min 0) (* k t)'
     """
+    if not isinstance(model, str) or not isinstance(values, Mapping):
+        wrong = values if isinstance(model, str) else model
+        raise TypeError(f"a model is a text, and has values of parameters by name, as a dict; {wrong!r} is neither")
     for name, value in values.items():
+        if not isinstance(value, (int, float, np.integer, np.floating)) or not np.isfinite(value):
+            raise ValueError(f"`{name}` is given a finite number, not {value!r}")
         declared = re.compile(rf"(\(\s*param\s+{re.escape(name)}\s+)([^\s()\[\]]+)((?:\s+:fixed)?)")
         model, count = declared.subn(lambda m, v=float(value): f"{m[1]}{v!r}{' :fixed' if fixed else m[3]}", model)  # type: ignore[misc]
         # Whatever else the text may say, in remarks for example: this is what it means now.
@@ -142,10 +145,50 @@ def with_values(model: str, values: Mapping[str, float], fixed: bool = False) ->
 
 
 def _columns(data: Any) -> dict[str, Any]:
-    found = {str(name): np.asanyarray(c.to_numpy() if hasattr(c, "to_numpy") else c) for name, c in _items(data)}
-    if not found:
-        raise ValueError("the data have no columns")
+    """Columns as arrays of as many rows each."""
+    found: dict[str, Any] = {}
+    for key, values in _items(data):
+        name = str(key)
+        values = values.detach() if getattr(values, "requires_grad", False) else values
+        try:
+            column = np.asanyarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+        except ValueError as error:
+            raise TableError("bad-value", f"the column `{name}` is no array with a value per row: {error}", name) from None
+        if column.ndim == 0:
+            raise TableError("bad-value", f"the column `{name}` is a single value; columns are arrays with a value per row", name)
+        first = next(iter(found), name)
+        if len(column) != len(found.get(first, column)):
+            message = f"the column `{name}` has {len(column)} rows, `{first}` has {len(found[first])}"
+            raise TableError("ragged-row", message, name, min(len(column), len(found[first])) + 1)
+        found[name] = column
+    if not found or not len(next(iter(found.values()))):
+        raise TableError("empty-table", f"the data have no {'rows' if found else 'columns'}")
     return found
+
+
+def _groups(columns: Mapping[str, Any], group: str) -> dict[Any, NDArray[np.intp]]:
+    """The rows of each value of a column, in the order in which the values first appear."""
+    if group not in columns:
+        raise TableError("missing-column", f"the data have no column `{group}`", str(group), help=f"they have {', '.join(columns)}")
+    column = columns[group]
+    if column.ndim != 1:
+        raise TableError("bad-value", f"the column `{group}` has several values a row; it says which group a row is of", group)
+    places: dict[Any, int] = {}
+    of_row = np.empty(len(column), np.intp)
+    # What is masked becomes None here, and so does a time that is none.
+    for row, value in enumerate(column.tolist()):
+        try:
+            known = not _missing(value) and bool(value == value)
+            of_row[row] = places.setdefault(value, len(places)) if known else 0
+        except (TypeError, ValueError):
+            message = f"row {row + 1}, column `{group}`: {type(value).__name__} is no name of a group"
+            raise TableError("bad-value", message, group, row + 1) from None
+        if not known:
+            message = f"row {row + 1}, column `{group}`: the value is missing, the name of a group is needed"
+            raise TableError("empty-cell", message, group, row + 1)
+    order = np.argsort(of_row, kind="stable")
+    ends = np.cumsum(np.bincount(of_row))[:-1]
+    return dict(zip(places, np.split(order, ends)))
 
 
 def _taken(columns: Mapping[str, Any], rows: NDArray[np.intp]) -> dict[str, Any]:

@@ -1,15 +1,15 @@
 """Fits as tasks. In: the arguments of fits; out: their results in the same order.
 
 Invariants: a task is a pure function of its arguments, so results have the same bits whatever runs them, in whatever order, and however
-often; a finished task is kept in a file named by the hash of its arguments, written whole or not at all, so that a second run of the same
-list does only what is missing.
+often; a finished task is kept in a file named by the hash of its arguments, plain data written whole or not at all and verified when it is
+read (`plain.py`), so that a second run of the same list does only what is missing; a file that is anything else is done anew.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-import pickle
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha256
@@ -22,7 +22,13 @@ from .. import _native
 from ..errors import FitError
 from ..fitting import FitResult, fit
 from ..fitting.columns import _items
+from . import plain
 from .executors import results
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 _NOT_PURE = {
     "budget": "a budget of time makes a result depend on the machine",
@@ -43,8 +49,9 @@ def fit_many(
     `executor`: what runs them: None (this process), anything with the `submit` of `concurrent.futures` (a pool of processes, Dask's
     `client.get_executor()`, `RayExecutor`), or a function that makes one, so that a pool that lost a process is replaced. A task whose
     worker is lost runs again. `folder`: where finished tasks are kept; the same call later, after whatever happened, goes on from there. It
-    holds pickles: read folders of your own only. `failures`: "error" raises the error of the first task that cannot be fitted, "keep" puts
-    the `FitError` in the place of its result. Tasks use one thread each where there is an executor, unless they say otherwise.
+    holds plain data, JSON with hashes: what is broken or something else is done anew, and nothing of it is run. `failures`: "error" raises
+    the error of the first task that cannot be fitted, "keep" puts the `FitError` in the place of its result. Tasks use one thread each
+    where there is an executor, unless they say otherwise.
 
     Results have the same bits whatever the executor, the number of workers and what was kept.
 
@@ -57,6 +64,8 @@ def fit_many(
     """
     if failures not in ("error", "keep"):
         raise ValueError(f'failures is "error" or "keep", not {failures!r}')
+    if executor is not None and not hasattr(executor, "submit") and not callable(executor):
+        raise TypeError(f"an executor has `submit`, or is a function that makes one; {type(executor).__name__} is neither")
     listed = [_checked(task, None if executor is None else 1) for task in tasks]
     kept = None if folder is None else _Folder(Path(folder))
     found: list[Any] = [None if kept is None else kept.read(task) for task in listed]
@@ -85,20 +94,24 @@ def work(task: Mapping[str, Any]) -> FitResult:
 
 
 def _checked(task: Mapping[str, Any], threads: int | None) -> dict[str, Any]:
+    if not isinstance(task, Mapping):
+        raise TypeError(f"a task has the arguments of `fit` by name, as a dict; not {type(task).__name__}")
     for name in ("model", "data"):
         if name not in task:
             raise TypeError(f"a task has the arguments of `fit`; `{name}` is missing")
     for name, why in _NOT_PURE.items():
         if task.get(name) is not None:
             raise ValueError(f"a task has no `{name}`: {why}")
+    if not isinstance(task["model"], str):
+        raise TypeError(f"a model is a text, not {type(task['model']).__name__}")
     return {"threads": threads, **task}
 
 
 def task_hash(task: Mapping[str, Any]) -> str:
     """SHA-256 of all that decides a task's result: the version of this package, model, options, columns. Threads do not."""
     digest = sha256()
-    plain = {k: v for k, v in task.items() if k not in ("data", "events", "threads")}
-    digest.update(json.dumps([_native.__version__, sorted(plain.items())]).encode())
+    said = {k: v for k, v in task.items() if k not in ("data", "events", "threads")}
+    digest.update(json.dumps([_native.__version__, sorted(said.items())], default=_number).encode())
     for name in ("data", "events"):
         for column, values in [] if task.get(name) is None else _items(task[name]):
             array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
@@ -110,28 +123,60 @@ def task_hash(task: Mapping[str, Any]) -> str:
     return digest.hexdigest()
 
 
+def _number(value: Any) -> Any:
+    """NumPy's numbers as Python's."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"the options of a task are numbers, texts and lists of them, so that it has a hash; {value!r} is none")
+
+
 class _Folder:
     """Finished tasks, a file each."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         path.mkdir(parents=True, exist_ok=True)
+        self._sweep()
 
-    def _file(self, task: Mapping[str, Any]) -> Path:
-        return self._path / f"{task_hash(task)}.pickle"
+    def _sweep(self) -> None:
+        """Removes what processes that were killed left behind: what is being written is locked, and nobody locks it any more after them."""
+        for part in self._path.glob(".fit-*.part") if fcntl is not None else ():
+            if part.is_symlink() or not part.is_file():
+                continue
+            try:
+                with part.open("rb") as file:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    part.unlink()
+            except OSError:
+                continue
 
     def read(self, task: Mapping[str, Any]) -> Any:
-        try:
-            return pickle.loads(self._file(task).read_bytes())
-        except FileNotFoundError:
-            return None
+        name = task_hash(task)
+        file = self._path / f"{name}.json"
+        # A pipe would be waited for.
+        return plain.read(file.read_bytes(), name, task.get("events")) if file.is_file() else None
 
     def write(self, task: Mapping[str, Any], result: Any) -> None:
-        handle, part = tempfile.mkstemp(dir=self._path, suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                pickle.dump(result, file)
-            os.replace(part, self._file(task))
-        except BaseException:
-            Path(part).unlink(missing_ok=True)
-            raise
+        name = task_hash(task)
+        content = plain.written(name, result)
+        while True:
+            handle, part = tempfile.mkstemp(dir=self._path, prefix=".fit-", suffix=".part")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    _lock(file)
+                    file.write(content)
+                os.replace(part, self._path / f"{name}.json")
+                return
+            except FileNotFoundError:
+                # Somebody else swept it away before it was locked, or after it was closed.
+                continue
+            except BaseException:
+                Path(part).unlink(missing_ok=True)
+                raise
+
+
+def _lock(file: Any) -> None:
+    """Says that a file is being written, where that can be said."""
+    if fcntl is not None:
+        with contextlib.suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -231,9 +231,11 @@ fn endpoints_that_could_leak_the_key_are_refused() {
         assert!(!out.contains(KEY));
         serde_json::from_str::<Value>(&out).expect("JSON")["diagnostics"][0]["code"].as_str().expect("a code").to_string()
     };
-    for url in
-        ["http://example.com/v1", "http://127.0.0.1@example.com/v1", "http://localhost.example.com", "ftp://127.0.0.1", "example.com"]
-    {
+    let elsewhere =
+        ["http://example.com/v1", "http://127.0.0.1@example.com/v1", "http://localhost.example.com", "ftp://127.0.0.1", "example.com"];
+    let odd =
+        ["http://[::1]example.com", "http://[::1].example.com/v1", "http://localhost:x/v1", "http://localhost:80:90", "http://[::1]:+80"];
+    for url in elsewhere.iter().chain(&odd) {
         assert_eq!(ask(&["--model", "m", "--url", url]), "insecure-url", "{url}");
     }
     assert_eq!(ask(&[]), "no-endpoint");

@@ -108,10 +108,12 @@ impl Endpoint {
     fn check(&self) -> Result<(), Failure> {
         let rest = self.url.strip_prefix("http://");
         let host = |rest: &str| rest.split(['/', '?', '#']).next().unwrap_or("").to_string();
+        // The whole of it is a name of this machine and a port: what can be read in two ways is neither.
         let near = |rest: &str| {
             let host = host(rest);
-            let name = host.strip_prefix('[').and_then(|h| h.split(']').next()).unwrap_or_else(|| host.split(':').next().unwrap_or(""));
-            !host.contains('@') && ["localhost", "127.0.0.1", "::1"].contains(&name)
+            let after = ["localhost", "127.0.0.1", "[::1]"].iter().find_map(|name| host.strip_prefix(name));
+            let port = |p: &str| p.bytes().all(|b| b.is_ascii_digit()) && p.parse::<u16>().is_ok();
+            after.is_some_and(|rest| rest.is_empty() || rest.strip_prefix(':').is_some_and(port))
         };
         let fine = self.url.strip_prefix("https://").is_some_and(|rest| !host(rest).contains('@')) || rest.is_some_and(near);
         if fine {

@@ -23,8 +23,8 @@ use tokio::sync::Semaphore;
 /// `neuralc mcp`
 #[derive(Args)]
 #[command(after_help = "\
-For programs that write programs: check, run, fit, simulate, show, library and reference as tools, the language reference and the \
-modules of a library as resources. Without --http the server speaks on its standard streams, as clients start it: \
+For programs that write programs: check, run, fit, simulate, show, library, refine and reference as tools, the language reference and \
+the modules of a library as resources. Without --http the server speaks on its standard streams, as clients start it: \
 {\"command\": \"neuralc\", \"args\": [\"mcp\", \"--root\", \"/path/to/project\"]}. See docs/mcp.md.
 
 Examples:
@@ -41,7 +41,7 @@ pub(crate) struct McpArgs {
     /// variable NEURALC_MCP_TOKEN, else a new one, printed)
     #[arg(long, value_name = "TOKEN", requires = "http")]
     token: Option<String>,
-    /// Answer anybody on this machine
+    /// Answer every program on this machine, without a token; pages of other origins are refused all the same
     #[arg(long, requires = "http", conflicts_with = "token")]
     without_token: bool,
     /// Seconds a call may take

@@ -1,4 +1,4 @@
-"""Special functions of backend="torch" where digits are easily lost: far tails, small widths. mpmath is the oracle.
+"""Special functions of both backends where digits are easily lost: far tails, small widths. mpmath is the oracle.
 
 In: programs of one operation; out: values and derivatives of the first two orders within a few last digits of what mpmath finds with 60.
 """
@@ -15,9 +15,9 @@ import pytest
 import torch
 
 
-def orders(source: str, names: str, at: Sequence[float]) -> dict[tuple[int, ...], float]:
+def orders(source: str, names: str, at: Sequence[float], backend: str = "torch") -> dict[tuple[int, ...], float]:
     """The value and all derivatives of orders one and two, by how often each input is taken."""
-    module = nc.compile_scheme(source, inputs=list(names), backend="torch")
+    module = nc.compile_scheme(source, inputs=list(names), backend=backend)
     xs = [torch.tensor(float(x), dtype=torch.float64, requires_grad=True) for x in at]
     value = module(*xs)
     found = {(0,) * len(xs): value.item()}
@@ -58,10 +58,11 @@ VOIGT += [(100.0, 0.01, 0.1), (100.0, 1.0, 0.1), (1e4, 1.0, 1.0), (30.0, 1.0, 1e
 VOIGT += [(1.0, 100.0, 1e-8), (5.0, 1.0, 1e-10), (12.0, 1.0, 1e-12), (3.0, -1.0, 3.0), (6.0, 1.0, 2.0), (14.0, 1.0, 0.5)]
 
 
+@pytest.mark.parametrize("backend", ["native", "torch"])
 @pytest.mark.parametrize("at", VOIGT, ids=str)
-def test_voigt_has_its_digits_in_every_region(at: tuple[float, float, float]) -> None:
+def test_voigt_has_its_digits_in_every_region(at: tuple[float, float, float], backend: str) -> None:
     with mpmath.workdps(60):
-        for order, found in orders("(voigt x s g)", "xsg", at).items():
+        for order, found in orders("(voigt x s g)", "xsg", at, backend).items():
             point = (at[0], abs(at[1]), at[2])
             want = expected(profile, point, order) * (-1 if at[1] < 0 and order[1] == 1 else 1)
             assert abs(found / want - 1) < 1e-11, (order, found, want)

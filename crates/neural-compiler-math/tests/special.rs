@@ -249,28 +249,73 @@ fn incomplete_beta_functions() {
     }
 }
 
+/// The smaller one of both tails, its derivative by the other shape and the density are in proportion to a shape that is nearly nothing.
 #[test]
-fn the_faddeeva_function() {
-    let two = std::f64::consts::FRAC_2_SQRT_PI;
-    for (f, at_0) in [
-        (&FADDEEVA_RE, 1.0),
-        (&FADDEEVA_IM, 0.0),
-        (&FADDEEVA_RE_1, 0.0),
-        (&FADDEEVA_IM_1, two),
-        (&FADDEEVA_RE_2, -2.0),
-        (&FADDEEVA_IM_2, 0.0),
-    ] {
-        binary(f, &[(1.0, -1.0, NAN), (NAN, 1.0, NAN), (1.0, NAN, NAN)]);
-        assert_eq!((f.f64(0.0, 0.0), f.f64(0.0, -0.0)), (at_0, at_0), "{}", f.name);
-        for (x, y) in [(INF, 0.0), (-INF, 1.0), (1.0, INF)] {
-            assert_eq!(f.f64(x, y), 0.0, "{} at {x}, {y}", f.name);
+fn incomplete_functions_of_tiny_shapes() {
+    let near = |found: f64, want: f64, what: &str| {
+        assert!((found - want).abs() <= 1e-14 * want.abs(), "{what}: {found:e} instead of {want:e}");
+    };
+    // E1(x): mpmath.e1.
+    for (x, e1) in [(1e-300, 690.1983122333122), (0.5, 0.5597735947761608), (2.5, 0.024914917870269736), (7.9, 4.210399713154199e-05)] {
+        for a in [1e-300, 1e-200, 1e-30, 1e-17] {
+            near(GAMMA_Q.f64(a, x), a * e1, &format!("Q({a:e}, {x})"));
+            near(GAMMA_P_1.f64(a, x), -e1, &format!("P'({a:e}, {x})"));
         }
     }
-    // on the real axis the bell, on the imaginary one erfcx
-    for x in [0.5, 3.0, 20.0, 26.9] {
-        assert_eq!(FADDEEVA_RE.f64(x, 0.0), FADDEEVA_RE.f64(-x, -0.0));
-        assert!((FADDEEVA_RE.f64(x, 0.0) / (-x * x).exp() - 1.0).abs() < 1e-12);
-        assert_eq!(FADDEEVA_RE.f64(0.0, x), ERFCX.f64(x));
+    // The second shape is 1: I = x^a. Or the first one: I = 1 - (1 - x)^b.
+    for x in [1e-300, 1e-9, 0.1, 0.25, 0.6, 0.9] {
+        for a in [1e-300, 1e-200, 1e-30, 1e-17] {
+            let what = format!("{a:e}, {x:e}");
+            near(BETA_Q.f64(a, 1.0, x), -a * LOG.f64(x), &what);
+            near(BETA_P_A.f64(a, 1.0, x), LOG.f64(x), &what);
+            near(BETA_DENSITY.f64(a, 1.0, x), a / x, &what);
+            near(BETA_P.f64(1.0, a, x), -a * LOG1P.f64(-x), &what);
+            near(BETA_P_B.f64(1.0, a, x), -LOG1P.f64(-x), &what);
+        }
+    }
+    // By the other shape, where that is 1: pi^2/6 less the dilogarithm of x (mpmath.polylog).
+    for (x, by_other) in [(0.1, 1.5423162757488353), (0.25, 1.377281427765494), (0.6, 0.917347759131893), (0.9, 0.34521934384326763)] {
+        for a in [1e-300, 1e-200, 1e-30, 1e-17] {
+            near(BETA_P_B.f64(a, 1.0, x), a * by_other, &format!("by b at {a:e}, {x}"));
+        }
+    }
+    near(BETA_Q.f64(1e-20, 1e-15, 0.5), 1e-20 / (1e-20 + 1e-15), "one tiny beside the other");
+    near(BETA_P_B.f64(1e-30, 1e-15, 0.5), 1.0, "one tiny beside the other");
+    near(BETA_DENSITY.f64(3e-300, 1e-280, 0.5), 4.0 * 3e-300, "both tiny");
+    near(BETA_DENSITY.f64(2e-30, 2e-30, 0.25), 1e-30 / 0.1875, "both tiny");
+}
+
+#[test]
+fn the_voigt_profile() {
+    let all = [&VOIGT, &VOIGT_X, &VOIGT_G, &VOIGT_XX, &VOIGT_XG, &VOIGT_XXX, &VOIGT_XXG, &VOIGT_XXXX, &VOIGT_XXXG];
+    for (k, f) in all.into_iter().enumerate() {
+        let [nan, nothing]: [&[(f64, f64, f64)]; 2] = [
+            &[(1.0, 1.0, -1.0), (NAN, 1.0, 1.0), (1.0, NAN, 1.0), (1.0, 1.0, NAN), (1.0, 0.0, 1.0), (INF, INF, 1.0), (1.0, INF, INF)],
+            &[(INF, 1.0, 0.0), (-INF, 1.0, 1.0), (1.0, 1.0, INF), (1.0, INF, 1.0)],
+        ];
+        nan.iter().for_each(|&(x, s, g)| assert!(f.f64(x, s, g).is_nan(), "{} at {x}, {s}, {g}", f.name));
+        nothing.iter().for_each(|&(x, s, g)| assert_eq!(f.f64(x, s, g), 0.0, "{} at {x}, {s}, {g}", f.name));
+        // Odd where x is counted an odd number of times, and even in sigma; where x is 0, odd ones are.
+        let odd = [1, 4, 5, 8].contains(&k);
+        for (x, s, g) in [(0.5, 0.8, 0.3), (3.0, 1.0, 0.0), (30.0, 1.0, 1e-60), (24.5, 1.0, 0.1), (1e-12, 2.0, 0.25), (1e3, 1e-9, 1e-3)] {
+            let y = f.f64(x, s, g);
+            assert_eq!((f.f64(-x, s, g), f.f64(x, -s, g)), (if odd { -y } else { y }, y), "{} at {x}, {s}, {g}", f.name);
+            assert_eq!(f.f64(0.0, s, g) == 0.0, odd, "{} at 0, {s}, {g}", f.name);
+            // The unit does not matter, to the bit where it is a power of two.
+            let (unit, order) = (2f64.powi(40), (k as i32 + 1) / 2 + 1);
+            assert_eq!(f.f64(x * unit, s * unit, g * unit) * unit.powi(order), y, "{} at {x}, {s}, {g}", f.name);
+        }
+    }
+    // Without a width gamma the bell, at the middle erfcx; without a width sigma to speak of Cauchy's density, whatever the numbers.
+    let bell = 0.398_942_280_401_432_7;
+    for x in [0.5, 3.0, 20.0, 37.0] {
+        assert!((VOIGT.f64(x, 1.0, 0.0) / ((-x * x / 2.0).exp() * bell) - 1.0).abs() < 1e-12);
+        assert!((VOIGT.f64(0.0, 1.0, x) / (ERFCX.f64(x * std::f64::consts::FRAC_1_SQRT_2) * bell) - 1.0).abs() < 1e-15);
+    }
+    for (x, g) in [(1.0, 1.0), (1e150, 1e-150), (1e-150, 1e-5), (1e-300, 1e-300), (1e-320, 1.0), (1.0, 1e-320)] {
+        let cauchy = if x > g { g / x / x / (1.0 + (g / x) * (g / x)) } else { 1.0 / g / (1.0 + (x / g) * (x / g)) } / std::f64::consts::PI;
+        let found = VOIGT.f64(x, 1e-308, g);
+        assert!((found - cauchy).abs() <= 2e-15 * cauchy + 1e-323, "{x}, {g}: {found:e} instead of {cauchy:e}");
     }
 }
 

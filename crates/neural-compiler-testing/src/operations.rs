@@ -183,7 +183,6 @@ fn inside(domain: Domain, arguments: usize, rng: &mut Rng) -> Vec<f64> {
             x[..2].iter_mut().for_each(|x| *x = near(rng).abs() * 10.0 + 0.05);
             x[2] = 0.01 + 0.98 * rng.f64();
         }
-        Domain::UpperHalf => x[1] = wide(rng).abs(),
         Domain::Widths => {
             x[1] = if rng.bool() { 0.1 + near(rng).abs() } else { -0.1 - near(rng).abs() };
             x[2] = near(rng).abs();

@@ -16,11 +16,9 @@ import torch
 import torch.fx
 
 from .deep import Deep, run
-from .faddeeva import voigt
 from .graph import Graph, Node, Region, Shape
 from .leaf import leaf
 from .operations import OPERATIONS, Site, aligned
-from .profile import voigt_parts
 from .room import charged, is_large
 from .weights import Weights
 
@@ -78,8 +76,6 @@ class Emitter:
                     value = node.constant
                 case "proj":
                     value = args[0][node.about["index"]]
-                case "op" if parts := voigt_parts(region, node):
-                    value = self.profile(region, node, parts, values)
                 case "op":
                     value = self.operation(region, node, args)
                 case "if" if at != apart and self.weights.both_sides(self.graph.children(node)):
@@ -110,10 +106,6 @@ class Emitter:
             return expression.build(Site(node.about["attr"], shapes, node.shape, self.anchor, node.span), *args)
         value = expression.build(*(aligned(a, s, node.shape) for a, s in zip(args, shapes)))
         return Truth(value, self.anchor) if expression.truth else value
-
-    def profile(self, region: Region, node: Node, parts: Sequence[int], values: Sequence[Emitted]) -> Emitted:
-        """A Voigt profile as one function; what the compiler made it of is left without a use."""
-        return voigt(*(aligned(self.tensor(values[p]), region.nodes[p].shape, node.shape) for p in parts))
 
     def tensor(self, value: Emitted) -> Any:
         """A value as a tensor: constants are made on the program's device, of its type."""

@@ -2,7 +2,7 @@
 
 ONNX has no erfc: torch's exporter writes 1 - erf, whose tail is nothing, and e^(x^2) times it, which is no number where both are far; and
 onnxruntime has no erf in double precision. There they are sums of arithmetic: the trapezoidal rule with the pole (Matta and Reichel 1971,
-see `faddeeva`, of which this is the imaginary axis), by zero the power series.
+see `voigt`, of whose function w this is the imaginary axis), by zero the power series.
 Invariant: each side of a choice is finite where the other is taken, so are its derivatives.
 """
 

@@ -20,7 +20,6 @@ import torch.nn.functional as F
 from . import matrices
 from .bessel import bessel_i, bessel_j, bessel_k
 from .error_functions import erf, erfc
-from .faddeeva import faddeeva
 from .gaps import digamma_gap, erfcx, erfcx_of_order, exp_less_one, log_beta, trigamma_gap
 from .graph import Shape
 from .incomplete import gamma_density, gamma_p, gamma_p_slope
@@ -28,6 +27,7 @@ from .incomplete_beta import beta_density, beta_p, beta_p_slope
 from .indices import element_at, placed_at
 from .leaf import leaf
 from .norm import norm
+from .voigt import voigt, voigt_slope
 
 Value = Any
 """A tensor, or a proxy of one."""
@@ -413,7 +413,8 @@ OPERATIONS: dict[str, Expression] = {
     "BetaPAB": function(partial(beta_p_slope, (1, 1))),
     "BetaPBB": function(partial(beta_p_slope, (0, 2))),
     "BetaDensity": function(beta_density),
-    **{f"Faddeeva{part}{order or ''}": function(partial(faddeeva, order, part == "Im")) for order in range(3) for part in ("Re", "Im")},
+    "Voigt": function(voigt),
+    **{f"Voigt{by}": function(partial(voigt_slope, len(by), by[-1] == "G")) for by in ("X", "G", "XX", "XG", "XXX", "XXG", "XXXX", "XXXG")},
     "Eq": comparison(lambda x, y: x == y),
     "Lt": comparison(lambda x, y: x < y),
     "Gt": comparison(lambda x, y: x > y),

@@ -26,6 +26,9 @@ const SMALL: f64 = 60.0;
 /// Series in numbers above this take too many terms.
 const SLOW: f64 = 0.7;
 
+/// Below these a shape is nearly nothing beside 1 and the other one, for the value and for first derivatives.
+const VANISHING: [f64; 2] = [1e-12, 1e-16];
+
 /// From this shape on the factor is written as the distance from its largest value.
 const FAR: f64 = 30.0;
 
@@ -161,8 +164,16 @@ struct Found {
     jet: Jet,
     /// What the factor is over.
     over: f64,
-    /// It is 1 - I that is found, from the other end.
+    /// It is 1 - I that is found, from the other end or for a tiny shape.
     complement: bool,
+}
+
+/// 1 - I where the shape a is nearly nothing, so that the difference would have no digits, and its derivatives: I is 1 where that shape is
+/// 0; by its derivatives from there 1 - I is -a I_a + a^2/2 I_aa, and its slope by b -a I_ab.
+#[inline(always)]
+fn vanishing(p: Place) -> Jet {
+    let jet = product(&slopes(2, p, D::sum(p.a, 1.0)), &series(2, p));
+    [(jet[3] * p.a - jet[1]) * p.a, -jet[1], -jet[4] * p.a, d(0.0), d(0.0), d(0.0)]
 }
 
 /// Left of the mean.
@@ -172,13 +183,17 @@ fn left(order: usize, p: Place) -> Found {
     let other = !quick && p.b < SMALL && p.whole.hi * p.y.hi <= SMALL && p.y.hi <= SLOW;
     let p = if other { p.mirrored() } else { p };
     let by_series = quick || other;
-    let (above, sum) = if by_series { (D::sum(p.a, 1.0), series(order, p)) } else { (d(p.a), integral(order, p)) };
-    let mut jet = product(&slopes(order, p, above), &sum);
+    let tiny = by_series && VANISHING.get(order).is_some_and(|&small| p.a < small * p.b.min(1.0));
+    let mut jet = match (tiny, by_series) {
+        (true, _) => vanishing(p),
+        (_, true) => product(&slopes(order, p, D::sum(p.a, 1.0)), &series(order, p)),
+        _ => product(&slopes(order, p, d(p.a)), &integral(order, p)),
+    };
     if other {
         let [one, b, a, bb, ab, aa] = jet;
         jet = [one, a, b, aa, ab, bb];
     }
-    Found { jet, over: if by_series { p.a } else { 1.0 }, complement: other }
+    Found { jet, over: if by_series { p.a } else { 1.0 }, complement: other != tiny }
 }
 
 /// Which derivative: its place in a jet, and how many times the coefficient it is.
@@ -266,8 +281,21 @@ fn like_gamma(which: Which, upper: bool, shape: f64, place: f64, of_shape: [usiz
 /// Shapes beyond this are without bound beside others.
 const HUGE: f64 = 1e40;
 
-/// Shapes below this change nothing by getting smaller, to far below the last bit.
+/// Shapes below this change nothing by getting smaller, to far below the last bit, or all in proportion.
 const TINY: f64 = 1e-290;
+
+/// What is left of a function in proportion to a shape below that: the smaller one of I and 1 - I, its derivatives by the other shape, the
+/// density.
+#[inline(always)]
+fn shrunk(which: Option<Which>, a: f64, b: f64) -> f64 {
+    let (of_a, of_b) = match which {
+        Some(Which { at: 0, upper, .. }) => (upper, !upper),
+        Some(Which { at, .. }) => (at == 2 || at == 5, at == 1 || at == 3),
+        None => (true, true),
+    };
+    let left = |shape: f64, is: bool| if is && shape < TINY { shape / TINY } else { 1.0 };
+    left(a, of_a) * left(b, of_b)
+}
 
 /// Where the shapes or the place are at an end of their range.
 #[inline(always)]
@@ -325,6 +353,11 @@ fn density_at_an_end(a: f64, b: f64, x: f64) -> Option<f64> {
     if x == 1.0 {
         return Some(edge(b, a));
     }
+    // nearly all of it is at the ends, b/(a + b) and a/(a + b)
+    if a + b < 1e-25 {
+        let [whole, x, y] = [D::sum(a, b), d(x), D::sum(1.0, -x)].map(Scaled::new);
+        return Some(Scaled::new(d(a)).over(whole).times(Scaled::new(d(b))).over(x).over(y).round());
+    }
     // all of it is nearer to an end, or to the mean, than any number
     (a.max(b) > 1e290).then_some(0.0)
 }
@@ -337,5 +370,5 @@ pub(super) fn of(function: f64, a: f64, b: f64, x: f64) -> f64 {
         Some(which) => at_an_end(which, a, b, x),
         None => density_at_an_end(a, b, x),
     };
-    end.unwrap_or_else(|| inside(which, a.max(TINY), b.max(TINY), x))
+    end.unwrap_or_else(|| inside(which, a.max(TINY), b.max(TINY), x) * shrunk(which, a, b))
 }

@@ -8,18 +8,19 @@ mod bessel;
 mod beta;
 mod double;
 mod erfc;
-mod faddeeva;
 mod gamma;
 mod incomplete;
 mod incomplete_beta;
 mod inverse;
 mod tables;
+mod voigt;
 
 use crate::coefficients::{PIO2_HI, PIO2_LO, PIO2_LO2, TWO_OVER_PI_HI};
 use crate::dispatch::{Map1, Map2, Map3};
 use crate::level::Level;
 use double::D;
 use incomplete_beta::Function;
+use voigt::Derivative;
 
 /// Compiles a body twice, with fused instructions and without, and gives the one this processor has. The bits are the same.
 macro_rules! one_at_a_time {
@@ -87,15 +88,16 @@ macro_rules! special2 {
     )*};
 }
 
-// One body for all of them: it is long.
-one_at_a_time!(beta_function(function, a, b, x) = incomplete_beta::of);
+// One body for all of a kind: it is long.
+one_at_a_time!(of_shapes(function, a, b, x) = incomplete_beta::of);
+one_at_a_time!(of_widths(derivative, x, sigma, gamma) = voigt::of);
 
 macro_rules! special3 {
-    ($($kernel:ident = $function:path;)*) => {$(
+    ($body:ident: $($kernel:ident = $function:path;)*) => {$(
         pub(crate) struct $kernel;
         impl Map3 for $kernel {
             fn value(a: f64, b: f64, x: f64) -> f64 {
-                beta_function(f64::from($function as u8), a, b, x)
+                $body(f64::from($function as u8), a, b, x)
             }
         }
     )*};
@@ -172,15 +174,10 @@ special2! {
     GammaP2 = incomplete::gamma_p_2;
     GammaP3 = incomplete::gamma_p_3;
     GammaDensity = incomplete::gamma_density;
-    FaddeevaRe = faddeeva::re;
-    FaddeevaIm = faddeeva::im;
-    FaddeevaRe1 = faddeeva::re_1;
-    FaddeevaIm1 = faddeeva::im_1;
-    FaddeevaRe2 = faddeeva::re_2;
-    FaddeevaIm2 = faddeeva::im_2;
 }
 
 special3! {
+    of_shapes:
     BetaP = Function::Value;
     BetaQ = Function::Complement;
     BetaDensity = Function::Density;
@@ -189,6 +186,19 @@ special3! {
     BetaPAA = Function::ByAA;
     BetaPAB = Function::ByAB;
     BetaPBB = Function::ByBB;
+}
+
+special3! {
+    of_widths:
+    Voigt = Derivative::Value;
+    VoigtX = Derivative::ByX;
+    VoigtG = Derivative::ByG;
+    VoigtXX = Derivative::ByXX;
+    VoigtXG = Derivative::ByXG;
+    VoigtXXX = Derivative::ByXXX;
+    VoigtXXG = Derivative::ByXXG;
+    VoigtXXXX = Derivative::ByXXXX;
+    VoigtXXXG = Derivative::ByXXXG;
 }
 
 /// Numbers the special functions are made of.
@@ -238,12 +248,12 @@ pub fn source(part: &str) -> Option<&'static str> {
         "beta" => include_str!("beta.rs"),
         "double" => include_str!("double.rs"),
         "erfc" => include_str!("erfc.rs"),
-        "faddeeva" => include_str!("faddeeva.rs"),
         "gamma" => include_str!("gamma.rs"),
         "incomplete" => include_str!("incomplete.rs"),
         "incomplete_beta" => include_str!("incomplete_beta.rs"),
         "inverse" => include_str!("inverse.rs"),
         "tables" => include_str!("tables.rs"),
+        "voigt" => include_str!("voigt.rs"),
         "reduce" => include_str!("../reduce.rs"),
         _ => return None,
     })

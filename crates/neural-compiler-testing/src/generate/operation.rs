@@ -118,8 +118,8 @@ impl Writer {
             Domain::Power => self.tame(shape, d),
             Domain::LogBase if i == 0 => self.positive(shape, d),
             Domain::LogBase => format!("(+ 1.3 {})", self.positive(shape, d)),
-            Domain::UpperHalf | Domain::Widths if i == 0 => self.tame(shape, d),
-            Domain::UpperHalf | Domain::Widths => self.positive(shape, d),
+            Domain::Widths if i == 0 => self.tame(shape, d),
+            Domain::Widths => self.positive(shape, d),
             // Of operations on whole values.
             Domain::Invertible | Domain::Index => self.expr(shape, d),
         }

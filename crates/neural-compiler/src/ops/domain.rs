@@ -25,8 +25,6 @@ pub enum Domain {
     OpenUnit,
     /// Both arguments `> 0`.
     BothPositive,
-    /// Second argument `>= 0`.
-    UpperHalf,
     /// First argument `> 0`, second `>= 0`.
     Incomplete,
     /// First two arguments `> 0`, the third from 0 to 1.
@@ -58,7 +56,6 @@ impl Domain {
             Domain::GammaPoles => "x is not 0, -1, -2, …",
             Domain::OpenUnit => "0 < p < 1",
             Domain::BothPositive => "a > 0, b > 0",
-            Domain::UpperHalf => "y >= 0",
             Domain::Incomplete => "a > 0, x >= 0",
             Domain::IncompleteBeta => "a > 0, b > 0, 0 <= x <= 1",
             Domain::Widths => "sigma != 0, gamma >= 0",
@@ -87,7 +84,6 @@ impl Domain {
             Domain::GammaPoles => x <= zero && (x.to_f64().fract() == 0.0 || x.to_f64().is_infinite()),
             Domain::OpenUnit => x <= zero || x >= one,
             Domain::BothPositive => x <= zero || args[1] <= zero,
-            Domain::UpperHalf => args[1] < zero,
             Domain::Incomplete => x <= zero || args[1] < zero,
             Domain::IncompleteBeta => x <= zero || args[1] <= zero || args[2] < zero || args[2] > one,
             Domain::Widths => args[1] == zero || args[2] < zero,
@@ -117,7 +113,6 @@ impl Domain {
             Domain::GammaPoles => x.has_zero() || (x.lo < zero && x.lo.to_f64().ceil() <= x.hi.to_f64().min(-1.0)),
             Domain::OpenUnit => x.lo <= zero || x.hi >= one,
             Domain::BothPositive => args.iter().any(|a| a.lo < zero || a.has_zero()),
-            Domain::UpperHalf => args[1].lo < zero,
             Domain::Incomplete => x.lo < zero || x.has_zero() || args[1].lo < zero,
             Domain::IncompleteBeta => args[..2].iter().any(|a| a.lo < zero || a.has_zero()) || args[2].lo < zero || args[2].hi > one,
             Domain::Widths => args[1].has_zero() || args[2].lo < zero,

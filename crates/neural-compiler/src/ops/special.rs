@@ -4,7 +4,6 @@
 
 use crate::graph::{Builder, NodeId};
 use crate::ops::Op;
-use crate::ops::row::LowerError;
 use crate::ops::rules::erf_partial;
 
 type Nodes = Vec<NodeId>;
@@ -121,39 +120,36 @@ pub(crate) fn order_partials(b: &mut Builder, op: Op, x: &[NodeId], below: f64, 
     vec![zero, b.add(lower, upper)]
 }
 
-/// A part of an analytic function whose derivative has the parts `re` and `im`: f_x = f', f_y = i f'.
-pub(crate) fn analytic_partials(b: &mut Builder, x: &[NodeId], re: Op, im: Op, real: bool) -> Nodes {
-    let (re, im) = (b.op(re, x), b.op(im, x));
-    if real { vec![re, b.neg(im)] } else { vec![im, re] }
+/// The derivatives of voigt by x of the orders 1 to 4, and those of which one is by gamma.
+const ALONG: [Op; 5] = [Op::Voigt, Op::VoigtX, Op::VoigtXX, Op::VoigtXXX, Op::VoigtXXXX];
+const ACROSS: [Op; 5] = [Op::Voigt, Op::VoigtG, Op::VoigtXG, Op::VoigtXXG, Op::VoigtXXXG];
+
+/// A derivative of voigt of any order, `across` if it is by gamma once. Beyond the rows: as the derivatives of the Faddeeva function follow
+/// from two before, which cancels where sigma is small beside the rest.
+fn voigt_derivative(b: &mut Builder, x: &[NodeId], order: usize, across: bool) -> NodeId {
+    if let Some(&op) = (if across { ACROSS } else { ALONG }).get(order) {
+        return b.op(op, x);
+    }
+    let (along, over) = (voigt_derivative(b, x, order - 1, false), voigt_derivative(b, x, order - 1, true));
+    let before = voigt_derivative(b, x, order - 2, across);
+    let (by_x, by_gamma) = if across { (over, along) } else { (along, over) };
+    let (by_x, by_gamma) = (b.mul(x[0], by_x), b.mul(x[2], by_gamma));
+    let sum = if across { b.sub(by_x, by_gamma) } else { b.add(by_x, by_gamma) };
+    let count = b.constant((order - 1) as f64);
+    let before = b.mul(count, before);
+    let sum = b.add(sum, before);
+    let square = b.mul(x[1], x[1]);
+    let quotient = b.div(sum, square);
+    b.neg(quotient)
 }
 
-/// The partial derivatives of a part of w'': those of w''' = -2 z w'' - 4 w'.
-pub(crate) fn faddeeva_third(b: &mut Builder, x: &[NodeId], real: bool) -> Nodes {
-    let (first, second) =
-        ([Op::FaddeevaRe1, Op::FaddeevaIm1].map(|op| b.op(op, x)), [Op::FaddeevaRe2, Op::FaddeevaIm2].map(|op| b.op(op, x)));
-    let (two, four) = (b.constant(-2.0), b.constant(-4.0));
-    let product = |b: &mut Builder, p: NodeId, q: NodeId| b.mul(p, q);
-    let (xr, yi, xi, yr) =
-        (product(b, x[0], second[0]), product(b, x[1], second[1]), product(b, x[0], second[1]), product(b, x[1], second[0]));
-    let parts = [b.sub(xr, yi), b.add(xi, yr)];
-    let mut third = parts.iter().zip(first).map(|(&p, w)| {
-        let (p, w) = (b.mul(two, p), b.mul(four, w));
-        b.add(p, w)
-    });
-    let (re, im) = (third.next().expect("the real part"), third.next().expect("the imaginary part"));
-    drop(third);
-    if real { vec![re, b.neg(im)] } else { vec![im, re] }
-}
-
-/// `Re w((x + i gamma)/(|sigma| sqrt 2)) / (|sigma| sqrt(2 pi))`: only the square of sigma counts.
-pub(crate) fn voigt(b: &mut Builder, x: &[NodeId]) -> Result<NodeId, LowerError> {
-    let (root, c) = (b.constant(std::f64::consts::SQRT_2), b.constant(1.772_453_850_905_516));
-    let size = b.op(Op::Abs, &[x[1]]);
-    let width = b.mul(size, root);
-    let (place, height) = (b.div(x[0], width), b.div(x[2], width));
-    let profile = b.op(Op::FaddeevaRe, &[place, height]);
-    let area = b.mul(width, c);
-    Ok(b.div(profile, area))
+/// The profile is harmonic in x and gamma, and by sigma it spreads as heat does: by sigma times its second derivative by x.
+pub(crate) fn voigt_partials(b: &mut Builder, x: &[NodeId], order: usize, across: bool) -> Nodes {
+    let by_x = voigt_derivative(b, x, order + 1, across);
+    let spread = voigt_derivative(b, x, order + 2, across);
+    let by_sigma = b.mul(x[1], spread);
+    let by_gamma = voigt_derivative(b, x, order + 1, !across);
+    vec![by_x, by_sigma, if across { b.neg(by_gamma) } else { by_gamma }]
 }
 
 /// By the shape a: the row `next`; by x: the density.

@@ -47,12 +47,10 @@ impl C {
     /// Whether there is a text for an operation.
     pub(super) fn has(&mut self, op: Op) -> bool {
         match &op.row().kernel {
-            Kernel::Unary(_) | Kernel::Binary(_) => {
-                let args = vec![String::from("x"); if matches!(op.row().kernel, Kernel::Unary(_)) { 1 } else { 2 }];
-                self.elementwise(op, &args).is_some()
-            }
+            Kernel::Unary(_) => self.elementwise(op, &["x".into()]).is_some(),
+            Kernel::Binary(_) => self.elementwise(op, &["x".into(), "x".into()]).is_some(),
+            Kernel::Ternary(_) => self.elementwise(op, &["x".into(), "x".into(), "x".into()]).is_some(),
             Kernel::Select | Kernel::Composite(_) => true,
-            Kernel::Ternary(_) => false,
             Kernel::Tensor(_) => tensor(op).is_some(),
         }
     }
@@ -96,7 +94,7 @@ impl C {
                     .or_else(|| binary(function, self.dtype, &mut self.needs).map(|name| format!("{name}({listed})"))),
             },
             Kernel::Select => Some(format!("({} != 0 ? {} : {})", args[0], args[1], args[2])),
-            Kernel::Ternary(_) => None,
+            Kernel::Ternary(function) => special::call(function.name, &listed, self.dtype, &mut self.needs),
             Kernel::Tensor(_) | Kernel::Composite(_) => unreachable!("not elementwise"),
         }
     }

@@ -47,7 +47,7 @@ pieces! {
     "incomplete": ["gamma"];
     "gamma_density": ["incomplete"];
     "gamma_p": ["incomplete", "digamma_words", "polygamma_words"];
-    "faddeeva": ["words"];
+    "voigt": ["words"];
     "erfc_words": ["words"];
     "erfc": ["erfc_words"];
     "erfcx": ["erfc_words"];

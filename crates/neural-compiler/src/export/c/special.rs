@@ -45,12 +45,15 @@ const CALLS: &[(&str, &str, &str)] = &[
     ("gamma-p-2", "gamma_p", "nc_gamma_regularised(2, 0, @)"),
     ("gamma-p-3", "gamma_p", "nc_gamma_regularised(3, 0, @)"),
     ("gamma-density", "gamma_density", "nc_gamma_density(@)"),
-    ("faddeeva-re", "faddeeva", "nc_faddeeva(0, 0, @)"),
-    ("faddeeva-im", "faddeeva", "nc_faddeeva(0, 1, @)"),
-    ("faddeeva-re-1", "faddeeva", "nc_faddeeva(1, 0, @)"),
-    ("faddeeva-im-1", "faddeeva", "nc_faddeeva(1, 1, @)"),
-    ("faddeeva-re-2", "faddeeva", "nc_faddeeva(2, 0, @)"),
-    ("faddeeva-im-2", "faddeeva", "nc_faddeeva(2, 1, @)"),
+    ("voigt", "voigt", "nc_voigt(0, @)"),
+    ("voigt-x", "voigt", "nc_voigt(1, @)"),
+    ("voigt-g", "voigt", "nc_voigt(2, @)"),
+    ("voigt-xx", "voigt", "nc_voigt(3, @)"),
+    ("voigt-xg", "voigt", "nc_voigt(4, @)"),
+    ("voigt-xxx", "voigt", "nc_voigt(5, @)"),
+    ("voigt-xxg", "voigt", "nc_voigt(6, @)"),
+    ("voigt-xxxx", "voigt", "nc_voigt(7, @)"),
+    ("voigt-xxxg", "voigt", "nc_voigt(8, @)"),
 ];
 
 /// A call, in the number type of the program; all compute in f64.

@@ -47,11 +47,12 @@ pub(super) fn spelled(op: Op, flavour: Flavour) -> bool {
     let mut writer = Writer::new(flavour);
     let named = |shape| super::structured::Named { text: "x".into(), ty: Type::Value(shape) };
     match &op.row().kernel {
-        Kernel::Unary(_) | Kernel::Binary(_) | Kernel::Select => writer.elementwise(op, &vec![String::from("x"); 3]).is_some(),
+        Kernel::Unary(_) | Kernel::Binary(_) | Kernel::Ternary(_) | Kernel::Select => {
+            writer.elementwise(op, &vec![String::from("x"); 3]).is_some()
+        }
         Kernel::Tensor(_) => {
             writer.tensor(op, 0, &named(Shape::Matrix(2, 2)), &[named(Shape::Matrix(2, 2)), named(Shape::Matrix(2, 2))]).is_some()
         }
-        Kernel::Ternary(_) => false,
         Kernel::Composite(_) => true,
     }
 }

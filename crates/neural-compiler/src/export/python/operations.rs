@@ -203,11 +203,12 @@ impl Writer {
                 "bessel-k" => self.special("kv", false, &all),
                 "gamma-p" => self.special("gammainc", true, &all),
                 "gamma-q" => self.special("gammaincc", true, &all),
-                "faddeeva-re" => self.special("wofz", false, &format!("{} + 1j * {}", args[0], args[1])).map(|w| format!("{w}.real")),
-                "faddeeva-im" => self.special("wofz", false, &format!("{} + 1j * {}", args[0], args[1])).map(|w| format!("{w}.imag")),
                 _ => None,
             },
             Kernel::Select => self.helper("choose", &format!("{} != 0, {}, {}", args[0], args[1], args[2])),
+            Kernel::Ternary(f) if f.name == "voigt" => {
+                self.special("voigt_profile", false, &format!("{}, np.abs({}), {}", args[0], args[1], args[2]))
+            }
             Kernel::Ternary(_) | Kernel::Tensor(_) | Kernel::Composite(_) => None,
         }
     }

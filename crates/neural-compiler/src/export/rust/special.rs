@@ -46,12 +46,6 @@ const CALLS: &[(&str, &str, &str)] = &[
     ("gamma-p-2", "incomplete", "gamma_p_2(@)"),
     ("gamma-p-3", "incomplete", "gamma_p_3(@)"),
     ("gamma-density", "incomplete", "gamma_density(@)"),
-    ("faddeeva-re", "faddeeva", "re(@)"),
-    ("faddeeva-im", "faddeeva", "im(@)"),
-    ("faddeeva-re-1", "faddeeva", "re_1(@)"),
-    ("faddeeva-im-1", "faddeeva", "im_1(@)"),
-    ("faddeeva-re-2", "faddeeva", "re_2(@)"),
-    ("faddeeva-im-2", "faddeeva", "im_2(@)"),
     ("beta-p", "incomplete_beta", "of(0.0, @)"),
     ("beta-q", "incomplete_beta", "of(1.0, @)"),
     ("beta-density", "incomplete_beta", "of(7.0, @)"),
@@ -60,13 +54,22 @@ const CALLS: &[(&str, &str, &str)] = &[
     ("beta-p-aa", "incomplete_beta", "of(4.0, @)"),
     ("beta-p-ab", "incomplete_beta", "of(5.0, @)"),
     ("beta-p-bb", "incomplete_beta", "of(6.0, @)"),
+    ("voigt", "voigt", "of(0.0, @)"),
+    ("voigt-x", "voigt", "of(1.0, @)"),
+    ("voigt-g", "voigt", "of(2.0, @)"),
+    ("voigt-xx", "voigt", "of(3.0, @)"),
+    ("voigt-xg", "voigt", "of(4.0, @)"),
+    ("voigt-xxx", "voigt", "of(5.0, @)"),
+    ("voigt-xxg", "voigt", "of(6.0, @)"),
+    ("voigt-xxxx", "voigt", "of(7.0, @)"),
+    ("voigt-xxxg", "voigt", "of(8.0, @)"),
 ];
 
 /// The parts a part names.
 fn parts(part: &str) -> &'static [&'static str] {
     match part {
         "tables" => &[],
-        "double" | "inverse" | "erfc" | "faddeeva" | "bessel" | "gamma" => &["double", "tables"],
+        "double" | "inverse" | "erfc" | "bessel" | "gamma" | "voigt" => &["double", "tables"],
         "beta" | "incomplete" => &["gamma"],
         "incomplete_beta" => &["beta", "incomplete"],
         other => unreachable!("there is no part {other}"),

@@ -69,24 +69,43 @@ static void nc_gamma_integrals(int order, double a, double x, double sign, nc_do
     }
 }
 
+static nc_double nc_gamma_leibniz(int order, const nc_double *slopes, const nc_double *found)
+{
+    nc_double sum = nc_one(0);
+    double choose = 1;
+    int k;
+    for (k = 0; k <= order; k++) {
+        sum = nc_plus(sum, nc_times_one(nc_times(slopes[order - k], found[k]), choose));
+        choose = choose * (order - k) / (k + 1);
+    }
+    return sum;
+}
+
+/* Q of a tiny shape, by the derivatives of P from the shape 0 on. */
+static double nc_gamma_complement(double a, double x)
+{
+    nc_double found[4], slopes[4], sum;
+    nc_gamma_slopes(3, a, x, slopes);
+    nc_gamma_series(3, a, x, found);
+    sum = nc_minus(nc_gamma_leibniz(2, slopes, found), nc_times_one(nc_gamma_leibniz(3, slopes, found), a / 3));
+    sum = nc_minus(nc_gamma_leibniz(1, slopes, found), nc_times_one(sum, a * 0.5));
+    return nc_scaled_round(nc_scaled_times(nc_scaled_times(nc_to_scaled(nc_neg(sum)), nc_gamma_factor(a, x)), nc_scaled_one(a)));
+}
+
 static double nc_gamma_inside(int order, int upper, double a, double x)
 {
-    nc_double found[4], slopes[4], sum = nc_one(0);
+    nc_double found[4], slopes[4];
     nc_scaled value;
-    double choose = 1;
-    int k, is_upper = 0;
+    int is_upper = 0;
     if (x < 8 || (a < 30 && x <= a)) {
         nc_gamma_series(order, a, x, found);
     } else {
         is_upper = x > a;
         nc_gamma_integrals(order, a, x, is_upper ? 1.0 : -1.0, found);
     }
+    if (upper != is_upper && order == 0 && a < 1e-8) return nc_gamma_complement(a, x);
     nc_gamma_slopes(order, a, x, slopes);
-    for (k = 0; k <= order; k++) {
-        sum = nc_plus(sum, nc_times_one(nc_times(slopes[order - k], found[k]), choose));
-        choose = choose * (order - k) / (k + 1);
-    }
-    value = nc_scaled_times(nc_to_scaled(sum), nc_gamma_factor(a, x));
+    value = nc_scaled_times(nc_to_scaled(nc_gamma_leibniz(order, slopes, found)), nc_gamma_factor(a, x));
     if (upper == is_upper) return nc_scaled_round(value);
     return nc_scaled_round(order == 0 ? nc_scaled_plus(nc_scaled_one(1), nc_scaled_neg(value)) : nc_scaled_neg(value));
 }

@@ -128,7 +128,8 @@ fn figures(j: &Judged) -> String {
     let (k, n) = j.counts;
     let mut out = format!("log-likelihood {:.3} (k = {k}, n = {n}), AICc {:.2}, BIC {:.2}, score {:.2}", j.loglik, j.aicc, j.bic, j.score);
     if let Some(h) = &j.holdout {
-        let _ = write!(out, "; {} numbers held out: log-likelihood {:.3} ± {:.3}, R2 {:.4}", h.n, h.loglik, h.stderr, h.r2);
+        let r2 = if h.r2.is_finite() { format!(", R2 {:.4}", h.r2) } else { String::new() };
+        let _ = write!(out, "; {} numbers held out: log-likelihood {:.3} ± {:.3}{r2}", h.n, h.loglik, h.stderr);
     }
     let domain = if j.domain.is_empty() { "; no operation leaves its domain within the ranges of the data" } else { "" };
     let left = if j.residual.is_empty() { "; the residuals look like noise".to_string() } else { format!("; {}", j.residual.join("; ")) };

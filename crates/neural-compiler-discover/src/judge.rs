@@ -30,7 +30,7 @@ pub struct Holdout {
     pub loglik: f64,
     /// Its standard error: from how much single rows differ.
     pub stderr: f64,
-    /// The share of the variance explained, the smallest of all columns.
+    /// The share of the variance explained, the smallest of all columns; NaN where a column has none, as a single row.
     pub r2: f64,
 }
 
@@ -303,7 +303,9 @@ impl<'a> Judge<'a> {
             let center = out.iter().map(|&i| data[i]).sum::<f64>() / out.len() as f64;
             let (rest, all) =
                 out.iter().fold((0.0, 0.0), |s, &i| (s.0 + (data[i] - predicted[i]).powi(2), s.1 + (data[i] - center).powi(2)));
-            r2 = r2.min(1.0 - rest / all);
+            // A comparison with NaN keeps the number: what is not known must be kept by hand.
+            let own = if all > 0.0 { 1.0 - rest / all } else { f64::NAN };
+            r2 = if r2.is_nan() || own.is_nan() { f64::NAN } else { r2.min(own) };
         }
         let n = each.len();
         let loglik: f64 = each.iter().sum();

@@ -259,6 +259,10 @@ fn five_rows_have_laws_too() {
         let (_folder, data) = file("few.csv", table);
         let told = last_line(&neuralc(&["refine", "--data", &data, "--target", "y", "--json"]));
         assert!(told["tried"].as_u64() > Some(1), "{told}");
+        // One row is held out: it has no variance to be explained.
+        assert_eq!((&told["best"]["holdout"]["n"], &told["best"]["holdout"]["r2"]), (&Value::from(1), &Value::Null));
+        let said = neuralc(&["refine", "--data", &data, "--target", "y"]);
+        assert!(said.out.contains("held out") && !said.out.contains("R2"), "{said:?}");
         let text = told["best"]["text"].as_str().expect("a text").to_string();
         neuralc(&["run", "-e", &text, &format!("x={x}")]).out.trim().parse::<f64>().unwrap_or_else(|e| panic!("{e}: {text}"))
     };

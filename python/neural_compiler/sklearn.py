@@ -17,7 +17,8 @@ class EquationRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     `model`: the text; its `(param …)` declarations are fitted. `inputs`: the names of the columns of X, in order; left out, they are the
     names of a data frame's columns, or the model's inputs in the order they appear. A model with a single vector as input gets each row
-    of X as that vector. The other arguments are those of `neural_compiler.fit`.
+    of X as that vector. `target`: which state or observable of the model y observes (`y` unless it is given); a model with states has its
+    time among the columns of X. The other arguments are those of `neural_compiler.fit`.
 
     Without a model it is linear regression. Where the rows do not determine every coefficient, because there are fewer of them than
     columns or columns depend on each other, the coefficients are the smallest that fit best, as scikit-learn's own: what is fitted are
@@ -36,6 +37,7 @@ class EquationRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         model: str | None = None,
         *,
         inputs: list[str] | None = None,
+        target: str | None = None,
         loss: str = "squares",
         loss_scale: float | None = None,
         starts: int | None = None,
@@ -44,6 +46,7 @@ class EquationRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         self.model = model
         self.inputs = inputs
+        self.target = target
         self.loss = loss
         self.loss_scale = loss_scale
         self.starts = starts
@@ -61,7 +64,10 @@ class EquationRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         columns = self._columns(rows)
         inputs = read_inputs(_native.Core(text, None, []))
         taken = {*columns, *(i.name for i in inputs)}
-        target, weight = _free("y", taken), _free("sample_weight", taken)
+        target = _free("y", taken) if self.target is None else self.target
+        if target in columns:
+            raise ValueError(f"`{target}` is among the columns of X: the target is another")
+        weight = _free("sample_weight", taken)
         columns[target] = np.asarray(values, np.float64)
         if weights is not None:
             columns[weight] = weights

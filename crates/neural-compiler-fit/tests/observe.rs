@@ -92,3 +92,18 @@ fn what_is_not_observed_is_named() {
     assert_eq!(error.0[0].code, "no-target");
     assert!(error.0[0].message.contains("`A`, `conc`"), "{}", error.0[0].message);
 }
+
+#[test]
+fn an_observable_that_nobody_observed_counts_nothing() {
+    let t: Vec<f64> = (0..25).map(|i| 0.25 * f64::from(i)).collect();
+    let y = t.iter().enumerate().map(|(i, t)| 3.0 * (-0.7 * t).exp() + 0.05 * noise(i, 3)).collect();
+    let data = table(vec![("t", t), ("y", y)]);
+    let one = "(param a 1) (param k 1) (observe y (* a (exp (- (* k t)))))";
+    let wanted = fit(&compile(one), &data, &Options::default()).unwrap();
+    let found = fit(&compile(&format!("{one} (observe z (* a t))")), &data, &Options::default()).unwrap();
+    same(&found, &wanted);
+    // a, k and the standard deviation of y, no other: information criteria count them.
+    assert_eq!((found.parameters.len(), found.likelihood.k), (3, 3.0));
+    assert_eq!(found.likelihood.k, wanted.likelihood.k);
+    assert!(found.warnings.is_empty(), "{:?}", found.warnings);
+}

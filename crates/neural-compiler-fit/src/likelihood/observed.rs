@@ -94,8 +94,11 @@ pub(crate) fn declared(program: &Program, table: &Table, first: usize, sigmas: &
     let mut at = 0;
     let names = program.observables().map_or(&[][..], |o| o.0);
     for ((name, shape), noise) in names.iter().zip(program.noise()) {
-        let estimated = noise.is_none().then(|| sigmas.next());
-        for (k, element) in element_names(name, *shape).into_iter().enumerate() {
+        let elements = element_names(name, *shape);
+        // What nobody observed has no errors to be estimated.
+        let seen = elements.iter().any(|e| table.lists(e) || table.censored(e).is_some());
+        let estimated = (noise.is_none() && seen).then(|| sigmas.next());
+        for (k, element) in elements.into_iter().enumerate() {
             let errors = match (noise, &estimated) {
                 (Some(n), _) => {
                     let place = |(at, of): &(usize, Shape)| first + at + if *of == Shape::Scalar { 0 } else { k };

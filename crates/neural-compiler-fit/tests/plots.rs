@@ -27,6 +27,22 @@ fn missing_cells_move_no_dot() {
     assert_eq!(f64::from(width), 2.0 * svg.split("width=\"").nth(1).unwrap().split('"').next().unwrap().parse::<f64>().unwrap());
 }
 
+#[test]
+fn many_columns_go_below_each_other() {
+    let t: Vec<f64> = (0..9).map(f64::from).collect();
+    let lines: String = (0..6).map(|k| format!("(observe y{k} (* a {} t))", k + 1)).collect();
+    let mut columns = vec![("t", t.clone())];
+    let names: Vec<String> = (0..6).map(|k| format!("y{k}")).collect();
+    columns.extend(names.iter().enumerate().map(|(k, name)| (name.as_str(), t.iter().map(|t| 2.0 * (k as f64 + 1.0) * t).collect())));
+    let (_, svg) = drawn(&format!("(param a 1) {lines}"), &table(columns), &Options::default());
+    let number = |name: &str| svg.split(&format!(" {name}=\"")).nth(1).unwrap().split('"').next().unwrap().parse::<f64>().unwrap();
+    // Four side by side and two below: the picture is as wide as four of them and as high as two.
+    assert_eq!((number("width"), number("height")), (76.0 + 4.0 * 416.0, 2.0 * 644.0));
+    let place = |name: &str| svg.split("<text x=\"").find(|t| t.contains(&format!("{name}: data"))).unwrap().to_string();
+    let (first, fifth) = (place("y0"), place("y4"));
+    assert_eq!(first.split('"').next(), fifth.split('"').next(), "the fifth stands below the first");
+}
+
 fn drawn(model: &str, table: &Table, options: &Options<'_>) -> (Vec<plot::Line>, String) {
     let program = compile(model);
     let fit = fit(&program, table, options).unwrap();

@@ -68,6 +68,10 @@ const MARGIN: f64 = 58.0;
 /// Between the panels of a target.
 const GAP: f64 = 44.0;
 const LEFT: f64 = 76.0;
+/// The panels of a target with what is around them.
+const HEIGHT: f64 = UPPER + GAP + LOWER + GAP + LOWER + 2.0 * MARGIN;
+/// Panels side by side; more go below.
+const ACROSS: usize = 4;
 
 impl<'a> Drawing<'a> {
     /// Of a fit of this program to this table with these options.
@@ -118,8 +122,9 @@ impl<'a> Drawing<'a> {
     fn picture(&self) -> Picture {
         let targets = self.targets.len();
         let phase = self.axis.is_some() && targets == 2;
-        let columns = targets.max(1) + usize::from(phase);
-        let mut picture = Picture::new(LEFT + columns as f64 * (WIDTH + LEFT), UPPER + GAP + LOWER + GAP + LOWER + 2.0 * MARGIN);
+        let all = targets.max(1) + usize::from(phase);
+        let (across, down) = (all.min(ACROSS), all.div_ceil(ACROSS));
+        let mut picture = Picture::new(LEFT + across as f64 * (WIDTH + LEFT), down as f64 * HEIGHT);
         for t in 0..targets {
             self.target(&mut picture, t);
         }
@@ -188,7 +193,7 @@ impl<'a> Drawing<'a> {
             // Blom's places.
             (across[*row], up[*row]) = (normal_quantile((k as f64 + 0.625) / (n + 0.25)), *x);
         }
-        let place = Place { left: left(target), top: MARGIN + UPPER + GAP + LOWER + GAP, width: WIDTH, height: LOWER };
+        let place = Place { left: left(target), top: top(target) + UPPER + GAP + LOWER + GAP, width: WIDTH, height: LOWER };
         let (x, y) = (Scale::of(&across, false), Scale::of(up.iter().chain(&across), false));
         let panel = Panel { place, x, y };
         panel.frame(picture, "residuals by quantiles, in standard deviations", "expected of normal residuals");
@@ -207,7 +212,7 @@ impl<'a> Drawing<'a> {
         let lined = self.lines.iter().flat_map(|l| &l.targets[target]);
         let y = Scale::of(observed.iter().chain(predicted).chain(lined).chain(&ends), self.look.log_y);
         let x = Scale::of(along, self.look.log_x);
-        let upper = Panel { place: Place { left: left(target), top: MARGIN, width: WIDTH, height: UPPER }, x, y };
+        let upper = Panel { place: Place { left: left(target), top: top(target), width: WIDTH, height: UPPER }, x, y };
         let hidden = along.iter().zip(observed).filter(|(a, o)| a.is_finite() && o.is_finite() && !(x.shows(**a) && y.shows(**o))).count();
         let note = if hidden > 0 { format!("; {hidden} not positive") } else { String::new() };
         upper.frame(picture, &format!("{}: {title}{note}", self.targets[target]), "");
@@ -226,7 +231,7 @@ impl<'a> Drawing<'a> {
             upper.line(picture, &same, &same, Colour::Model);
         }
         let residuals: Vec<f64> = observed.iter().zip(predicted).map(|(o, p)| o - p).collect();
-        let place = Place { left: left(target), top: MARGIN + UPPER + GAP, width: WIDTH, height: LOWER };
+        let place = Place { left: left(target), top: top(target) + UPPER + GAP, width: WIDTH, height: LOWER };
         let bars: Vec<f64> = residuals.iter().zip(&self.sigma).flat_map(|(r, s)| [r - s, r + s]).collect();
         let lower = Panel { place, x, y: Scale::of(residuals.iter().chain(&[0.0]).chain(&bars), false) };
         lower.frame(picture, "residuals", name);
@@ -283,6 +288,11 @@ fn numbered(column: &[f64]) -> Vec<usize> {
     column.iter().map(one).collect()
 }
 
-fn left(column: usize) -> f64 {
-    LEFT + column as f64 * (WIDTH + LEFT)
+/// Where the panels with a number begin.
+fn left(number: usize) -> f64 {
+    LEFT + (number % ACROSS) as f64 * (WIDTH + LEFT)
+}
+
+fn top(target: usize) -> f64 {
+    MARGIN + (target / ACROSS) as f64 * HEIGHT
 }

@@ -4,7 +4,7 @@
 use super::panel::Panel;
 use super::scale::Scale;
 use super::shapes::{Colour, Picture, Place};
-use super::{LEFT, Look, MARGIN, UPPER, WIDTH, left, legend, pdf, png, svg};
+use super::{ACROSS, LEFT, Look, MARGIN, UPPER, WIDTH, left, legend, pdf, png, svg};
 use crate::dynamics::simulate::Simulation;
 
 /// What of a simulation is drawn.
@@ -17,8 +17,7 @@ pub struct Paths<'a> {
     pub look: Look,
 }
 
-/// Panels side by side, below each other, and lines in each.
-const ACROSS: usize = 4;
+/// Panels at most, and lines in each.
 const MOST_PANELS: usize = 24;
 const MOST_LINES: usize = 500;
 
@@ -54,7 +53,7 @@ impl Paths<'_> {
             let x = Scale::of(&all.times, self.look.log_x);
             let y = Scale::of(shown.iter().flat_map(|&set| of(set)), self.look.log_y);
             let top = MARGIN + (k / ACROSS) as f64 * height;
-            let panel = Panel { place: Place { left: left(k % ACROSS), top, width: WIDTH, height: UPPER }, x, y };
+            let panel = Panel { place: Place { left: left(k), top, width: WIDTH, height: UPPER }, x, y };
             panel.frame(&mut picture, name, &all.time);
             for &set in &shown {
                 let colour = if all.sets > 1 { Colour::Group(set) } else { Colour::Model };

@@ -116,7 +116,8 @@ fn one(found: &Forecast, k: usize, table: &Table, options: &Options<'_>, known: 
             };
             let given = options.sigma_column.as_ref().and_then(|c| table.column(c));
             let sigma = |row: usize| given.map_or_else(|| options.sigma.or(sigma).unwrap_or(f64::NAN), |s| s[row]);
-            let reach = |row: usize| known.reach * norm(&[stderr[row], sigma(row)]);
+            // What is not known of observations is not known of a certain prediction either.
+            let reach = |row: usize| if sigma(row).is_nan() { f64::NAN } else { known.reach * norm(&[stderr[row], sigma(row)]) };
             ((0..rows).map(|row| value[row] - reach(row)).collect(), (0..rows).map(|row| value[row] + reach(row)).collect())
         }
         // A probability is no observation.

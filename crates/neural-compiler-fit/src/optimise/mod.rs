@@ -103,10 +103,6 @@ pub(crate) fn norm(a: &[f64]) -> f64 {
     if squares.is_finite() && squares > 1e-280 {
         return squares.sqrt();
     }
-    // What is not known of a part is not known of the whole.
-    if squares.is_nan() {
-        return f64::NAN;
-    }
     // Squares that leave the range: scale first.
     let largest = a.iter().fold(0.0f64, |m, x| m.max(x.abs()));
     if largest == 0.0 || !largest.is_finite() {

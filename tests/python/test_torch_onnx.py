@@ -53,6 +53,45 @@ def test_constants_of_double_programs_stay_double(backend: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("backend", ["torch", "native"])
+def test_constants_next_to_0_and_1_are_neither(backend: str, dtype: torch.dtype) -> None:
+    # Optimisers took 1e-9 for 0 and 1.000001 for 1, and left out the operation.
+    x = torch.tensor([1e-9, -3e-8, 0.0, 1.5], dtype=dtype)
+    for text in (
+        "(+ x 1e-9)",
+        "(- x 3e-9)",
+        "(- 1e-9 x)",
+        "(* x 1.000001)",
+        "(/ x 0.999997)",
+        "(* x 0.99999)",
+        "(/ 1e-9 (+ x 1e-8))",
+        "(+ x 1e-20)",
+    ):
+        module = nc.compile_scheme(text, backend=backend)
+        np.testing.assert_allclose(exported(module, x), module(x).detach().numpy(), rtol=2 * torch.finfo(dtype).eps, atol=0, err_msg=text)
+
+
+@pytest.mark.parametrize("backend", ["torch", "native"])
+@pytest.mark.parametrize(
+    ("name", "left"), [("lgamma", True), ("gamma", True), ("digamma", True), ("trigamma", True), ("lbeta", False), ("beta", False)]
+)
+def test_gamma_and_its_kin(name: str, left: bool, backend: str) -> None:
+    places = [1e-300, 1e-9, 0.3, 0.5, 0.7, 1 - 1e-9, 1 + 1e-9, 1.3, 1.5, 2 - 1e-9, 2 + 1e-12, 3.7, 11.0, 39.9, 40.1, 120.0]
+    x = torch.tensor(places + [1e4, 1e9] * (name != "gamma") + [-0.3, -1.7, -20.2] * left, dtype=torch.float64)
+    text = f"({name} x)" if left else f"({name} x 2.5)"
+    # The oracle is the native operation, which is within 1 ULP.
+    want = nc.compile_scheme(text)(x).detach().numpy()
+    found = exported(nc.compile_scheme(text, backend=backend), x)
+    np.testing.assert_allclose(found, want, rtol=1e-12, atol=1e-13 if name in ("lgamma", "digamma") else 0)
+
+
+def test_what_cannot_be_exported_is_named() -> None:
+    module = nc.compile_scheme("(normal-quantile x)", backend="torch")
+    with pytest.raises(Exception, match="normal-quantile"):
+        exported(module, torch.tensor([0.3, 0.5], dtype=torch.float64))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 def test_small_differences_stay_small(dtype: torch.dtype) -> None:
     x = torch.tensor([-0.9, -1e-3, -1e-12, 0.0, 1e-20, 1e-9, 1e-4, 0.5, 3.0, 30.0], dtype=dtype)
     for text in ("(expm1 x)", "(log1p x)"):

@@ -228,7 +228,7 @@ fn is_far(p: f64, q: f64) -> bool {
 #[inline(always)]
 pub(super) fn of(derivative: f64, x: f64, sigma: f64, gamma: f64) -> f64 {
     let number = derivative as usize;
-    let (order, across) = (number.div_ceil(2), number > 0 && number % 2 == 0);
+    let (order, across) = (number.div_ceil(2), number > 0 && number.is_multiple_of(2));
     let sigma = sigma.abs();
     let endless = x.is_infinite() || gamma.is_infinite();
     if x.is_nan() || gamma.is_nan() || gamma < 0.0 || sigma.is_nan() || sigma == 0.0 || (endless && sigma.is_infinite()) {

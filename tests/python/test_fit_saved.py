@@ -124,3 +124,13 @@ def test_what_a_fit_found_is_not_told_of_another_text(tmp_path: pathlib.Path) ->
         nc.predict(saved, data, bands=True)
     assert error.value.code == "other-text"
     assert nc.predict(saved, data).shape == (8,)
+
+
+def test_options_may_be_numbers_of_numpy(tmp_path: pathlib.Path) -> None:
+    t = np.linspace(0, 3, 20)
+    data = {"t": t, "x": np.exp(-0.4 * t)}
+    model = "(param k 1 :min 0) (state x 1) (derive x (* (- k) x))"
+    found = nc.fit(model, data, time="t", seed=np.int64(3), starts=np.int32(2), rtol=np.float32(1e-6))
+    found.save(tmp_path / "model.scm")
+    again = nc.predict(tmp_path / "model.scm", data)
+    np.testing.assert_allclose(again["x"] if isinstance(again, dict) else again, data["x"], rtol=1e-5)

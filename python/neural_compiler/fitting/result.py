@@ -219,7 +219,8 @@ class FitResult:
             raise ValueError("save takes the file of the model; its weights go into the .safetensors file beside it")
         known = {name: value for name, value in self._given.items() if value is not None and name != "doses"}
         # That there were doses is asked for again by predictions; the doses themselves are data.
-        given = json.dumps({**known, "events": "given"} if self._given.get("doses") else known)
+        # Numbers of NumPy are numbers.
+        given = json.dumps({**known, "events": "given"} if self._given.get("doses") else known, default=lambda number: number.item())
         text = _native.fit_saved(self.source, self._json, list(self._data.items()), given, weights)
         if target.suffix == ".eq":
             text = _native.translate(text, "scheme", "infix")

@@ -36,9 +36,8 @@ def simulate(
     `model`: its text, the path of one, or a `FitResult`, whose values it then has. `times`: an array. Everything else that is named is
     given a value: parameters, inputs (the same at all times, or as many numbers as times) and states, where they start; names that are no
     keywords of Python go into the dict `values`. An array with one axis is a set of values for each of its numbers: all such arrays are
-    of one
-    length, and results have the sets along a first axis; a vector or matrix of the model has its own axes behind. Sets are solved together,
-    each with steps of its own.
+    of one length, and results have the sets along a first axis; a vector or matrix of the model has its own axes behind. Sets are solved
+    together, each with steps of its own.
 
     `start_time`: when starts hold (left out: as the model declares it, else at the first time). `method`, `step`, `rtol`, `atol`, `events`,
     `syntax` as in `predict`; without `rtol` a solution is as accurate as it must be for five digits.

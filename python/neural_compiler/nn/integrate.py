@@ -383,5 +383,7 @@ def _known(given: Mapping[str, Any], names: list[str], declared: Mapping[str, An
                 f"the start of `{name}` is one the model computes (an expression, or a steady state), which `odeint` does not: give it in "
                 "`y0`, or use `simulate`, which computes it"
             )
-    if missing or not names:
-        raise TypeError(f"the initial value of {', '.join(f'`{n}`' for n in missing) or 'the states'} is missing: give it in `y0`")
+    if not names:
+        raise TypeError("the model declares no states: there is nothing to solve, unless its result is the derivatives of what `y0` names")
+    if missing:
+        raise TypeError(f"the initial value of {', '.join(f'`{n}`' for n in missing)} is missing: give it in `y0`")

@@ -33,7 +33,7 @@ CONVENTIONS = {
 # What torch has these special functions made of loses digits, and has no value of its own at poles and far away: twelve digits (in f32
 # four) are asked for, at arguments of ordinary size. The native kernels are held to their own bounds elsewhere.
 SPECIAL = {"Erfcx", "Gamma", "Lgamma", "Digamma", "Trigamma", "Beta", "Lbeta", "NormalCdf", "NormalLogCdf", "GammaP", "GammaQ"}
-SPECIAL |= {"BetaP", "BetaQ", "BesselJ0", "BesselJ1", "BesselI0", "BesselI1", "BesselK0", "BesselK1"}
+SPECIAL |= {"Voigt", "BetaP", "BetaQ", "BesselJ0", "BesselJ1", "BesselI0", "BesselI1", "BesselK0", "BesselK1"}
 
 
 def test_the_list_is_complete() -> None:

@@ -99,9 +99,6 @@ _REPLACED: dict[Any, Callable[..., torch.Tensor]] = {
 }
 
 
-_REFUSED = {torch.special.ndtri: "normal-quantile", torch.polygamma: "derivatives of trigamma"}
-
-
 class ForOnnx(TorchFunctionMode):
     """Calls as they are to be exported."""
 
@@ -111,8 +108,6 @@ class ForOnnx(TorchFunctionMode):
             # A mode is off within itself; the constants of what stands for the call are to be exact, too.
             with self:
                 return _REPLACED[func](*args)
-        if func in _REFUSED:
-            raise RuntimeError(f"`torch.onnx.export` has no way to write {_REFUSED[func]}: ONNX has nothing to make it of")
         if getattr(func, "__name__", "") in _ARITHMETIC:
             like = next((a for a in args if isinstance(a, torch.Tensor) and a.is_floating_point()), None)
             if like is not None:

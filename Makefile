@@ -21,6 +21,8 @@ PYTEST := $(VENV)/bin/python -m pytest -n 2 --dist loadfile
 LEVELS := fit fx_generated fx_hand_coded fx_module fx_operations fx_programs fx_spec many_inputs native_ulp numpy odeint \
 	odeint_stiff onnx sklearn torch_module torch_operations
 LEVEL_TESTS := $(LEVELS:%=tests/python/test_%.py)
+# Without AVX-512 the other tests have run at the level below already, PyTorch's too.
+AVX512 := $(shell grep -qw avx512f /proc/cpuinfo && echo yes)
 SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 TARGET = $$($(CARGO) metadata --locked --no-deps --format-version 1 | sed -E 's/.*"target_directory":"([^"]*)".*/\1/')
 # Any Linux with glibc 2.34 (2021) or newer.
@@ -49,10 +51,11 @@ python-test: deps ## the Python package: NumPy, PyTorch, notebooks, doctests
 	$(PYTEST)
 
 test-levels: deps ## what touches the processor, as on one without AVX-512 and as on one with neither it nor AVX2
-	NEURAL_COMPILER_LEVEL=avx2 $(CARGO) test --locked --workspace --quiet --test conformance --test lanes --test jit --test special
+	$(if $(AVX512),NEURAL_COMPILER_LEVEL=avx2 $(CARGO) test --locked --workspace --quiet --test conformance --test lanes --test jit \
+		--test special)
 	NEURAL_COMPILER_LEVEL=baseline $(CARGO) test --locked --workspace --quiet --test conformance --test lanes --test special
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --quiet --locked
-	NEURAL_COMPILER_LEVEL=avx2 ATEN_CPU_CAPABILITY=avx2 $(PYTEST) $(LEVEL_TESTS)
+	$(if $(AVX512),NEURAL_COMPILER_LEVEL=avx2 ATEN_CPU_CAPABILITY=avx2 $(PYTEST) $(LEVEL_TESTS))
 	NEURAL_COMPILER_LEVEL=baseline ATEN_CPU_CAPABILITY=default $(PYTEST) $(LEVEL_TESTS)
 
 test-ray: deps ## actors of Ray, which is installed for them alone (about 200 MB)

@@ -262,6 +262,15 @@ fn incomplete_functions_of_tiny_shapes() {
             near(GAMMA_P_1.f64(a, x), -e1, &format!("P'({a:e}, {x})"));
         }
     }
+    // P is 1 less that on both sides of 8, where the ways to Q part.
+    for (x, e1) in
+        [(7.9, 4.210399713154199e-05), (8.0, 3.76656228439249e-05), (10.0, 4.156968929685325e-06), (300.0, 1.71038427680451e-133)]
+    {
+        for a in [1e-300, 1e-30, 1e-10, 1e-9, 9.999e-9, 1e-8, 1e-6] {
+            near(GAMMA_P.f64(a, x), 1.0 - a * e1, &format!("P({a:e}, {x})"));
+            assert_eq!(GAMMA_P.f32(a as f32, x as f32), 1.0, "P({a:e}, {x}) in f32");
+        }
+    }
     // The second shape is 1: I = x^a. Or the first one: I = 1 - (1 - x)^b.
     for x in [1e-300, 1e-9, 0.1, 0.25, 0.6, 0.9] {
         for a in [1e-300, 1e-200, 1e-30, 1e-17] {

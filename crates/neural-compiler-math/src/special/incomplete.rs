@@ -154,7 +154,8 @@ fn inside(order: usize, upper: bool, a: f64, x: f64) -> f64 {
         false => (integrals(order, a, x, 1.0), true),
     };
     let opposite = upper != is_upper;
-    if opposite && order == 0 && a < TINY {
+    // left of 8 only: beyond, Q itself is found and P is 1 less it
+    if opposite && upper && order == 0 && a < TINY {
         return complement(a, x);
     }
     let value = Scaled::new(leibniz(order, &factor_slopes(order, a, x), &found)).times(factor(a, x));

@@ -103,7 +103,7 @@ static double nc_gamma_inside(int order, int upper, double a, double x)
         is_upper = x > a;
         nc_gamma_integrals(order, a, x, is_upper ? 1.0 : -1.0, found);
     }
-    if (upper != is_upper && order == 0 && a < 1e-8) return nc_gamma_complement(a, x);
+    if (upper && !is_upper && order == 0 && a < 1e-8) return nc_gamma_complement(a, x);
     nc_gamma_slopes(order, a, x, slopes);
     value = nc_scaled_times(nc_to_scaled(nc_gamma_leibniz(order, slopes, found)), nc_gamma_factor(a, x));
     if (upper == is_upper) return nc_scaled_round(value);

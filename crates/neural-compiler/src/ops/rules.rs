@@ -111,10 +111,21 @@ pub(crate) fn log_base_partials(b: &mut Builder, x: &[NodeId], y: NodeId) -> Nod
     vec![b.recip(first), b.neg(ratio)]
 }
 
-/// `sech^2 x`, which keeps its digits where `1 - tanh^2 x` loses them.
+/// From here on `sech x` is `2 exp(-|x|)`, all but 2^-63 of it.
+const SATURATED: f64 = 22.0;
+
+/// `sech^2 x`, which keeps its digits where `1 - tanh^2 x` loses them. Far out by the exponential that tends to 0: there derivatives of
+/// `1 / cosh x` are zeros times infinities. What the choice leaves aside is computed at 0, so that its share of a derivative is 0.
 pub(crate) fn tanh_partial(b: &mut Builder, x: NodeId) -> NodeId {
-    let cosh = b.op(Op::Cosh, &[x]);
-    let sech = b.recip(cosh);
+    let (zero, bound, distance) = (b.constant(0.0), b.constant(SATURATED), b.op(Op::Abs, &[x]));
+    let far = b.op(Op::Gt, &[distance, bound]);
+    let near = b.op(Op::Select, &[far, zero, x]);
+    let cosh = b.op(Op::Cosh, &[near]);
+    let middle = b.recip(cosh);
+    let fall = b.neg(distance);
+    let tail = b.op(Op::Exp, &[fall]);
+    let tail = b.add(tail, tail);
+    let sech = b.op(Op::Select, &[far, tail, middle]);
     b.mul(sech, sech)
 }
 

@@ -1,7 +1,10 @@
 //! Programs exported to C, compiled and run beside the interpreter. In: graphs and columns of input values; out: how many points were
-//! equal to the bit, statuses included, or a failure that shows the program. Many programs go through one call of the C compiler.
+//! equal to the bit, statuses included, or a failure that shows the program. Many programs go through one call of the C compiler: some as
+//! a user gets them, the others with one copy of the functions they carry along.
 
+use crate::carried::{Carried, code, items};
 use crate::oracle;
+use crate::probe::inputs_at;
 use neural_compiler::exec::interp::{self, RunOptions};
 use neural_compiler::export::{Request, Target, export};
 use neural_compiler::graph::Graph;
@@ -28,11 +31,43 @@ pub struct InC {
 /// How C must be compiled; warnings are failures.
 pub const FLAGS: &[&str] = &["-std=c99", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-pedantic", "-Werror"];
 
-/// Programs of one file for the C compiler.
-const TOGETHER: usize = 12;
+/// Of so many programs one is compiled as a user gets it; the others share one copy of what they carry along.
+pub(crate) const AS_WRITTEN: usize = 20;
+
+/// Bytes of programs in one file: for twice as many gcc takes more than twice the time.
+const LARGEST: usize = 400_000;
+
+/// The words in which names begin that a program has for itself, whatever the functions it carries along.
+const OWN: &[&str] = &[
+    "nc_run",
+    "nc_value",
+    "nc_gradient",
+    "nc_try_",
+    "nc_cell",
+    "NC_MODEL_H",
+    "NC_INPUTS",
+    "NC_OUTPUTS",
+    "NC_GRADIENT",
+    "NC_OK",
+    "NC_INDEX_OUT_OF_RANGE",
+    "NC_LIMIT_",
+    "NC_MAX_",
+    "NC_TAPE",
+];
 
 fn request<'a>(dtype: Dtype, gradient: bool, prefix: &'a str, limits: Limits) -> Request<'a> {
     Request { gradient, limits, prefix, ..Request::new(Target::C, dtype) }
+}
+
+/// A program without the functions it carries along, which are collected, its own names beginning with a prefix.
+fn apart(text: &str, prefix: &str, carried: &mut Carried) -> String {
+    let mut own = String::new();
+    for item in items(text) {
+        let common = ["static ", "typedef ", "#define "].iter().any(|s| code(item).starts_with(s)) && !OWN.iter().any(|o| item.contains(o));
+        if common { carried.add(item) } else { own += item }
+    }
+    let upper = prefix.to_ascii_uppercase();
+    OWN.iter().fold(own, |text, name| text.replace(name, &name.replace("nc_", &format!("{prefix}_")).replace("NC_", &format!("{upper}_"))))
 }
 
 /// Exports, compiles and runs the programs; those that C cannot say are left out. The points compared, and the programs.
@@ -42,20 +77,35 @@ fn request<'a>(dtype: Dtype, gradient: bool, prefix: &'a str, limits: Limits) ->
 pub fn compare(programs: &[InC], limits: Limits, name: &str) -> (usize, usize) {
     let folder = oracle::scratch(name);
     let mut kept: Vec<(usize, &InC)> = Vec::new();
-    let mut texts: Vec<String> = Vec::new();
+    let mut shared: Vec<(&str, Carried, String)> = Vec::new();
+    let mut files: Vec<String> = Vec::new();
     let mut table = String::new();
     let mut declarations = String::new();
     let mut input = Vec::new();
+    let write = |file: &str, text: &str| std::fs::write(folder.join(file), text).expect("a file of C");
     for (k, program) in programs.iter().enumerate() {
         let prefix = format!("p{k}");
-        let files = match export(&program.graph, &request(program.dtype, program.gradient, &prefix, limits)) {
+        let as_written = k % AS_WRITTEN == 0;
+        let asked = request(program.dtype, program.gradient, if as_written { &prefix } else { "nc" }, limits);
+        let written = match export(&program.graph, &asked) {
             Ok(files) => files,
             Err(e) if e.0.iter().all(|d| d.code == "export-unsupported") => continue,
             Err(e) => panic!("{}\n{e}", program.source),
         };
-        let text = |name: &str| files.iter().find(|f| f.name == name).and_then(|f| f.as_text()).expect("a file of C").to_string();
-        texts.push(text("model.h") + &text("model.c").replace("#include \"model.h\"", ""));
+        let text = |name: &str| written.iter().find(|f| f.name == name).and_then(|f| f.as_text()).expect("a file of C").to_string();
+        let both = text("model.h") + &text("model.c").replace("#include \"model.h\"", "");
         let t = if program.dtype == Dtype::F32 { "float" } else { "double" };
+        if as_written {
+            files.push(format!("{prefix}.c"));
+            write(&files[files.len() - 1], &both);
+        } else {
+            let place = shared.iter().position(|s| s.0 == t && s.2.len() < LARGEST).unwrap_or_else(|| {
+                shared.push((t, Carried::default(), String::new()));
+                shared.len() - 1
+            });
+            let (_, carried, rest) = &mut shared[place];
+            *rest += &apart(&both, &prefix, carried);
+        }
         writeln!(declarations, "int {prefix}_try_value(const {t} *, {t} *);").expect("a string");
         let gradient = if program.gradient {
             writeln!(declarations, "int {prefix}_try_gradient(const {t} *, {t} *, {t} *);").expect("a string");
@@ -74,12 +124,11 @@ pub fn compare(programs: &[InC], limits: Limits, name: &str) -> (usize, usize) {
     if kept.is_empty() {
         return (0, 0);
     }
-    let files: Vec<String> = (0..texts.len().div_ceil(TOGETHER)).map(|k| format!("part{k}.c")).collect();
-    for (file, part) in files.iter().zip(texts.chunks(TOGETHER)) {
-        std::fs::write(folder.join(file), part.concat()).expect("a file of C");
+    for (k, (_, carried, rest)) in shared.iter().enumerate() {
+        files.push(format!("shared{k}.c"));
+        write(&files[files.len() - 1], &format!("#include <float.h>\n#include <math.h>\n#include <stdint.h>\n{}{rest}", carried.text));
     }
-    std::fs::write(folder.join("driver.c"), DRIVER.replace("@DECLARATIONS@", &declarations).replace("@TABLE@", &table))
-        .expect("a file of C");
+    write("driver.c", &DRIVER.replace("@DECLARATIONS@", &declarations).replace("@TABLE@", &table));
     std::fs::write(folder.join("points"), &input).expect("a file of points");
     let mut gcc = Command::new("gcc");
     gcc.current_dir(&folder).args(FLAGS).args(["-o", "all", "driver.c"]).args(&files).arg("-lm");
@@ -114,16 +163,7 @@ pub(crate) fn check(folder: &Path, kept: &[(usize, &InC)], limits: Limits) -> us
 }
 
 fn point_agrees<T: Real>(graph: &Graph, point: &[f64], limits: Limits, numbers: &mut impl Iterator<Item = u64>, what: &str) -> usize {
-    let mut rest = point;
-    let inputs: Vec<Tensor<T>> = graph
-        .inputs
-        .iter()
-        .map(|i| {
-            let (own, others) = rest.split_at(i.shape.len());
-            rest = others;
-            Tensor::from_f64(i.shape, own).expect("a point has the shapes of its program")
-        })
-        .collect();
+    let inputs: Vec<Tensor<T>> = inputs_at(graph, point);
     let status = numbers.next().expect("a status");
     let found: Vec<u64> = numbers.take(graph.outputs().iter().map(|s| s.len()).sum()).collect();
     let wanted = match interp::run(graph, &inputs, &RunOptions { limits, trap: false }).map_err(|e| e.code) {

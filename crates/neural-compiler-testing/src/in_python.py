@@ -53,9 +53,21 @@ def of_stablehlo(job):
     return run
 
 
+def of_onnx(job):
+    import onnxruntime
+
+    onnxruntime.set_default_logger_severity(4)
+    session = onnxruntime.InferenceSession(job["name"], providers=["CPUExecutionProvider"])
+    names = [i.name for i in session.get_inputs()]
+    # One lane of a batch.
+    return lambda *point: session.run(None, {n: numpy.asarray(x, numpy.float64)[None] for n, x in zip(names, point)})
+
+
 def function(job):
     if job["target"] == "sympy":
         return of_sympy(job)
+    if job["target"] == "onnx":
+        return of_onnx(job)
     if job["target"] == "stablehlo":
         return of_stablehlo(job)
     module = module_of(job["name"])

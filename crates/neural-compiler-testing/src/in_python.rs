@@ -1,6 +1,9 @@
-//! Programs exported to Python, run beside the interpreter. In: programs and points; out: what Python made of each, as numbers.
+//! Programs exported to Python or ONNX, run beside the interpreter. In: programs and points; out: what Python made of each, as numbers, and
+//! what the interpreter does.
 
 use crate::oracle;
+use crate::probe::inputs_at;
+use neural_compiler::exec::interp;
 use neural_compiler::export::{Request, Target, export};
 use neural_compiler::graph::Graph;
 use neural_compiler::ops::real::Dtype;
@@ -50,4 +53,22 @@ pub fn run(programs: &[InPython], target: Target, name: &str) -> Vec<Option<Vec<
     let mut answers = answers.into_iter();
     let numbers = |rows: Vec<Vec<u64>>| rows.into_iter().map(|r| r.into_iter().map(f64::from_bits).collect()).collect();
     exported.into_iter().map(|there| if there { answers.next().map(numbers) } else { None }).collect()
+}
+
+/// What the interpreter makes of a point; `None` where it ends with an error.
+///
+/// # Panics
+/// Where the point has not the numbers of the program's inputs.
+pub fn results(graph: &Graph, point: &[f64]) -> Option<Vec<f64>> {
+    let values = interp::run::<f64>(graph, &inputs_at(graph, point), &Default::default()).ok()?;
+    Some(values.iter().flat_map(|t| t.data().to_vec()).collect())
+}
+
+/// Distance in units of the last place; NaNs are equal.
+pub fn ulps(x: f64, y: f64) -> f64 {
+    if x.is_nan() || y.is_nan() || x == y {
+        return if x.is_nan() == y.is_nan() { 0.0 } else { f64::INFINITY };
+    }
+    let place = |x: f64| if x.is_sign_negative() { -i128::from(x.to_bits() & (u64::MAX >> 1)) } else { i128::from(x.to_bits()) };
+    (place(x) - place(y)).unsigned_abs() as f64
 }

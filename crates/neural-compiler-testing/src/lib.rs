@@ -4,6 +4,7 @@
 //! through everything the library can do with it; [`conformance`] holds executors to the interpreter; [`oracle`] talks to the references
 //! outside of Rust. The tests of this crate and the fuzzer in `fuzz/` are thin users of these.
 
+mod carried;
 pub mod case;
 pub mod conformance;
 pub mod derivatives;

@@ -1,7 +1,7 @@
 //! Batches for executors. In: a number of lanes; out: for each row of the table with probes, the program that applies it and columns that
 //! repeat the probes, in the order of its inputs; and of any batch, the values of a lane.
 
-use neural_compiler::graph::Graph;
+use neural_compiler::graph::{Graph, GraphInput};
 use neural_compiler::ops::Op;
 use neural_compiler::ops::real::Real;
 use neural_compiler::{Options, Tensor, compile};
@@ -36,6 +36,20 @@ pub fn probes(lanes: usize) -> impl Iterator<Item = Probe> {
         let columns = (0..arity).map(|k| (0..lanes).map(|l| row.probes[l % row.probes.len()][k]).collect()).collect();
         Probe { source, graph, columns }
     })
+}
+
+/// What a point, all numbers of all inputs, gives the program.
+///
+/// # Panics
+/// If it has too few numbers.
+pub fn inputs_at<T: Real>(graph: &Graph, point: &[f64]) -> Vec<Tensor<T>> {
+    let mut rest = point;
+    let input = |i: &GraphInput| {
+        let (own, others) = rest.split_at(i.shape.len());
+        rest = others;
+        Tensor::from_f64(i.shape, own).expect("a point has the shapes of its program")
+    };
+    graph.inputs.iter().map(input).collect()
 }
 
 /// What a lane of a batch gives the program; of a shared input all lanes have the first row.

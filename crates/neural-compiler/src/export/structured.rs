@@ -4,6 +4,8 @@
 //! Invariant: values a loop carries are set all at once, whatever reads what.
 
 use super::code::{Code, Expr, Function, Statement, Stored, Update, Var};
+use super::sides;
+use super::spell::bare;
 use crate::graph::Type;
 use crate::ops::Op;
 use crate::shape::Shape;
@@ -28,6 +30,36 @@ impl Named {
     pub(super) fn len(&self) -> usize {
         self.shape().len()
     }
+
+    /// Its number at `i`, of a whole value; a scalar itself.
+    pub(super) fn each(&self) -> String {
+        if self.is_scalar() { self.text.clone() } else { format!("{}[i]", self.text) }
+    }
+}
+
+/// Values that an operation on whole values takes.
+pub(super) struct Arguments<'a>(pub(super) &'a [Named]);
+
+impl<'a> Arguments<'a> {
+    /// One of them; nothing where there are fewer.
+    pub(super) fn text(&self, k: usize) -> &'a str {
+        self.0.get(k).map_or("", |a| a.text.as_str())
+    }
+
+    /// One of them as a list, in a language that writes one in brackets.
+    pub(super) fn list(&self, k: usize) -> String {
+        if self.0[k].is_scalar() { format!("[{}]", bare(self.text(k))) } else { self.text(k).to_string() }
+    }
+
+    /// Rows and columns of one of them.
+    pub(super) fn sides(&self, k: usize) -> (usize, usize) {
+        self.0.get(k).map_or((1, 1), |a| sides(a.shape()))
+    }
+}
+
+/// What a walk back over a record calls its place: after the first value it reads.
+pub(super) fn walk_name(start: &str, record: &Named, values: &[(Named, bool)], own: Option<&Named>) -> String {
+    format!("{start}_{}", values.first().map(|v| &v.0).or(own).unwrap_or(record).text)
 }
 
 /// How a language writes things. Lines come without indentation; what ends with `opens` of a block is followed by deeper lines.
@@ -51,11 +83,17 @@ pub(super) trait Language {
     /// Opens a block that runs unless a number is 0.
     fn unless_zero(&mut self, test: &str) -> String;
     /// Closes it and opens the one that runs otherwise.
-    fn otherwise(&self) -> String;
+    fn otherwise(&self) -> String {
+        "} else {".into()
+    }
     /// Closes a block, if that is written.
-    fn end(&self) -> Option<String>;
+    fn end(&self) -> Option<String> {
+        Some("}".into())
+    }
     /// What a block without statements needs.
-    fn nothing(&self) -> Option<String>;
+    fn nothing(&self) -> Option<String> {
+        None
+    }
     /// Opens a loop: what stands before it, and the line that opens it.
     fn rounds(&mut self, stored: Option<(&Named, bool)>, keeps_records: bool) -> (Vec<String>, String);
     /// What a round begins with: counting, and storing the carried values.
@@ -65,7 +103,9 @@ pub(super) trait Language {
     /// Opens the block that leaves a loop when a number is 0.
     fn if_zero(&mut self, proceed: &str) -> String;
     /// Leaves a loop.
-    fn leave(&self) -> String;
+    fn leave(&self) -> String {
+        "break;".into()
+    }
     /// Opens the walk back over a record: what stands before it, the line that opens it, and what its rounds begin with.
     /// Values that are not read have `false`.
     fn back(&mut self, record: &Named, values: &[(Named, bool)], own: Option<&Named>) -> (Vec<String>, String, Vec<String>);
@@ -320,4 +360,26 @@ pub(super) fn counts(code: &Code) -> bool {
         })
     }
     code.functions.iter().any(|f| any(&f.body))
+}
+
+/// The functions a program calls, each behind the line that opens it, with what it returns.
+pub(super) fn called<L: Language>(
+    code: &Code,
+    language: &mut L,
+    open: impl Fn(usize, &str) -> String,
+    returns: impl Fn(&[String]) -> String,
+    end: &str,
+) -> String {
+    let mut out = String::new();
+    for (k, function) in code.functions.iter().enumerate().skip(1) {
+        let params: Vec<String> = (0..function.params).map(|p| format!("p{p}")).collect();
+        out += &open(k, &params.join(", "));
+        let mut printer = Printer::new(language, function, &params, "    ", 1);
+        printer.body();
+        let results: Vec<String> = function.results.iter().map(|r| bare(&printer.expr(r)).to_string()).collect();
+        printer.line(&format!("return {}", returns(&results)));
+        out += &printer.finish();
+        out += end;
+    }
+    out
 }

@@ -9,7 +9,7 @@ use crate::export::code::Function;
 use crate::export::kernels::{binary, unary};
 use crate::export::sides;
 use crate::export::spell::bare;
-use crate::export::structured::{Language, Named};
+use crate::export::structured::{Language, Named, walk_name};
 use crate::graph::{GraphInput, Type};
 use crate::ops::Op;
 use crate::ops::real::Dtype;
@@ -386,7 +386,7 @@ impl Language for C {
         if let Some(write) = tensor(op) {
             return write(self, to, attribute, args);
         }
-        let each: Vec<String> = args.iter().map(|a| if a.is_scalar() { a.text.clone() } else { format!("{}[i]", a.text) }).collect();
+        let each: Vec<String> = args.iter().map(Named::each).collect();
         let value = self.apply(op, &each);
         vec![self.array(to), format!("for (int i = 0; i < {}; i++) {}[i] = {};", to.len(), to.text, bare(&value))]
     }
@@ -397,18 +397,6 @@ impl Language for C {
 
     fn unless_zero(&mut self, test: &str) -> String {
         format!("if ({test} != 0) {{")
-    }
-
-    fn otherwise(&self) -> String {
-        "} else {".into()
-    }
-
-    fn end(&self) -> Option<String> {
-        Some("}".into())
-    }
-
-    fn nothing(&self) -> Option<String> {
-        None
     }
 
     fn rounds(&mut self, stored: Option<(&Named, bool)>, keeps_records: bool) -> (Vec<String>, String) {
@@ -449,12 +437,8 @@ impl Language for C {
         format!("if ({proceed} == 0) {{")
     }
 
-    fn leave(&self) -> String {
-        "break;".into()
-    }
-
     fn back(&mut self, record: &Named, values: &[(Named, bool)], own: Option<&Named>) -> (Vec<String>, String, Vec<String>) {
-        let at = format!("back_{}", values.first().map(|v| &v.0).or(own).unwrap_or(record).text);
+        let at = walk_name("back", record, values, own);
         let open = format!("for (size_t {at} = {0}; {at} != 0; {at} = (size_t)run->tape[{at} - 1].at) {{", record.text);
         let (before, mark) = self.mark();
         let mut lines = vec!["if (++run->steps > NC_MAX_STEPS) return NC_LIMIT_STEPS;".to_string(), format!("run->used = {mark};")];

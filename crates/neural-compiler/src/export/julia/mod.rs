@@ -8,7 +8,7 @@
 use super::code::{self, Code};
 use super::sides;
 use super::spell::bare;
-use super::structured::{Language, Named, Printer};
+use super::structured::{Arguments, Language, Named, Printer, called, walk_name};
 use super::{Export, File, Request};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::ops::Op;
@@ -65,10 +65,9 @@ fn elementwise(op: Op, args: &[String]) -> Option<String> {
 
 /// An operation on whole values; places count from 1.
 fn tensor(op: Op, start: usize, to: &Named, x: &[Named]) -> Option<String> {
-    let text = |k: usize| x.get(k).map_or("", |a| a.text.as_str());
-    let list = |k: usize| if x[k].is_scalar() { format!("[{}]", bare(text(k))) } else { text(k).to_string() };
-    let side = |k: usize| x.get(k).map_or((1, 1), |a| sides(a.shape()));
-    let ((rows, columns), (_, others)) = (side(0), side(1));
+    let given = Arguments(x);
+    let (text, list) = (|k: usize| given.text(k), |k: usize| given.list(k));
+    let ((rows, columns), (_, others)) = (given.sides(0), given.sides(1));
     Some(match op {
         Op::Dot => format!("nc_dot({}, {})", text(0), text(1)),
         Op::Cross => format!("nc_cross({}, {})", text(0), text(1)),
@@ -152,7 +151,7 @@ impl Language for Julia {
 
     fn operation(&mut self, to: &Named, op: Op, attribute: u32, args: &[Named]) -> Vec<String> {
         let value = tensor(op, attribute as usize, to, args).unwrap_or_else(|| {
-            let each: Vec<String> = args.iter().map(|a| if a.is_scalar() { a.text.clone() } else { format!("{}[i]", a.text) }).collect();
+            let each: Vec<String> = args.iter().map(Named::each).collect();
             format!("[{} for i in 1:{}]", bare(&self.apply(op, &each)), to.len())
         });
         self.define(to, &value)
@@ -168,10 +167,6 @@ impl Language for Julia {
 
     fn end(&self) -> Option<String> {
         Some("end".into())
-    }
-
-    fn nothing(&self) -> Option<String> {
-        None
     }
 
     fn rounds(&mut self, stored: Option<(&Named, bool)>, _: bool) -> (Vec<String>, String) {
@@ -197,7 +192,7 @@ impl Language for Julia {
     }
 
     fn back(&mut self, record: &Named, values: &[(Named, bool)], own: Option<&Named>) -> (Vec<String>, String, Vec<String>) {
-        let row = format!("row_{}", values.first().map(|v| &v.0).or(own).unwrap_or(record).text);
+        let row = walk_name("row", record, values, own);
         let read = values.iter().enumerate().filter(|(_, v)| v.1).map(|(k, v)| format!("{} = {row}[{}]", v.0.text, k + 1));
         let own = own.map(|o| format!("{} = {row}[{}]", o.text, values.len() + 1));
         (Vec::new(), format!("for {row} in Iterators.reverse({})", record.text), read.chain(own).collect())
@@ -225,18 +220,10 @@ impl Language for Julia {
 
 /// A function and those it calls; of its results the first are the value, the others its gradient.
 fn function(code: &Code, name: &str, names: &[String], values: usize) -> String {
-    let mut julia = Julia { prefix: format!("f_{name}_") };
-    let mut out = String::new();
-    for (k, function) in code.functions.iter().enumerate().skip(1) {
-        let params: Vec<String> = (0..function.params).map(|p| format!("p{p}")).collect();
-        out += &format!("function {}{k}({})\n", julia.prefix, params.join(", "));
-        let mut printer = Printer::new(&mut julia, function, &params, "    ", 1);
-        printer.body();
-        let results: Vec<String> = function.results.iter().map(|r| bare(&printer.expr(r)).to_string()).collect();
-        printer.line(&format!("return {}", tuple(&results)));
-        out += &printer.finish();
-        out += "end\n\n";
-    }
+    let prefix = format!("f_{name}_");
+    let mut julia = Julia { prefix: prefix.clone() };
+    let open = |k: usize, params: &str| format!("function {prefix}{k}({params})\n");
+    let mut out = called(code, &mut julia, open, tuple, "end\n\n");
     let main = &code.functions[0];
     out += &format!("function {name}({})\n", names.join(", "));
     let mut printer = Printer::new(&mut julia, main, names, "    ", 1);

@@ -4,7 +4,7 @@
 use super::statements::Spelling;
 use crate::export::sides;
 use crate::export::spell::bare;
-use crate::export::structured::Named;
+use crate::export::structured::{Arguments, Named};
 use crate::ops::Op;
 use crate::ops::row::Kernel;
 use crate::shape::Shape;
@@ -61,10 +61,9 @@ fn elementwise(op: Op, args: &[String]) -> Option<String> {
 
 /// An operation on whole values.
 fn tensor(op: Op, start: usize, to: &Named, x: &[Named]) -> Option<String> {
-    let text = |k: usize| x.get(k).map_or("", |a| a.text.as_str());
-    let list = |k: usize| if x[k].is_scalar() { format!("[{}]", bare(text(k))) } else { text(k).to_string() };
-    let side = |k: usize| x.get(k).map_or((1, 1), |a| sides(a.shape()));
-    let ((rows, columns), (_, others)) = (side(0), side(1));
+    let given = Arguments(x);
+    let (text, list) = (|k: usize| given.text(k), |k: usize| given.list(k));
+    let ((rows, columns), (_, others)) = (given.sides(0), given.sides(1));
     Some(match op {
         Op::Dot => format!("dot({}, {})", text(0), text(1)),
         Op::Cross => format!("cross({}, {})", text(0), text(1)),

@@ -3,7 +3,7 @@
 
 use crate::export::code::Code;
 use crate::export::spell::bare;
-use crate::export::structured::{Language, Named, Printer};
+use crate::export::structured::{Language, Named, Printer, called};
 use crate::graph::Type;
 use crate::ops::Op;
 use crate::shape::Shape;
@@ -32,18 +32,10 @@ struct Python<'s, S> {
 
 /// A function and those it calls; of its results the first are the value, the others its gradient.
 pub(super) fn function(code: &Code, name: &str, names: &[String], values: usize, spelling: &mut impl Spelling) -> String {
-    let mut language = Python { spelling, prefix: format!("f_{name}_") };
-    let mut out = String::new();
-    for (k, function) in code.functions.iter().enumerate().skip(1) {
-        let params: Vec<String> = (0..function.params).map(|p| format!("p{p}")).collect();
-        out += &format!("def {}{k}({}):\n", language.prefix, params.join(", "));
-        let mut printer = Printer::new(&mut language, function, &params, "    ", 1);
-        printer.body();
-        let results: Vec<String> = function.results.iter().map(|r| bare(&printer.expr(r)).to_string()).collect();
-        printer.line(&format!("return {}", tuple(&results)));
-        out += &printer.finish();
-        out += "\n\n";
-    }
+    let prefix = format!("f_{name}_");
+    let mut language = Python { spelling, prefix: prefix.clone() };
+    let open = |k: usize, params: &str| format!("def {prefix}{k}({params}):\n");
+    let mut out = called(code, &mut language, open, tuple, "\n\n");
     let main = &code.functions[0];
     out += &format!("def {name}({}):\n", names.join(", "));
     let mut printer = Printer::new(&mut language, main, names, "    ", 1);

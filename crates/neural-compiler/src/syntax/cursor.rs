@@ -25,6 +25,28 @@ impl<'a, T> Cursor<'a, T> {
     }
 }
 
+/// Makes a parser with a field `cursor` over tokens with a field `span` one that walks.
+macro_rules! walks {
+    ($parser:ident over $token:ident) => {
+        impl<'a> Walk<'a> for $parser<'a> {
+            type Token = $token;
+
+            fn cursor(&self) -> &Cursor<'a, $token> {
+                &self.cursor
+            }
+
+            fn cursor_mut(&mut self) -> &mut Cursor<'a, $token> {
+                &mut self.cursor
+            }
+
+            fn here(&self) -> Span {
+                self.peek().span
+            }
+        }
+    };
+}
+pub(crate) use walks;
+
 /// A parser that walks over tokens.
 pub(crate) trait Walk<'a> {
     type Token: Copy;

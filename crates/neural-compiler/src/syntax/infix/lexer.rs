@@ -437,7 +437,9 @@ impl Lexer<'_> {
         }
         // No word of the language is longer.
         if text.len() <= 8 {
-            if let Some(&(_, word)) = WORDS.iter().find(|w| w.0 == text) {
+            // Cases of a disease are a name, cases in braces are none.
+            let braced = || self.source[self.at..].trim_start().starts_with('{');
+            if let Some(&(_, word)) = WORDS.iter().find(|w| w.0 == text).filter(|w| w.1 != Word::Cases || braced()) {
                 let starred = match word {
                     Word::Let => Word::LetStar,
                     Word::Letrec => Word::LetrecStar,

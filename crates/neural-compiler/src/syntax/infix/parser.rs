@@ -9,6 +9,7 @@ use crate::diagnostic::Diagnostic;
 use crate::limits::Limits;
 use crate::source::Span;
 use crate::syntax::Syntax;
+use crate::syntax::cursor::walks;
 pub(super) use crate::syntax::cursor::{Cursor, Read, Walk};
 use crate::syntax::lexer::excerpt;
 use crate::syntax::reader::{Data, Datum, DatumId, Symbol, too_long};
@@ -114,21 +115,7 @@ pub(super) struct Run {
     pub(super) base: usize,
 }
 
-impl<'a> Walk<'a> for Parser<'a> {
-    type Token = Token;
-
-    fn cursor(&self) -> &Cursor<'a, Token> {
-        &self.cursor
-    }
-
-    fn cursor_mut(&mut self) -> &mut Cursor<'a, Token> {
-        &mut self.cursor
-    }
-
-    fn here(&self) -> Span {
-        self.peek().span
-    }
-}
+walks!(Parser over Token);
 
 impl Parser<'_> {
     pub(super) fn text(&self, span: Span) -> String {
@@ -145,6 +132,10 @@ impl Parser<'_> {
         let (code, help) = match token.kind {
             Kind::Close | Kind::CloseBracket | Kind::CloseBrace => ("unbalanced-parenthesis", None),
             Kind::Equals => ("unexpected-token", Some("`=` defines; to compare, write `==`".to_string())),
+            Kind::Word(_) => {
+                let word = self.text(token.span);
+                ("unexpected-token", Some(format!("`{word}` is a word of infix: as a name it stands in backquotes, `` `{word}` ``")))
+            }
             _ => ("unexpected-token", None),
         };
         Box::new(Diagnostic::error(code, token.span, message).maybe_help(help))

@@ -3,15 +3,14 @@
 
 use super::environments::said;
 use super::lexer::Kind;
-use super::lines::Signature;
 use super::names::UPRIGHT;
 use super::parser::{Item, Parser, Read, Walk};
 use crate::source::Span;
 use crate::syntax::Syntax;
 use crate::syntax::reader::{Datum, DatumId};
 
-/// One definition: what it defines, and its value.
-type Definition = (Signature, Span, Item);
+/// One definition: a name, the parameters of a function, where both stand, and the value.
+type Definition = (String, Option<Vec<(String, Span)>>, Span, Item);
 
 impl Parser<'_> {
     /// A condition, and what is defined behind it.
@@ -23,40 +22,40 @@ impl Parser<'_> {
         loop {
             let start = self.peek().span;
             let from = self.cursor.at;
-            let signature = match self.signature() {
-                Ok(Some(found)) => found,
+            let (name, parameters) = match self.signature() {
+                Ok(Some((name, parameters))) => (name, Some(parameters)),
                 _ => {
                     self.cursor.at = from;
                     let name = self.name()?;
                     self.skip_tabs();
-                    (name.text, Vec::new())
+                    (name.text, None)
                 }
             };
             let span = start.join(self.before().span);
             self.expect_sign('=')?;
             self.skip_tabs();
             let value = self.enclosed(|p| p.condition())?;
-            all.push((signature, span, value));
+            all.push((name, parameters, span, value));
             if !self.is(',') {
                 break;
             }
             self.next();
         }
         let span = self.span(value).join(self.before().span);
-        if let [((name, variables), _, body)] = &all[..]
+        if let [(name, Some(variables), _, body)] = &all[..]
             && name == "recur"
             && let Some(starts) = self.starts(value, variables.len())
         {
             return self.rounds(variables.clone(), &starts, *body, span);
         }
         let mut items = Vec::new();
-        for ((name, parameters), at, value) in all {
+        for (name, parameters, at, value) in all {
             let target = self.symbol(&name, at);
             let mut names = Vec::new();
-            for (parameter, span) in &parameters {
+            for (parameter, span) in parameters.iter().flatten() {
                 names.push(self.symbol(parameter, *span));
             }
-            let item = match (at_once, parameters.is_empty()) {
+            let item = match (at_once, parameters.is_none()) {
                 (true, true) => self.list(None, &[target, value], at, false)?,
                 (true, false) => {
                     let names = self.list(None, &names, at, false)?;

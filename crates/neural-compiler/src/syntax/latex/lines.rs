@@ -58,8 +58,7 @@ impl Parser<'_> {
                 self.cursor.at = at;
                 self.skip_tabs();
                 if self.name_starts()
-                    && let Ok(Some((name, parameters))) = self.signature()
-                    && !parameters.is_empty()
+                    && let Ok(Some((name, _))) = self.signature()
                 {
                     self.functions.insert(name);
                 }
@@ -71,7 +70,7 @@ impl Parser<'_> {
         self.cursor.at = 0;
     }
 
-    /// `f(x, y) =`, where it stands here: the name and the parameters.
+    /// `f(x, y) =` or `f() =`, where it stands here: the name and the parameters.
     pub(super) fn signature(&mut self) -> Read<Option<Signature>> {
         let name = self.name()?.text;
         if !self.is('(') {
@@ -79,7 +78,7 @@ impl Parser<'_> {
         }
         self.next();
         let mut parameters = Vec::new();
-        loop {
+        while !(parameters.is_empty() && self.is(')')) {
             if !self.name_starts() {
                 return Ok(None);
             }

@@ -224,6 +224,10 @@ impl Parser<'_> {
                 if command == "infty" {
                     return Ok("inf".into());
                 }
+                // v_{\max}: upright words that have commands.
+                if matches!(command.as_str(), "max" | "min" | "lim" | "sup" | "exp") {
+                    return Ok(command);
+                }
                 if LETTERS.contains(&command.as_str()) {
                     return Ok(self.index(&command, token.span)?.unwrap_or(command));
                 }

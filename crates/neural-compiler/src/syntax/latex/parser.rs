@@ -6,6 +6,7 @@ use super::names::LETTERS;
 use crate::diagnostic::Diagnostic;
 use crate::limits::Limits;
 use crate::source::Span;
+use crate::syntax::cursor::walks;
 pub(super) use crate::syntax::cursor::{Cursor, Read, Walk};
 use crate::syntax::lexer::{excerpt, number};
 use crate::syntax::reader::{Data, Datum, DatumId};
@@ -43,21 +44,7 @@ pub(super) struct Parser<'a> {
     pub(super) bars: usize,
 }
 
-impl<'a> Walk<'a> for Parser<'a> {
-    type Token = Token;
-
-    fn cursor(&self) -> &Cursor<'a, Token> {
-        &self.cursor
-    }
-
-    fn cursor_mut(&mut self) -> &mut Cursor<'a, Token> {
-        &mut self.cursor
-    }
-
-    fn here(&self) -> Span {
-        self.peek().span
-    }
-}
+walks!(Parser over Token);
 
 impl<'a> Parser<'a> {
     pub(super) fn new(source: &'a str, tokens: Vec<Token>, data: Data, limits: &'a Limits) -> Parser<'a> {

@@ -162,7 +162,22 @@ impl<'a> Printer<'a> {
     }
 
     fn definition(&self, children: &[DatumId]) -> String {
+        if let [_, name, value] = *children
+            && let Some((target, body)) = self.function_value(name, value)
+        {
+            return format!("{target} &= {}", self.body(body));
+        }
         format!("{} &= {}", self.target(children[1]), self.body(&children[2..]))
+    }
+
+    /// A name bound to a function without one: the function of that name, and its body.
+    fn function_value(&self, name: DatumId, value: DatumId) -> Option<(String, &'a [DatumId])> {
+        let [lambda, parameters, body @ ..] = self.data.children(value) else { return None };
+        if self.text(name).is_none() || !self.is(*lambda, "lambda") || body.is_empty() {
+            return None;
+        }
+        let parameters: Vec<String> = self.data.children(*parameters).iter().map(|&p| self.at_least(p, FORM)).collect();
+        Some((format!("{}{}", self.function(name), parentheses(&parameters.join(", "))), body))
     }
 
     /// What is defined: a name, or a function of names.
@@ -184,11 +199,13 @@ impl<'a> Printer<'a> {
     /// Definitions and an expression: the expression, and the definitions behind `where`.
     fn body(&self, items: &[DatumId]) -> String {
         let Some((&last, definitions)) = items.split_last() else { return String::new() };
+        // A second `=` on a line would be another equation.
+        let compares = |text: String| if self.is_operation(last, "=") { parentheses(&text) } else { text };
         if definitions.is_empty() {
-            return self.at_least(last, FORM);
+            return compares(self.at_least(last, FORM));
         }
         let lines: Vec<String> = definitions.iter().map(|&d| self.listed(d)).collect();
-        format!("{} \\;\\text{{ where }}\\; {}", self.at_least(last, LOGIC), lines.join(",\\; "))
+        format!("{} \\;\\text{{ where }}\\; {}", compares(self.at_least(last, LOGIC)), lines.join(",\\; "))
     }
 
     /// The same as one of several things with commas between them.
@@ -202,6 +219,7 @@ impl<'a> Printer<'a> {
     /// A definition as one of several behind `where`.
     fn listed(&self, d: DatumId) -> String {
         match self.data.children(d) {
+            [head, name, value] if self.is(*head, "define") && self.text(*name).is_some() => self.bound(*name, *value),
             [head, target, body @ ..] if self.is(*head, "define") && !body.is_empty() => {
                 format!("{} = {}", self.target(*target), self.enclosed(body))
             }
@@ -224,10 +242,10 @@ impl<'a> Printer<'a> {
                 [] => piece("()", ATOM),
                 [head, args @ ..] => match self.text(*head) {
                     Some(operation) => self.application(operation, args),
-                    None => {
+                    None => self.applied(*head, args).unwrap_or_else(|| {
                         let arguments: Vec<String> = args.iter().map(|&a| self.at_least(a, FORM)).collect();
                         piece(format!("{}{}", parentheses(&self.at_least(*head, FORM)), parentheses(&arguments.join(", "))), ATOM)
-                    }
+                    }),
                 },
             },
         }
@@ -236,6 +254,10 @@ impl<'a> Printer<'a> {
     fn application(&self, operation: &str, args: &[DatumId]) -> Piece {
         let command = |command: &str| piece(format!("\\{command}{}", self.arguments(args)), ATOM);
         match (operation, args) {
+            ("+" | "or", []) => number(0.0),
+            ("*" | "and", []) => number(1.0),
+            ("+" | "*" | "and" | "or", [x]) => piece(parentheses(&self.at_least(*x, FORM)), ATOM),
+            ("/", [x]) => piece(format!("\\frac{{1}}{{{}}}", self.at_least(*x, LOGIC)), ATOM),
             ("+", [_, _, ..]) => self.sum("+", args),
             ("-", [_, _, ..]) => self.sum("-", args),
             ("-", [x]) => {
@@ -322,7 +344,9 @@ impl<'a> Printer<'a> {
         let mut out = String::new();
         for (i, &a) in args.iter().enumerate() {
             if i > 0 {
-                out.push_str(&format!(" {sign} {}", self.at_least(a, PRODUCT)));
+                // Two signs side by side are none.
+                let text = self.at_least(a, PRODUCT);
+                out.push_str(&format!(" {sign} {}", if text.starts_with('-') { parentheses(&text) } else { text }));
             } else {
                 // A run of one sign is one sum.
                 let text = self.at_least(a, SUM);
@@ -399,7 +423,13 @@ impl<'a> Printer<'a> {
             work.extend(self.data.children(d));
         }
         // Words have letters i and j too.
-        if whole || imaginary || text.contains("\\mathit") || text.contains("\\mathrm") || text.contains("\\operatorname") {
+        if whole
+            || imaginary
+            || text.contains("\\begin")
+            || text.contains("\\mathit")
+            || text.contains("\\mathrm")
+            || text.contains("\\operatorname")
+        {
             return piece(format!("\\exp{}", parentheses(&text)), ATOM);
         }
         piece(format!("e^{{{text}}}"), POWER)
@@ -443,6 +473,19 @@ impl<'a> Printer<'a> {
             let (starts, variables) = (parentheses(&starts.join(", ")), parentheses(&variables.join(", ")));
             return piece(format!("{head}{starts} \\;\\text{{ where }}\\; {head}{variables} = {}", self.enclosed(body)), FORM);
         }
+        self.bind(form, &pairs, body)
+    }
+
+    /// A function without a name and its arguments: what `let` says.
+    fn applied(&self, function: DatumId, args: &[DatumId]) -> Option<Piece> {
+        let [lambda, parameters, body @ ..] = self.data.children(function) else { return None };
+        let parameters = self.data.children(*parameters);
+        let pairs: Vec<(DatumId, DatumId)> = parameters.iter().copied().zip(args.iter().copied()).collect();
+        (self.is(*lambda, "lambda") && !body.is_empty() && parameters.len() == args.len()).then(|| self.bind("let", &pairs, body))
+    }
+
+    /// Names and what they are bound to, behind the body they are bound in.
+    fn bind(&self, form: &str, pairs: &[(DatumId, DatumId)], body: &[DatumId]) -> Piece {
         if pairs.is_empty() {
             return piece(self.body(body), FORM);
         }
@@ -471,12 +514,9 @@ impl<'a> Printer<'a> {
 
     /// A name and what it is bound to, as one of several.
     fn bound(&self, name: DatumId, value: DatumId) -> String {
-        match self.data.children(value) {
-            [lambda, parameters, inner @ ..] if self.is(*lambda, "lambda") => {
-                let parameters: Vec<String> = self.data.children(*parameters).iter().map(|&p| self.at_least(p, FORM)).collect();
-                format!("{}{} = {}", self.function(name), parentheses(&parameters.join(", ")), self.enclosed(inner))
-            }
-            _ => format!("{} = {}", self.at_least(name, FORM), self.at_least(value, LOGIC)),
+        match self.function_value(name, value) {
+            Some((target, inner)) => format!("{target} = {}", self.enclosed(inner)),
+            None => format!("{} = {}", self.at_least(name, FORM), self.at_least(value, LOGIC)),
         }
     }
 

@@ -346,6 +346,22 @@ impl Program {
         &self.ast.inputs
     }
 
+    /// Whether the numbers of a column of this name go into the model: as an input or a state of any of its parts, as what is observed, or
+    /// as the time it declares.
+    pub fn reads_column(&self, name: &str) -> bool {
+        let own = |program: &Program| {
+            let read = |i: &&Input| !matches!(i.kind, InputKind::Param(_) | InputKind::Weight { .. });
+            program.ast.inputs.iter().filter(read).any(|i| i.name == name)
+        };
+        let observed = |o: &Observables| own(&o.program) || o.names.iter().any(|n| n.0 == name);
+        let happens = |e: &Events| e.times.iter().chain(&e.levels).chain(e.all.iter().map(|event| &event.jump)).any(own);
+        own(self)
+            || self.time().is_some_and(|t| t.name == name)
+            || self.starts().is_some_and(own)
+            || self.observables.as_ref().is_some_and(observed)
+            || self.events().is_some_and(happens)
+    }
+
     /// An error if one of these columns has the name of a physical constant the program uses: it would be ignored.
     pub fn check_columns<'a>(&self, columns: impl IntoIterator<Item = &'a str>) -> Result<(), Diagnostics> {
         let errors = columns.into_iter().filter_map(|column| {

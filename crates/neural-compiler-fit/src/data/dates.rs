@@ -153,8 +153,7 @@ fn of(naive: NaiveDateTime) -> i128 {
 
 /// Whether a model asks for a column by name, `named` being the columns that options name: then its dates are times.
 pub fn asked_for(program: &Program, named: &[&str], column: &str) -> bool {
-    let own = || program.inputs().iter().map(|i| i.name.as_str()).chain(program.time().map(|t| t.name.as_str()));
-    named.contains(&column) || ["t", "time"].contains(&column) || own().any(|name| name == column)
+    named.contains(&column) || ["t", "time"].contains(&column) || program.reads_column(column)
 }
 
 /// Reads a date or a date-time.

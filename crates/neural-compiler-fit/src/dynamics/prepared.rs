@@ -9,7 +9,7 @@ use crate::dynamics::schedule;
 use crate::dynamics::solver::field::Field;
 use crate::dynamics::solver::{FIRST_LANES, Solver};
 use crate::dynamics::starts::Start;
-use crate::dynamics::trajectories::{self, Observed, Trajectories, Trajectory};
+use crate::dynamics::trajectories::{self, Observed, Purpose, Trajectories, Trajectory};
 use crate::fit::{split, weights};
 use crate::model::layout::Layout;
 use crate::optimise::effort::Effort;
@@ -52,8 +52,9 @@ impl Prepared {
         let layout = Arc::new(Layout::new(program, &options.values)?);
         let pace = Pace::new(program, table, options)?;
         let field = Field::new(program, &layout, &pace.name, &schedule::infused(&options.doses, program)?)?;
-        let data =
-            Arc::new(trajectories::read(program, &field, &layout, table, &pace, (options.group.as_deref(), &options.doses), fitting)?);
+        let purpose = if fitting { Purpose::Fit { target: options.target.as_deref() } } else { Purpose::Predict };
+        let given = (options.group.as_deref(), &options.doses[..]);
+        let data = Arc::new(trajectories::read(program, &field, &layout, table, &pace, given, purpose)?);
         let step = pace.step.or(options.step);
         let solver = solver(&field, &layout, &data, step, (program.kind() == ModelKind::Map, fitting), options, effort)?;
         let unobserved: Vec<usize> = (0..table.rows()).filter(|&row| data.observed.iter().all(|o| o.values[row].is_nan())).collect();

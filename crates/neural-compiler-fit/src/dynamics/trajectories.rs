@@ -56,6 +56,18 @@ pub struct Observed {
     pub starts_here: bool,
 }
 
+/// What trajectories are read for.
+#[derive(Clone, Copy)]
+pub enum Purpose<'a> {
+    /// A prediction, which needs no observations.
+    Predict,
+    /// A fit, to all columns that observe the model or to the one that is named.
+    Fit {
+        /// What is observed, a state or an observable, where it is named.
+        target: Option<&'a str>,
+    },
+}
+
 /// All of them.
 #[derive(Clone)]
 pub struct Trajectories {
@@ -89,8 +101,7 @@ pub(super) fn error(code: &'static str, message: String) -> Diagnostic {
 }
 
 /// Reads the trajectories of a model. `pace`: the column of times, when starts hold, what a step of a map is; `group`: the column that
-/// tells them apart; `doses`: what is given to them. `fitting`: a table without
-/// any observation is a mistake.
+/// tells them apart; `doses`: what is given to them.
 pub fn read(
     program: &Program,
     field: &Field,
@@ -98,8 +109,9 @@ pub fn read(
     table: &Table,
     pace: &Pace,
     (group, doses): (Option<&str>, &[Dose]),
-    fitting: bool,
+    purpose: Purpose<'_>,
 ) -> Result<Trajectories, Diagnostics> {
+    let fitting = matches!(purpose, Purpose::Fit { .. });
     let mut errors: Vec<Diagnostic> = Vec::new();
     let need = |name: &str, errors: &mut Vec<Diagnostic>| -> Vec<f64> {
         if let Err(e) = table.finite(name) {
@@ -116,7 +128,10 @@ pub fn read(
     let times_of_events = program.events().and_then(|e| e.times.as_ref());
     let scheduled = times_of_events.map(|times| StartInputs::new(times, table, pace, &mut errors));
     let mut notes = Vec::new();
-    if fitting {
+    if let Purpose::Fit { target } = purpose {
+        if let Some(target) = target {
+            choose(program, field, target, &mut observed, &mut errors, &mut notes);
+        }
         must_observe(program, field, &mut observed, &mut errors, &mut notes);
     }
     if !errors.is_empty() {
@@ -182,6 +197,34 @@ pub fn read(
         .transpose()?;
     let schedule = formula_of_times.map(|f| Arc::new(Schedule::new(program, f)));
     Ok(Trajectories { all, formula: formula.map(Arc::new), steady, schedule, observed, row_times, clock, notes })
+}
+
+/// Keeps what the target that was asked for observes: other columns that could be fitted are left out, and said to be.
+fn choose(
+    program: &Program,
+    field: &Field,
+    target: &str,
+    observed: &mut Vec<Observed>,
+    errors: &mut Vec<Diagnostic>,
+    notes: &mut Vec<String>,
+) {
+    let observables = program.observables().map_or(&[][..], |o| o.0).iter().map(|o| o.0.as_str());
+    let names: Vec<&str> = field.states.iter().map(|s| s.name.as_str()).chain(observables).collect();
+    let chosen = |o: &Observed| o.name == target || names[o.state] == target;
+    if !observed.iter().any(chosen) {
+        if errors.is_empty() {
+            let list = observed.iter().map(|o| format!("`{}`", o.name)).collect::<Vec<_>>().join(", ");
+            let found = if list.is_empty() { "no column of the data does".into() } else { format!("the columns that do are {list}") };
+            let message = format!("the target `{target}` observes no state and no observable of the model; {found}");
+            errors.push(error("no-target", message).help("without a target the model is fitted to all columns that observe it"));
+        }
+        return;
+    }
+    let others = observed.iter().filter(|o| !chosen(o)).map(|o| format!("`{}`", o.name)).collect::<Vec<_>>().join(", ");
+    if !others.is_empty() {
+        notes.push(format!("`{target}` is the target: what observes {others} is not fitted"));
+    }
+    observed.retain(chosen);
 }
 
 /// Complains about a table that observes nothing; columns without any value are left out, and said to be.

@@ -131,7 +131,7 @@ mod tests {
     use crate::dynamics::problem::Dynamics;
     use crate::dynamics::solver::field::Field;
     use crate::dynamics::solver::{Lane, Solver, Tolerance};
-    use crate::dynamics::trajectories;
+    use crate::dynamics::trajectories::{self, Purpose};
     use crate::model::layout::Layout;
     use crate::optimise::gradient::Gradient;
     use crate::optimise::{Residuals, dot};
@@ -161,7 +161,9 @@ mod tests {
         let field = Field::new(&program, &layout, "t", &[]).unwrap();
         let pace =
             Pace::new(&program, &table, &Options { step: Some(if scheme.is_map() { 0.2 } else { 0.1 }), ..Options::default() }).unwrap();
-        let data = Arc::new(trajectories::read(&program, &field, &layout, &table, &pace, (Some("who"), &[]), true).unwrap());
+        let data = Arc::new(
+            trajectories::read(&program, &field, &layout, &table, &pace, (Some("who"), &[]), Purpose::Fit { target: None }).unwrap(),
+        );
         let solver =
             Arc::new(Solver::new(&field, &layout, scheme, pace.step.or(Some(0.1)), Tolerance { relative: 1e-6, absolute: None }).unwrap());
         let theta = (0..layout.len()).map(|j| if j < 3 { layout.start[j] } else { 0.4 * (1.3 * j as f64).sin() }).collect();

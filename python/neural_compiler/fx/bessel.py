@@ -142,4 +142,6 @@ def bessel_k(order: float, x: Value) -> Value:
     low, high = (torch.where(small, a, torch.where(far, c, b)) for a, b, c in zip(*parts))
     size = torch.where(pole, 1.0, x)
     found = _raised(n, x, (low, high), lambda k, low, high: 2 * k / size * high + low)
-    return torch.where(pole, math.inf, torch.where(x == math.inf, 0.0, found))
+    # What it is there is infinite, and so are the derivatives, by turns: as those of a logarithm or of a power. Of -0 as of 0.
+    start = torch.where(pole, x + 0.0, 1.0)
+    return torch.where(pole, 1 / start if n else -torch.log(start), torch.where(x == math.inf, 0.0, found))

@@ -40,6 +40,13 @@ def _log_factor(a: Value, x: Value) -> Value:
     return torch.where(small, low * torch.log(place) - place - log_gamma_gap(torch.ones_like(low), low), above)
 
 
+def _behind_power(here: Value, a: Value, x: Value) -> Value:
+    """e^-x/Gamma(a + 1) for small shapes and places. The power x^a in front is written as one: by logarithms, terms of the size of 1/x^2
+    would cancel in the second derivative of whole shapes, and 0 has none."""
+    low, place = torch.where(here, a, 1.0), torch.where(here, x, 1.0)
+    return torch.exp(-place - log_gamma_gap(torch.ones_like(low), low))
+
+
 def log_of_ratio(x: Value, y: Value, m: Value) -> Value:
     """log of x/y, m = x/y - 1: by m where they are near each other, by x itself where m has lost it."""
     apart = m < -0.5
@@ -83,8 +90,14 @@ def _inside(a: Value, x: Value, complement: bool) -> Value:
     upper = ~near & (x > a)
     first = _series(torch.where(near, a, 1.0), torch.where(near, x, 1.0))
     other = _integral(torch.where(near, 20.0, a), torch.where(near, 20.0, x), upper) * a
-    found = torch.exp(_log_factor(a, x)) * torch.where(near, first, other)
-    tiny = (x < _LOW) & (a < 0.5)
+    power = near & (a < 30)
+    factor = torch.where(
+        power,
+        torch.pow(torch.where(power, x, 1.0), torch.where(power, a, 1.0)) * _behind_power(power, a, x),
+        torch.exp(_log_factor(torch.where(power, 40.0, a), torch.where(power, 40.0, x))),
+    )
+    found = factor * torch.where(near, first, other)
+    tiny = (x < _LOW) & (a < 0.5) & (x > 0)
     rest = _rest(torch.where(tiny, a, 0.25), torch.where(tiny, x, 1.0))
     if complement:
         return torch.where(tiny, rest, torch.where(upper, found, 1 - found))
@@ -96,7 +109,7 @@ def _inside(a: Value, x: Value, complement: bool) -> Value:
 def gamma_p(a: Value, x: Value, complement: bool = False) -> Value:
     """P(a, x), or Q(a, x)."""
     a, x = torch.broadcast_tensors(a, x)
-    edge = (x == 0) | (x == math.inf) | (a == math.inf)
+    edge = ((x == 0) & (a >= 30)) | (x == math.inf) | (a == math.inf)
     value = _inside(torch.where(edge, 1.0, a), torch.where(edge, 1.0, x), complement)
     end = torch.where((x == math.inf) != complement, 1.0, 0.0)
     wrong = (a <= 0) | (x < 0) | torch.isnan(a) | torch.isnan(x) | ((a == math.inf) & (x == math.inf))
@@ -120,10 +133,13 @@ def _along(function: Any) -> Any:
 def gamma_density(a: Value, x: Value) -> Value:
     """The derivative of P by x."""
     a, x = torch.broadcast_tensors(a, x)
-    inside = (x > 0) & (x != math.inf) & (a > 0) & (a != math.inf)
+    power = (x >= 0) & (x < _NEAR) & (a >= 0.5) & (a < 30)
+    inside = (x > 0) & (x != math.inf) & (a > 0) & (a != math.inf) & ~power
     place = torch.where(inside, x, 1.0)
     shape = torch.where(inside, a, 1.0)
     value = torch.exp(_log_factor(shape, place)) * shape / place
+    by_power = torch.pow(torch.where(power, x, 1.0), torch.where(power, a, 1.0) - 1) * torch.where(power, a, 1.0)
+    by_power = by_power * _behind_power(power, a, x)
     start = torch.where(a < 1, math.inf, torch.where(a == 1, 1.0, 0.0))
     wrong = (a <= 0) | (x < 0) | torch.isnan(a) | torch.isnan(x)
-    return torch.where(wrong, math.nan, torch.where(inside, value, torch.where(x == 0, start, 0.0)))
+    return torch.where(wrong, math.nan, torch.where(power, by_power, torch.where(inside, value, torch.where(x == 0, start, 0.0))))

@@ -19,7 +19,7 @@ from .deep import Deep, run
 from .failures import evaluation_error, relocated
 from .lanes import Lanes, Value, take
 from .records import Packed, Record, Round, Rounds, merge
-from .root import Equation, Implicit
+from .root import Equation, Implicit, bare, differentiated
 
 
 class Machine:
@@ -143,14 +143,15 @@ class Machine:
         found = yield self._region(search, lanes, [a.detach() for a in tensors])
         root = _tensor(lanes.full(found[0], control.results[0]))
         given = tensors[control.about["starts"] :]
-        if not (torch.is_grad_enabled() and any(g.requires_grad for g in given)):
+        if not differentiated(given):
             return [root]
-        regions, like = self.regions, self.like
+        regions, outside = self.regions, Lanes(lanes.count, None if lanes.ids is None else bare(lanes.ids))
 
         def equation(name: str, shape: Any) -> Equation:
             def at(x: torch.Tensor, rest: Sequence[torch.Tensor]) -> torch.Tensor:
-                (value,) = run(Machine(regions, like)._region(name, lanes, [x, *rest]))
-                return _tensor(lanes.full(value, shape))
+                # With nothing of the transform the root was looked for in: the derivative may be taken when that is over.
+                (value,) = run(Machine(regions, x.new_empty(()))._region(name, outside, [x, *rest]))
+                return _tensor(outside.full(value, shape))
 
             return at
 

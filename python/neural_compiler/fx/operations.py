@@ -181,6 +181,9 @@ def angle(y: Value, x: Value) -> Value:
     low, high, up, down = _EASY_ANGLES[y.dtype]
     size = torch.maximum(y.detach().abs(), x.detach().abs())
     scale = torch.where(size < low, torch.full_like(size, up), torch.where(size > high, torch.full_like(size, down), 1.0))
+    # At the origin, where torch has a slope of 0, there is none: that of 0 as the difference of two roots.
+    root = torch.sqrt(torch.where(size == 0, y + x, 1.0))
+    scale = scale + (root - root)
     return torch.atan2(y * scale, x * scale)
 
 
@@ -279,14 +282,29 @@ def product(site: Site, a: Value, b: Value) -> Value:
 
 def inverse(_: Site, a: Value) -> Value:
     found = torch.linalg.inv_ex(a)
-    return torch.where((found[1] == 0)[..., None, None], found[0], torch.nan)
+    return or_nan(found[1] == 0, found[0])
+
+
+def or_nan(regular: Value, x: Value) -> Value:
+    """The matrices of the lanes that are regular, NaN elsewhere: a factor, so that what is no value has no derivative."""
+    return x * torch.where(regular, 1.0, math.nan).to(x.dtype)[..., None, None]
 
 
 def solve(site: Site, a: Value, b: Value) -> Value:
-    vector = len(site.shapes[1]) == 1
-    found = torch.linalg.solve_ex(a, b[..., None] if vector else b)
-    x = torch.where((found[1] == 0)[..., None, None], found[0], torch.nan)
-    return x[..., 0] if vector else x
+    return solved(a, b[..., None])[..., 0] if len(site.shapes[1]) == 1 else solved(a, b)
+
+
+@leaf
+def solved(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """The solutions of systems with matrices on the right. For forward derivatives PyTorch solves once more, and raises for the whole batch
+    where one lane is singular: there it gets another matrix, which has the same derivative."""
+    regular = torch.linalg.lu_factor_ex(a.detach())[2] == 0
+    other = torch.eye(a.shape[-1], dtype=a.dtype, device=a.device) + (a - a.detach())
+    usual = torch.where(regular[..., None, None], a, other)
+    # With as many axes as the others: PyTorch may take a matrix for a batch of vectors.
+    right = b[(None,) * max(0, a.dim() - b.dim())]
+    found: torch.Tensor = or_nan(regular, torch.linalg.solve_ex(usual, right)[0])
+    return found
 
 
 def solve_band(site: Site, *parts: Value) -> Value:
@@ -297,8 +315,7 @@ def solve_band(site: Site, *parts: Value) -> Value:
     offsets = torch.arange(len(diagonals), device=numbers.device) - site.attr
     columns = (torch.arange(n, device=numbers.device)[:, None] + offsets) % n
     matrix = numbers.new_zeros(*numbers.shape[:-1], n).scatter(-1, columns.expand(numbers.shape), numbers)
-    found = torch.linalg.solve_ex(matrix, right[..., None])
-    return torch.where((found[1] == 0)[..., None, None], found[0], torch.nan)[..., 0]
+    return solved(matrix, right[..., None])[..., 0]
 
 
 HALF_E = 1.3591409142295225

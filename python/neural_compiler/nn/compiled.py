@@ -69,6 +69,10 @@ class Compiled:
                 raise ValueError(
                     f"the input `{i.name}` is a {i.described} with any leading batch sizes, an array of shape {list(t.shape)} was given"
                 )
+            if 0 in own:
+                raise ValueError(
+                    f"the input `{i.name}` has a length of 0, shape {list(t.shape)}: vectors and matrices have a number at least"
+                )
             shapes.append(tuple([int(n) for n in own]))
         return tuple(shapes)
 
@@ -121,6 +125,8 @@ class Lowered:
         """Whether Python looks at numbers to decide how a loop, a call or a branch goes on."""
         self.may_fail = self.looks or any(may_fail(n) for r in read(graph).regions for n in r.nodes)
         """Whether a run may have no result: Python looks at numbers, as an index may be out of range, or a value is too large."""
+        self.solves = any(n["kind"] == "root" for r in graph["regions"] for n in r["nodes"])
+        """Whether it has roots of equations, whose torch code has not every derivative of function transforms and forward mode."""
         self._chooses = any(n["kind"] == "if" for r in graph["regions"] for n in r["nodes"])
 
     def quick(self) -> Callable[..., Any]:

@@ -92,6 +92,11 @@ def lanes_hidden(tensors: Sequence[Tensor]) -> bool:
     return within(TransformType.Vmap) or any(map(is_hidden, tensors))
 
 
+def differentiated_by_function() -> bool:
+    """Whether a transform of `torch.func`, or forward mode, may ask for derivatives."""
+    return transformed() or forward_ad._current_level >= 0
+
+
 def seen(tensor: Tensor, refusal: str) -> Any:
     """The numbers of a tensor as an array, also where `torch.func` differentiates. What `vmap` hides is refused."""
     while _is_wrapped(tensor):
@@ -107,4 +112,4 @@ def way(tensors: Sequence[Tensor]) -> Way:
     """The way of a call for which the quick one is closed."""
     if looked_on() or any(type(t) not in PLAIN for t in tensors):
         return "operation"
-    return "function" if transformed() or forward_ad._current_level >= 0 else "plain"
+    return "function" if differentiated_by_function() else "plain"

@@ -92,8 +92,7 @@ def odeint(
             field.warn_of_switches()
     times = times.to(field.start[0].device, field.start[0].dtype)
     for start in field.start:
-        if start.dtype not in (torch.float32, torch.float64):
-            raise TypeError(f"initial values are float32 or float64, not {start.dtype}: steps add up what shorter numbers lose")
+        _check_start(start)
     if adaptive:
         loose = 1e-6 if times.dtype == torch.float64 else 1e-4
         relative = loose if rtol is None else rtol
@@ -103,6 +102,16 @@ def odeint(
         gaps = None if numbers is None else [b - a for a, b in zip(numbers, numbers[1:])]
         found = fixed(field.fused(schemes[0]) or Explicit(schemes[0], field), field.start, times, gaps, step)
     return field.shaped([torch.stack(states) for states in zip(*found)])
+
+
+def _check_start(start: Tensor) -> None:
+    dtype = start.dtype
+    if dtype.is_complex:
+        raise TypeError(f"initial values are real numbers, not {dtype}: give its real and imaginary part as two states")
+    if not dtype.is_floating_point:
+        raise TypeError(f"initial values are float32 or float64, not {dtype}: convert them, `y0.double()`")
+    if dtype not in (torch.float32, torch.float64):
+        raise TypeError(f"initial values are float32 or float64, not {dtype}: steps add up what shorter numbers lose")
 
 
 def _check_tolerances(adaptive: bool, method: str, rtol: Any, atol: Any, max_steps: Any) -> None:
@@ -151,6 +160,9 @@ def _adaptive(field: _Plain | _Compiled, times: Tensor, schemes: list[Scheme], t
     span = abs(float(ends[-1] - ends[0]))
     with torch.no_grad():
         slope = field(times[0].expand(len(field.start[0])) if each else times[0], field.start)
+    for name, rate in zip(field.names, slope):
+        if np.isnan(seen(rate, HIDDEN)).any():
+            raise ValueError(f"the derivative of `{name}` is NaN at the start, t = {float(ends[0]):g}")
     march = March(ways, tolerance, field.start, times, each, first_sizes(field.start, slope, tolerance, span, each))
     march.run()
     return march.found()
@@ -194,6 +206,8 @@ class _Plain:
             raise TypeError(f"for a function of (t, y) the initial value is a tensor, not {type(y0).__name__}")
         if inputs:
             raise TypeError("`inputs` belong to compiled modules; a function of (t, y) knows its own")
+        if y0.dim() and not y0.shape[-1]:
+            raise ValueError(f"the initial value of `y` has a state axis of length 0, shape {list(y0.shape)}: there is nothing to solve")
         self.function, self.start, self.shape = function, [y0], y0.shape
         self.ranks = [min(1, y0.dim())]
         self.names = ["y"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
@@ -21,16 +21,16 @@ from ..fx.for_onnx import ForOnnx
 from ..signature import Input, OwnDoc, OwnSignature, Size, bind, call_signature, positions, sizes
 from .compiled import Compiled, Ready, Shapes, Steps, describe, find
 from .function import apply
-from .gate import functionalized, is_compiling, lanes_hidden, numbers_hidden, seen, transformed, way
+from .gate import differentiated_by_function, functionalized, is_compiling, lanes_hidden, numbers_hidden, seen, transformed, way
 from .run import call, run
-from .shared import DEPENDENTS, ORIGINS, Held, follow, hand_on, held, hold, tensor_of
+from .shared import LINK, ORIGINS, Held, follow, hand_on, held, hold, join_links, moved, tensor_of
 from .tensors import as_tensor, assert_exact, common_device, common_type, computed_in, real, refuse_rounding
 
 _is_grad_enabled = torch.is_grad_enabled
 _autocast = torch._C._is_any_autocast_enabled
 
-_LINKED = frozenset({"_spec", "_compiled", "_function", "_names", "_open", "_follow", "_own", "_caller", DEPENDENTS, ORIGINS})
-"""What `_link` gives a module."""
+_LINKED = frozenset({"_spec", "_compiled", "_function", "_names", "_open", "_follow", "_own", "_caller", LINK, ORIGINS})
+"""What `_link` and `follow` give a module."""
 _UNCHECKED = "`check=True` looks at numbers, which `torch.func.vmap` hides: give the batch as leading axes, or check outside of `vmap`"
 BACKENDS = ("auto", "native", "torch")
 
@@ -177,10 +177,10 @@ class CompiledModule(nn.Module):
         shapes = compiled.core_shapes(tensors)
         compiled.batch(tensors, shapes)
         by_lane = not is_compiling() and torch.is_anomaly_enabled()
-        looks, may_fail = _lowered_as(self._spec, shapes, by_lane)
+        looks, may_fail, solves = _lowered_as(self._spec, shapes, by_lane)
         if looks and numbers_hidden():
             return _as_operation(compiled, tensors)
-        if may_fail and not is_compiling() and lanes_hidden(tensors):
+        if may_fail and not is_compiling() and (lanes_hidden(tensors) or (solves and differentiated_by_function())):
             return _as_operation(compiled, tensors) if functionalized() else apply(compiled, (), tensors)
         lowered = compiled.lowered((), shapes, by_lane)
         code = lowered.code
@@ -197,10 +197,16 @@ class CompiledModule(nn.Module):
         return call_signature(self.inputs, {n: _shown(v) for n, v in self._own_values().items()}, {"check": False})
 
     def __setattr__(self, name: str, value: Any) -> None:
-        before = tensor_of(self, name) if DEPENDENTS in self.__dict__ else None
+        before = tensor_of(self, name) if LINK in self.__dict__ else None
         super().__setattr__(name, value)
         if before is not None:
             hand_on(self, before, tensor_of(self, name))
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> CompiledModule:
+        before = {field: tensor_of(self, field) for field in self._fields.values()}
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        moved(self, before)
+        return self
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._fields.values()]  # type: ignore[no-untyped-call]
@@ -394,17 +400,19 @@ class CompiledModule(nn.Module):
         other = memo[id(self)] = self.__class__.__new__(self.__class__)
         other.__dict__ = copy.deepcopy(CompiledModule.__getstate__(self), memo)
         other._link(self._spec)
+        join_links(other)
         return other
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
-        for made in ("_compiled", "_function", "_follow", "_caller", DEPENDENTS, ORIGINS):
+        for made in ("_compiled", "_function", "_follow", "_caller"):
             state.pop(made, None)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)  # type: ignore[no-untyped-call]
         self._link(self._spec)
+        join_links(self)
 
 
 class Graph:
@@ -429,10 +437,11 @@ class Graph:
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
-def _lowered_as(spec: str, shapes: Shapes, by_lane: bool) -> tuple[bool, bool]:
-    """Lowers a program, while a compiler traces if need be; gives whether its code looks at numbers to go on, and whether at all."""
+def _lowered_as(spec: str, shapes: Shapes, by_lane: bool) -> tuple[bool, bool, bool]:
+    """Lowers a program, while a compiler traces if need be; gives whether its code looks at numbers to go on, whether at all, and whether
+    it solves equations."""
     lowered = find(spec, hold=True).lowered((), shapes, by_lane)
-    return lowered.looks, lowered.may_fail
+    return lowered.looks, lowered.may_fail, lowered.solves
 
 
 def _as_operation(compiled: Compiled, tensors: list[Tensor]) -> Any:

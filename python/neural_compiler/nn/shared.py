@@ -2,11 +2,13 @@
 the same behind its own.
 
 Invariant: a parametrization (`torch.nn.utils.parametrize`) is shared as it is, its originals with it: nothing is computed once and kept.
-A tensor that takes another's place in a module does so in the modules made of it, unless they have put something else there.
+A tensor that takes another's place in a module does so in the modules made of it, unless they have put something else there; one that
+PyTorch moves is moved wherever it is shared. Copies of modules are linked as these are, with one another only.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeAlias
 from weakref import WeakSet
 
@@ -41,18 +43,40 @@ def _held(module: CompiledModule, name: str, field: str) -> Held:
     )
 
 
-DEPENDENTS, ORIGINS = "_dependents", "_origins"
-"""Where a module keeps those made of it, and those it was made of, directly or not. Copies have none: they are modules of their own."""
+LINK, ORIGINS = "_link_of_its_own", "_origins"
+"""Where a module keeps the link of those made of it, and the links of all it was made of, directly or not."""
+
+
+class Link:
+    """What a module and those made of it have in common, and find one another by. Copies of several of them have a copy of it in common;
+    whom it joins, each of those says anew."""
+
+    def __init__(self) -> None:
+        self.owners: WeakSet[CompiledModule] = WeakSet()
+        self.dependents: WeakSet[CompiledModule] = WeakSet()
+
+    def __reduce__(self) -> tuple[type[Link], tuple[()]]:
+        return Link, ()
 
 
 def follow(module: CompiledModule, *origins: CompiledModule) -> CompiledModule:
     """Lets a module that has tensors of others have what takes their place."""
+    links = module.__dict__.setdefault(ORIGINS, [])
     for origin in origins:
+        own = origin.__dict__.setdefault(LINK, Link())
         # Those in between may be gone when a tensor is replaced.
-        for o in (origin, *origin.__dict__.get(ORIGINS, ())):
-            o.__dict__.setdefault(DEPENDENTS, WeakSet()).add(module)
-            module.__dict__.setdefault(ORIGINS, WeakSet()).add(o)
+        links.extend(link for link in (own, *origin.__dict__.get(ORIGINS, ())) if link not in links)
+        join_links(origin)
+    join_links(module)
     return module
+
+
+def join_links(module: CompiledModule) -> None:
+    """Tells the links of a module that it is there."""
+    if (own := module.__dict__.get(LINK)) is not None:
+        own.owners.add(module)
+    for link in module.__dict__.get(ORIGINS, ()):
+        link.dependents.add(module)
 
 
 def tensor_of(module: nn.Module, field: str) -> Tensor | None:
@@ -62,11 +86,28 @@ def tensor_of(module: nn.Module, field: str) -> Tensor | None:
 
 def hand_on(module: CompiledModule, before: Tensor, after: Tensor | None) -> None:
     """Puts a tensor in the place of another in all modules made of this one."""
-    if after is None or after is before:
-        return
-    for dependent in list(module.__dict__[DEPENDENTS]):
-        for field in [f for f in dependent._fields.values() if tensor_of(dependent, f) is before]:
-            setattr(dependent, field, after)
+    if after is not None and after is not before:
+        _exchange(module.__dict__[LINK].dependents, before, after)
+
+
+def moved(module: CompiledModule, before: dict[str, Tensor | None]) -> None:
+    """Puts what PyTorch made of a module's tensors (on another device, of another type) in their place wherever they are shared. It changes
+    most of them as they are, so that all who share one have it changed; where it makes new ones, the same comes of it so."""
+    links = [*module.__dict__.get(ORIGINS, ())]
+    if (own := module.__dict__.get(LINK)) is not None:
+        links.append(own)
+    for field, old in before.items():
+        new = tensor_of(module, field)
+        if old is not None and new is not None and new is not old:
+            for link in links:
+                _exchange(link.owners, old, new)
+                _exchange(link.dependents, old, new)
+
+
+def _exchange(modules: Iterable[CompiledModule], before: Tensor, after: Tensor) -> None:
+    for module in list(modules):
+        for field in [f for f in module._fields.values() if tensor_of(module, f) is before]:
+            setattr(module, field, after)
 
 
 def hold(module: nn.Module, field: str, value: Held) -> None:

@@ -8,6 +8,7 @@ no float64 holds, are refused; in compiled and exported graphs by an assertion; 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from functools import reduce
 from typing import Any
@@ -36,6 +37,9 @@ def as_tensor(name: str, value: Any) -> Tensor:
     try:
         found = torch.as_tensor(native(value))
     except (TypeError, ValueError, RuntimeError, OverflowError) as error:
+        if _overflows(value):
+            kind = "a whole number" if isinstance(value, int) else f"a {type(value).__name__} with a whole number"
+            raise TypeError(f"the input `{name}` is {kind} that is too large for float64, beyond 1.8e308") from error
         if isinstance(value, (list, tuple)):
             advice = "pad its rows to one length, or call once for each" if _ragged(value) else "it holds something that is no number"
             raise TypeError(f"the input `{name}` is a {type(value).__name__} that is no array of numbers: {advice}") from error
@@ -56,6 +60,13 @@ def native(value: Any) -> Any:
 def _weak(value: Any) -> bool:
     """Whether a value has no type of its own."""
     return isinstance(value, (bool, int, float, list, tuple))
+
+
+def _overflows(value: Any) -> bool:
+    """Whether a whole number is there that is larger than every float."""
+    if isinstance(value, (list, tuple)):
+        return any(map(_overflows, value))
+    return isinstance(value, int) and abs(value) > sys.float_info.max
 
 
 def _ragged(value: Any) -> bool:

@@ -190,10 +190,25 @@ def main() -> None:
                     scan, _ = clocked(lambda: engine(same), options.rounds)
                     both, table = clocked(lambda: engine(mapped), options.rounds)
                     lines.append(line(name, workers, options.rows, scan, both, digest(table) == expected))
+    print("\n".join(table(lines)))
     if options.json is not None:
         options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps(lines, indent=1))
     print(f"most memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB")
+
+
+def table(lines: list[dict[str, Any]]) -> list[str]:
+    """The figures as docs/engines.md has them: the time with the program beside that of plain `neuralc eval` plus what the scans differ."""
+    plain = {found["workers"]: found for found in lines if found["engine"] == "neuralc eval"}
+    rows = ["| engine | workers | scan | with the program | the program | beside `neuralc eval` | bits |", "|---|---|---|---|---|---|---|"]
+    for found in lines:
+        alone = plain[found["workers"]]
+        # The engine's own scan taken away, and that of neuralc put in its place.
+        ratio = (found["program"] + alone["scan"]) / alone["with_program"]
+        figures = (f"{found[key]:.2f} s" for key in ("scan", "with_program", "program"))
+        bits = "same" if found["same_bits"] else "OTHER"
+        rows.append(f"| {found['engine']} | {found['workers']} | {' | '.join(figures)} | {ratio:.2f} | {bits} |")
+    return rows
 
 
 def line(name: str, workers: int, rows: int, scan: float, both: float, bits: bool) -> dict[str, Any]:

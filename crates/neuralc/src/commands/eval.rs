@@ -1,9 +1,10 @@
 //! `neuralc eval`: a table through a program. In: a program, a table (or many: `eval_many.rs`), values for inputs that are no columns; out:
 //! the table with the value, and on request the gradient, of every row.
 //!
-//! Memory is constant by construction: one chunk of rows is read, evaluated by the batch engine and written before the next is
-//! read; buffers are made once, for the largest chunk. A chunk ends where the next row would have to be waited for, and what goes into a
-//! stream is handed on after every chunk.
+//! Memory is constant by construction: one chunk of rows of a table is read, evaluated by the batch engine and written before the next is
+//! read, of many tables one of each that is worked on, of which there are no more than threads; buffers are made
+//! once, for the largest chunk. A chunk ends where the next row would have to be waited for, and what goes into a stream is handed on after
+//! every chunk.
 //! Invariants: every row's result equals that of `neuralc run` to the bit; the first mistake in the order of the chunks is the one
 //! reported; a file is written only when all of it is there.
 
@@ -19,11 +20,14 @@ use neural_compiler::exec::interp::RunOptions;
 use neural_compiler::exec::lanes::{BatchOptions, Column, Engine, LaneError, Workspace};
 use neural_compiler::graph::Graph;
 use neural_compiler::ops::real::{Dtype, Real};
-use neural_compiler::{Diagnostic, EvalError, Shape};
+use neural_compiler::{Diagnostic, EvalError, Limits, Shape};
 use neural_compiler_fit::dates::Calendar;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::mpsc::channel;
 
 /// Failed rows that are reported one by one; of the others only the number.
 const ROWS_SHOWN: usize = 5;
@@ -42,58 +46,127 @@ pub(crate) fn run(context: &mut Context, args: &EvalArgs) -> Result<u8, Failure>
     Format::write(&args.out)?;
     let source = context.source(args.source.file.as_deref(), args.source.expression.as_deref())?;
     let program = Compiled::new(context, source)?;
-    let (summary, table) = one(context, args, &program, &args.data, &args.out)?;
-    summary.print(context, args, &program, table)?;
+    let (summary, said) = one(Setting::new(context, args), args, &program, &args.data, &args.out)?;
+    if let (Some(line), false) = (said.line, context.json) {
+        let _ = writeln!(std::io::stderr(), "{}", render::shown(&line));
+    }
+    summary?.print(context, args, &program, said.json)?;
     Ok(Failure::FINE)
 }
 
-/// A table through a program; gives besides what is to be said about the table.
-fn one(context: &Context, args: &EvalArgs, program: &Compiled, data: &str, out: &str) -> Result<(Summary, Value), Failure> {
+/// What evaluations need to know besides their arguments.
+#[derive(Clone, Copy)]
+struct Setting {
+    limits: Limits,
+    threads: usize,
+    /// Whether a bar shows how far a table is.
+    bar: bool,
+}
+
+impl Setting {
+    fn new(context: &Context, args: &EvalArgs) -> Setting {
+        let threads = args.threads.or_else(|| std::thread::available_parallelism().ok()).map_or(1, |n| n.get());
+        Setting { limits: context.limits, threads, bar: true }
+    }
+}
+
+/// What is to be said about a table: for people, and for programs.
+struct Said {
+    line: Option<String>,
+    json: Value,
+}
+
+/// A table through a program; gives besides what is to be said about the table, if it can be opened.
+fn one(setting: Setting, args: &EvalArgs, program: &Compiled, data: &str, out: &str) -> Result<(Result<Summary, Failure>, Said), Failure> {
     let format = Format::write(out)?;
     let sets = sets(program, &args.sets)?;
     let reader = Reader::open(data, &args.table)?;
     let notes = reader.notes();
     notes.borrow_mut().columns.extend(remark(program, reader.columns()));
     let outcome = feeds(program, reader.columns(), sets).and_then(|feeds| match args.dtype.0 {
-        Dtype::F32 => evaluate::<f32>(context, args, program, &feeds, reader, (out, format)),
-        Dtype::F64 => evaluate::<f64>(context, args, program, &feeds, reader, (out, format)),
+        Dtype::F32 => evaluate::<f32>(setting, args, program, &feeds, reader, (out, format)),
+        Dtype::F64 => evaluate::<f64>(setting, args, program, &feeds, reader, (out, format)),
     });
-    table::say(context, data, &notes);
-    let table = notes.borrow().json();
-    Ok((outcome?, table))
+    let notes = notes.borrow();
+    Ok((outcome, Said { line: notes.line(if data == "-" { "<stdin>" } else { data }), json: notes.json() }))
 }
 
-/// Many tables through a program, each into a file of its own; those that are done already are left alone.
+/// What became of one of many tables.
+struct Outcome {
+    /// Where its result is, and what is known of it.
+    done: Result<(String, Finished), Failure>,
+    /// Whether it was there before.
+    before: bool,
+    said: Option<String>,
+    /// The first rows without results.
+    summary: Option<Summary>,
+}
+
+/// One of many tables.
+fn piece(setting: Setting, args: &EvalArgs, program: &Compiled, results: &Many, piece: &Piece) -> Outcome {
+    let mut told = Outcome { done: Err(Failure::Usage(String::new())), before: false, said: None, summary: None };
+    told.done = done(setting, args, program, results, piece, &mut told);
+    told
+}
+
+/// Where the result of one of many tables is, and what is known of it; what is to be said of it goes into `told`.
+fn done(
+    setting: Setting,
+    args: &EvalArgs,
+    program: &Compiled,
+    results: &Many,
+    piece: &Piece,
+    told: &mut Outcome,
+) -> Result<(String, Finished), Failure> {
+    let (data, out) = (piece.data.display().to_string(), results.place(piece)?);
+    if let Some(done) = results.finished(piece)? {
+        told.before = true;
+        return Ok((out, done));
+    }
+    table::apart("--out", &out, &[("the table", "--data", Some(&data)), table::program(args.source.file.as_deref())])?;
+    // As it was before it was read: if it changes meanwhile, its result is not taken for one of what it became.
+    let read = Identity::of(&piece.data).map_err(|e| table::cannot_read(&data, reason(&e)))?;
+    let (summary, said) = one(setting, args, program, &data, &out).map_err(|e| e.within(&data))?;
+    told.said = said.line;
+    let summary = told.summary.insert(summary.map_err(|e| e.within(&data))?);
+    let done = Finished { rows: summary.rows, failed: summary.failed, columns: summary.names.clone() };
+    results.note(piece, read, &done)?;
+    Ok((out, done))
+}
+
+/// Many tables through a program, each into a file of its own, several at once; those that are done already are left alone.
 fn many(context: &mut Context, args: &EvalArgs, pieces: &[Piece]) -> Result<u8, Failure> {
     let source = context.source(args.source.file.as_deref(), args.source.expression.as_deref())?;
     let program = Compiled::new(context, source)?;
     let results = Many::open(context, args, &program)?;
+    let whole = Setting::new(context, args);
+    let at_once = whole.threads.min(pieces.len()).max(1);
+    // The tables share the threads.
+    let setting = Setting { threads: whole.threads / at_once, bar: at_once == 1, ..whole };
+    let bar = if at_once == 1 { ProgressBar::hidden() } else { ProgressBar::new(pieces.len() as u64) };
+    let bar = styled(bar, "{wide_bar} {percent:>3}%  {human_pos} of {human_len} tables  {eta} left");
     let (mut rows, mut failed, mut before, mut tables) = (0, 0, 0, Vec::new());
-    for piece in pieces {
-        let (data, out) = (piece.data.display().to_string(), results.place(piece)?);
-        let known = results.finished(piece)?;
-        before += u64::from(known.is_some());
-        let when = if known.is_some() { "before" } else { "now" };
-        let done = match known {
-            Some(done) => done,
-            None => {
-                table::apart("--out", &out, &[("the table", "--data", Some(&data)), table::program(args.source.file.as_deref())])?;
-                // As it was before it was read: if it changes meanwhile, its result is not taken for one of what it became.
-                let read = Identity::of(&piece.data).map_err(|e| table::cannot_read(&data, reason(&e)))?;
-                let (summary, _) = one(context, args, &program, &data, &out).map_err(|e| e.within(&data))?;
-                summary.warn(&program, &data);
-                let done = Finished { rows: summary.rows, failed: summary.failed, columns: summary.names };
-                results.note(piece, read, &done)?;
-                done
-            }
-        };
+    let json = context.json;
+    let tell = |k: usize, outcome: Outcome| -> Result<(), Failure> {
+        let data = pieces[k].data.display().to_string();
+        if let (Some(line), false) = (&outcome.said, json) {
+            let _ = bar.suspend(|| writeln!(std::io::stderr(), "{}", render::shown(line)));
+        }
+        let (out, done) = outcome.done?;
+        outcome.summary.iter().for_each(|summary| bar.suspend(|| summary.warn(&program, &data)));
         rows += done.rows;
         failed += done.failed;
-        if context.json {
+        before += u64::from(outcome.before);
+        bar.inc(1);
+        if json {
             let Finished { rows, failed, columns } = done;
+            let when = if outcome.before { "before" } else { "now" };
             tables.push(json!({"data": data, "out": out, "rows": rows, "failed": failed, "columns": columns, "done": when}));
         }
-    }
+        Ok(())
+    };
+    in_order(pieces.len(), at_once, |k| piece(setting, args, &program, &results, &pieces[k]), |o| o.done.is_err(), tell)?;
+    bar.finish_and_clear();
     if context.json {
         context.print_json(&json!({"rows": rows, "failed": {"count": failed}, "tables": tables}))?;
     } else {
@@ -102,6 +175,62 @@ fn many(context: &mut Context, args: &EvalArgs, pieces: &[Piece]) -> Result<u8, 
         context.print(&format!("{}: {} tables{earlier}, {rows} rows{without}\n", args.out, pieces.len()))?;
     }
     Ok(Failure::FINE)
+}
+
+/// Does so many pieces of work, several at once and begun in their order, and tells of them in their order. After one that is the `last` no
+/// other is begun; the first error that telling gives is the outcome.
+fn in_order<R: Send>(
+    count: usize,
+    at_once: usize,
+    work: impl Fn(usize) -> R + Sync,
+    last: impl Fn(&R) -> bool + Sync,
+    mut tell: impl FnMut(usize, R) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let (next, over) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let one = || {
+        let k = next.fetch_add(1, Relaxed);
+        (k < count && !over.load(Relaxed)).then(|| {
+            let done = work(k);
+            over.fetch_or(last(&done), Relaxed);
+            (k, done)
+        })
+    };
+    let (send, receive) = channel();
+    std::thread::scope(|scope| {
+        for _ in 1..at_once {
+            let (send, one) = (send.clone(), &one);
+            let help = move || std::iter::from_fn(one).for_each(|done| drop(send.send(done)));
+            // Without a helper there is more for the others.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, help);
+        }
+        let mut waiting: BTreeMap<usize, R> = BTreeMap::new();
+        let mut told = 0;
+        let mut hand_on = |(k, done): (usize, R)| -> Result<(), Failure> {
+            waiting.insert(k, done);
+            while let Some(done) = waiting.remove(&told) {
+                tell(told, done)?;
+                told += 1;
+            }
+            Ok(())
+        };
+        let mut outcome = Ok(());
+        while outcome.is_ok()
+            && let Some(done) = one()
+        {
+            outcome = hand_on(done);
+            while outcome.is_ok()
+                && let Ok(done) = receive.try_recv()
+            {
+                outcome = hand_on(done);
+            }
+        }
+        over.fetch_or(outcome.is_err(), Relaxed);
+        drop(send);
+        for done in receive {
+            outcome = outcome.and_then(|()| hand_on(done));
+        }
+        outcome
+    })
 }
 
 /// What a result's columns are called.
@@ -123,10 +252,10 @@ struct Summary {
 }
 
 /// By what calendar the dates of an input are read: the one the options say with the unit the program has for it, or why there is none.
-type Said = Result<Option<Calendar>, Diagnostic>;
+type Dates = Result<Option<Calendar>, Diagnostic>;
 
 /// A column as numbers, or as times where it holds dates and the options say what these are.
-fn numbers<T: Real>(chunk: Chunk<'_>, column: usize, out: &mut [T], most: usize, calendar: &Said) -> Vec<CellError> {
+fn numbers<T: Real>(chunk: Chunk<'_>, column: usize, out: &mut [T], most: usize, calendar: &Dates) -> Vec<CellError> {
     let wrong = chunk.numbers(column, out, most);
     let Some(first) = wrong.first() else { return wrong };
     let calendar = match calendar {
@@ -154,7 +283,7 @@ fn numbers<T: Real>(chunk: Chunk<'_>, column: usize, out: &mut [T], most: usize,
 
 /// What the columns of the results are called: names that the table does not have, few enough to be held in memory.
 fn names<T: Real>(
-    context: &Context,
+    setting: Setting,
     program: &Compiled,
     reader: &Reader,
     titles: impl Iterator<Item = String>,
@@ -162,8 +291,8 @@ fn names<T: Real>(
 ) -> Result<Vec<String>, Failure> {
     // A row of results has to be in memory, and each of its columns has a name.
     let bytes = outputs.iter().map(|s| s.len()).sum::<usize>().saturating_mul(size_of::<T>() + size_of::<String>());
-    if bytes > context.limits.memory_bytes {
-        let message = format!("the names and results of a row take more than {} bytes", context.limits.memory_bytes);
+    if bytes > setting.limits.memory_bytes {
+        let message = format!("the names and results of a row take more than {} bytes", setting.limits.memory_bytes);
         return Err(Failure::run(&program.source, EvalError::new("limit-memory", Default::default(), message)));
     }
     let names: Vec<String> = titles.zip(outputs).flat_map(|(title, &shape)| result_names(&title, shape)).collect();
@@ -181,7 +310,7 @@ type Wrong = BTreeMap<usize, (usize, CellError)>;
 /// Reads the numbers of a chunk into the buffers, `stride` apart from element to element.
 fn read_cells<T: Real>(
     chunk: Chunk<'_>,
-    (feeds, calendars): (&[Feed], &[Said]),
+    (feeds, calendars): (&[Feed], &[Dates]),
     buffers: &mut [Vec<T>],
     stride: usize,
     args: &EvalArgs,
@@ -217,7 +346,7 @@ fn stand_in<T: Real>(wrong: &Wrong, rows: usize, feeds: &[Feed], buffers: &mut [
 }
 
 fn evaluate<T: Real>(
-    context: &Context,
+    setting: Setting,
     args: &EvalArgs,
     program: &Compiled,
     feeds: &[Feed],
@@ -236,7 +365,7 @@ fn evaluate<T: Real>(
     };
     let outputs = whole.outputs();
     let titles = std::iter::once("value".to_string()).chain(wrt.iter().map(|&i| format!("d/d{}", graph.inputs[i].name)));
-    let names = names::<T>(context, program, &reader, titles, &outputs)?;
+    let names = names::<T>(setting, program, &reader, titles, &outputs)?;
     let mut numeric = vec![false; reader.columns().len()];
     for feed in feeds {
         if let Feed::Columns { columns, .. } = feed {
@@ -247,8 +376,8 @@ fn evaluate<T: Real>(
     let most = table::rows_for(reader.columns().len() + names.len());
     let uniform: Vec<bool> = feeds.iter().map(|f| matches!(f, Feed::Shared(_))).collect();
     let engine = Engine::new(whole, &uniform);
-    let threads = args.threads.or_else(|| std::thread::available_parallelism().ok()).map_or(1, |n| n.get());
-    let options = BatchOptions { run: RunOptions { limits: context.limits, trap: false }, threads, ..BatchOptions::default() };
+    let options =
+        BatchOptions { run: RunOptions { limits: setting.limits, trap: false }, threads: setting.threads, ..BatchOptions::default() };
     let mut workspace = Workspace::new();
     // Numbers of a vector's first element for all rows, then of its second, …
     let mut buffers: Vec<Vec<T>> = feeds
@@ -262,10 +391,10 @@ fn evaluate<T: Real>(
 
     let target = Target::open(out)?;
     let mut writer =
-        Writer::new::<T>(format, &target, &reader, &numeric, &names, context.limits.memory_bytes).map_err(|e| target.blame(e))?;
+        Writer::new::<T>(format, &target, &reader, &numeric, &names, setting.limits.memory_bytes).map_err(|e| target.blame(e))?;
     let columns = reader.columns().to_vec();
-    let calendars: Vec<Said> = program.program.inputs().iter().map(|i| args.dates.said(&program.program, &i.name)).collect();
-    let bar = progress(&reader);
+    let calendars: Vec<Dates> = program.program.inputs().iter().map(|i| args.dates.said(&program.program, &i.name)).collect();
+    let bar = if setting.bar { progress(&reader) } else { ProgressBar::hidden() };
     let mut summary = Summary { rows: 0, names, failed: 0, first: Vec::new() };
     while let Some(chunk) = reader.next(most)? {
         let rows = chunk.rows();
@@ -374,5 +503,9 @@ fn progress(reader: &Reader) -> ProgressBar {
         Size::Rows(n) => (ProgressBar::new(n), "{wide_bar} {percent:>3}%  {human_pos} of {human_len} rows  {eta} left"),
         Size::Unknown => (ProgressBar::no_length(), "{spinner} {bytes}  {elapsed}"),
     };
+    styled(bar, template)
+}
+
+fn styled(bar: ProgressBar, template: &str) -> ProgressBar {
     bar.with_style(ProgressStyle::with_template(template).expect("the templates are right")).with_finish(ProgressFinish::AndClear)
 }

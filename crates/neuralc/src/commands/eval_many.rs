@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// What the directory of results remembers: a line of JSON for every table that is done.
 const RECORD: &str = ".neuralc-eval.jsonl";
@@ -30,8 +31,21 @@ pub(super) struct Piece {
     pub(super) name: PathBuf,
 }
 
-/// The tables that `--data` names, if it names a directory or is a pattern (`rows/*.parquet`).
+/// The tables that `--data` names, if it names a directory or is a pattern, each with a result of its own name.
 pub(super) fn tables(data: &str) -> Result<Option<Vec<Piece>>, Failure> {
+    let Some(found) = found(data)? else { return Ok(None) };
+    let mut pieces: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
+    for Piece { data, name } in &found {
+        if let Some(other) = pieces.insert(name.clone(), data.clone()) {
+            let (name, data, other) = (name.display(), data.display(), other.display());
+            return Err(Failure::Usage(format!("the results of `{other}` and of `{data}` would both be called `{name}`")));
+        }
+    }
+    Ok(Some(found))
+}
+
+/// The tables that `--data` names, if it names a directory or is a pattern (`rows/*.parquet`), in the order of their names.
+pub(super) fn found(data: &str) -> Result<Option<Vec<Piece>>, Failure> {
     let path = Path::new(data);
     let mut found = Vec::new();
     if path.is_dir() {
@@ -48,13 +62,6 @@ pub(super) fn tables(data: &str) -> Result<Option<Vec<Piece>>, Failure> {
         return Err(cannot_read(data, "it names no table"));
     }
     found.sort_by(|a, b| a.data.cmp(&b.data));
-    let mut pieces: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
-    for Piece { data, name } in &found {
-        if let Some(other) = pieces.insert(name.clone(), data.clone()) {
-            let (name, data, other) = (name.display(), data.display(), other.display());
-            return Err(Failure::Usage(format!("the results of `{other}` and of `{data}` would both be called `{name}`")));
-        }
-    }
     Ok(Some(found))
 }
 
@@ -158,8 +165,8 @@ pub(super) struct Results {
     /// Hash of program and options.
     same: String,
     known: HashMap<String, Value>,
-    /// The record, locked.
-    record: File,
+    /// The record, which other processes are kept away from; a thread writes a line at a time.
+    record: Mutex<File>,
 }
 
 impl Results {
@@ -189,7 +196,7 @@ impl Results {
         let text = read_record(&mut record).map_err(|e| cannot_write(&path, &e))?;
         let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let known = lines.filter_map(|v| Some((v["name"].as_str()?.to_string(), v))).collect();
-        Ok(Results { folder, same, known, record })
+        Ok(Results { folder, same, known, record: Mutex::new(record) })
     }
 
     /// Where the result of a table goes, its folder made.
@@ -235,7 +242,8 @@ impl Results {
         let line = json!({
             "name": name(piece), "same": self.same, "data": data, "result": result, "rows": rows, "failed": failed, "columns": columns,
         });
-        let written = (&self.record).write_all(format!("{line}\n").as_bytes()).and_then(|()| self.record.sync_data());
+        let mut record = self.record.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = record.write_all(format!("{line}\n").as_bytes()).and_then(|()| record.sync_data());
         written.map_err(|e| cannot_write(&self.folder.join(RECORD), &e))
     }
 }

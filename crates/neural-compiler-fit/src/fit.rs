@@ -21,6 +21,7 @@ pub(crate) fn wrong(code: &'static str, message: impl Into<String>) -> Diagnosti
 /// Fits a model to data.
 pub fn fit(program: &Program, table: &Table, options: &Options<'_>) -> Result<Fit, Diagnostics> {
     options.check()?;
+    options.check_kind(program.kind())?;
     some_rows(table)?;
     no_constants(program, table, options)?;
     let mut found = once(program, table, options)?;
@@ -31,27 +32,32 @@ pub fn fit(program: &Program, table: &Table, options: &Options<'_>) -> Result<Fi
 
 /// The fit itself.
 fn once(program: &Program, table: &Table, options: &Options<'_>) -> Result<Fit, Diagnostics> {
-    let effort = Arc::new(Effort::default());
-    let outcome = effort.watched(options.cancel, options.budget, |stop| {
-        let options = &Options { cancel: stop, ..options.clone() };
+    let mut fit = timed(options, |options, effort| {
         let likely = likelihood::is_wanted(program);
         match program.kind() {
-            ModelKind::Expression if likely => likelihood::algebraic::fit(program, table, options, &effort),
+            ModelKind::Expression if likely => likelihood::algebraic::fit(program, table, options, effort),
             ModelKind::Derivatives | ModelKind::Map if likely => {
-                threads::on(options.threads, || likelihood::dynamic::fit(program, table, options, &effort))
+                threads::on(options.threads, || likelihood::dynamic::fit(program, table, options, effort))
             }
-            ModelKind::Expression => algebraic::fit::fit(program, table, options, &effort),
-            ModelKind::Derivatives | ModelKind::Map => {
-                threads::on(options.threads, || dynamics::fit::fit(program, table, options, &effort))
-            }
+            ModelKind::Expression => algebraic::fit::fit(program, table, options, effort),
+            ModelKind::Derivatives | ModelKind::Map => threads::on(options.threads, || dynamics::fit::fit(program, table, options, effort)),
         }
-    });
-    let mut fit = match options.budget.filter(|_| effort.is_late()) {
-        Some(budget) => in_time(outcome, budget),
-        None => outcome,
-    }?;
+    })?;
     fit.warnings.extend(table.remark().map(str::to_string));
     Ok(fit)
+}
+
+/// A fit that a person or a budget of time may stop.
+pub(crate) fn timed(
+    options: &Options<'_>,
+    work: impl FnOnce(&Options<'_>, &Arc<Effort>) -> Result<Fit, Diagnostics>,
+) -> Result<Fit, Diagnostics> {
+    let effort = Arc::new(Effort::default());
+    let outcome = effort.watched(options.cancel, options.budget, |stop| work(&Options { cancel: stop, ..options.clone() }, &effort));
+    match options.budget.filter(|_| effort.is_late()) {
+        Some(budget) => in_time(outcome, budget),
+        None => outcome,
+    }
 }
 
 /// What became of a fit whose time was over before it ended.
@@ -72,7 +78,12 @@ fn in_time(outcome: Result<Fit, Diagnostics>, budget: f64) -> Result<Fit, Diagno
 /// Fits a model to data if that is a matter of moments: an algebraic model whose declared values lead to a minimum that leaves nothing but
 /// noise. `None`: it is not, or something is wrong; [`fit`] will tell.
 pub fn fit_at_once(program: &Program, table: &Table, options: &Options<'_>) -> Option<Fit> {
-    options.check().and_then(|()| some_rows(table)).and_then(|()| no_constants(program, table, options)).ok()?;
+    options
+        .check()
+        .and_then(|()| options.check_kind(program.kind()))
+        .and_then(|()| some_rows(table))
+        .and_then(|()| no_constants(program, table, options))
+        .ok()?;
     let mut fit = match program.kind() {
         _ if likelihood::is_wanted(program) => None,
         _ if options.bootstrap.is_some() => None,
@@ -99,6 +110,13 @@ fn some_rows(table: &Table) -> Result<(), Diagnostics> {
 
 /// The weight of each row, and whether it is one over a known standard deviation; `without`: rows that need none.
 pub(crate) fn weights(table: &Table, options: &Options<'_>, without: &[usize]) -> Result<(Vec<f64>, bool), Diagnostics> {
+    let (weights, known) = weights_of_part(table, options, without)?;
+    some_weight(&weights, options)?;
+    Ok((weights, known))
+}
+
+/// The same of rows that are not all: none of them may count.
+pub(crate) fn weights_of_part(table: &Table, options: &Options<'_>, without: &[usize]) -> Result<(Vec<f64>, bool), Diagnostics> {
     if let Some(sigma) = options.sigma {
         return Ok((vec![1.0 / sigma; table.rows()], true));
     }
@@ -111,12 +129,18 @@ pub(crate) fn weights(table: &Table, options: &Options<'_>, without: &[usize]) -
     let column = table.column(name).expect("it was checked");
     let what = if known { "a standard deviation" } else { "a weight" };
     if let Some(i) = column.iter().position(|&x| x < 0.0 || (known && x == 0.0)) {
-        return Err(wrong("bad-sigma", format!("row {}, column `{name}`: {what} must be positive, {} is not", i + 1, column[i])));
-    }
-    if column.iter().all(|&x| x == 0.0 || x.is_nan()) {
-        return Err(wrong("bad-sigma", format!("every weight in the column `{name}` is 0: no row counts")));
+        return Err(wrong("bad-sigma", format!("{}, column `{name}`: {what} must be positive, {} is not", table.row(i), column[i])));
     }
     Ok((column.iter().map(|x| if known { 1.0 / x } else { x.sqrt() }).collect(), known))
+}
+
+/// An error if there are weights, and none of them counts.
+pub(crate) fn some_weight(weights: &[f64], options: &Options<'_>) -> Result<(), Diagnostics> {
+    let none = !weights.is_empty() && weights.iter().all(|&w| w == 0.0 || w.is_nan());
+    match options.sigma_column.as_ref().or(options.weights_column.as_ref()).filter(|_| none) {
+        Some(name) => Err(wrong("bad-sigma", format!("every weight in the column `{name}` is 0: no row counts"))),
+        None => Ok(()),
+    }
 }
 
 /// The global search, with the scale of a robust loss found from the residuals where none is given.

@@ -30,9 +30,11 @@ pub mod saved;
 pub mod statistics;
 pub mod support;
 
+pub use algebraic::streamed::{fit_rows, streams};
 pub use bootstrap::Bootstrap;
 pub use data::dates;
-pub use data::table::{Other, Side, Table, censored};
+pub use data::rows::Rows;
+pub use data::table::{Other, Part, Side, Table, censored};
 pub use dynamics::clock::Clock;
 pub use dynamics::dose_table::{DoseTable, group_column};
 pub use dynamics::ensemble::Given;
@@ -47,7 +49,7 @@ pub use options::{BadOption, EffectMethod, Optimiser, Options, Progress, Resampl
 pub use predict::predict;
 pub use report::compare::{Comparison, compare};
 pub use report::json::to_json;
-pub use report::{Axis, Check, Finer, Fit, Noise, Parameter, significant};
+pub use report::{Axis, Check, Finer, Fit, Noise, Parameter, Streamed, significant};
 pub use report::{plot, text};
 pub use saved::{by_group, remember, save, weights};
 pub use statistics::diagnostics::{Diagnostics as ResidualDiagnostics, Outlier};

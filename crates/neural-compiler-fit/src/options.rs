@@ -7,6 +7,7 @@ use crate::dynamics::solver::{TOLERANCE, Tolerance};
 use crate::model::layout::Values;
 use crate::optimise::loss::Loss;
 use neural_compiler::ode::Scheme;
+use neural_compiler::syntax::ast::ModelKind;
 use neural_compiler::{Diagnostic, Diagnostics};
 use std::fmt;
 use std::str::FromStr;
@@ -23,6 +24,8 @@ pub enum Stage {
     Profile,
     /// Replicates of a bootstrap.
     Bootstrap,
+    /// Rows read in a pass over rows that are not in memory, of the number of the pass; 0 of them all: these are not counted yet.
+    Pass(usize),
 }
 
 /// Called during a fit with what is counted, how much is done, of how much at most, and the best cost so far, in the unit of the report.
@@ -166,6 +169,31 @@ impl Options<'_> {
         }
         found.extend(self.bootstrap.and_then(|n| crate::bootstrap::check(n).err()));
         if found.is_empty() { Ok(()) } else { Err(Diagnostics(found)) }
+    }
+
+    /// Without what only models with states make use of.
+    #[must_use]
+    pub fn without_solver(self) -> Self {
+        Options { scheme: None, step: None, tolerance: None, absolute_tolerance: None, start_time: None, ..self }
+    }
+
+    /// An error if a formula is given what only models with states make use of: it would change nothing.
+    pub(crate) fn check_kind(&self, kind: ModelKind) -> Result<(), Diagnostics> {
+        let given = [
+            ("method", self.scheme.is_some()),
+            ("step", self.step.is_some()),
+            ("rtol", self.tolerance.is_some()),
+            ("atol", self.absolute_tolerance.is_some()),
+            ("start_time", self.start_time.is_some()),
+        ];
+        let names: Vec<String> = given.iter().filter(|g| g.1).map(|g| format!("`{}`", g.0)).collect();
+        if kind != ModelKind::Expression || names.is_empty() {
+            return Ok(());
+        }
+        let (verb, names) = (if names.len() == 1 { "says" } else { "say" }, names.join(", "));
+        let message = format!("the model has no states: it is a formula, and {names} {verb} how differential equations are solved");
+        let help = "leave that out; the search for constants itself goes on to the last digits and takes no tolerance";
+        Err(Diagnostic::error("no-states", Default::default(), message).help(help).into())
     }
 
     /// What tells how far intervals by profile likelihood are, of a fit of this cost.

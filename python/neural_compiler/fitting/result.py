@@ -139,6 +139,9 @@ class FitResult:
         self.observations: int = found["observations"]
         self.freedom: int = found["freedom"]
         self.converged: bool = found["converged"]
+        """Whether a minimum was reached."""
+        self.describes_data: bool | None = found["describes_data"]
+        """Whether what is there describes the data, which a minimum need not; `warnings` say why not. None: it was not judged."""
         self.message: str = found["message"]
         self.warnings: list[str] = found["warnings"]
         self.starts_tried: int = found["tried"]

@@ -11,7 +11,7 @@ use crate::optimise::effort::Effort;
 use crate::optimise::search::{Found, Task};
 use crate::options::Options;
 use crate::report::Fit;
-use crate::report::summary::{Ended, Minimum, summarise};
+use crate::report::summary::{Ended, Minimum, counted, summarise};
 use crate::statistics::profile;
 use crate::statistics::uncertainty::EXACT;
 use crate::support::threads;
@@ -62,8 +62,10 @@ pub(crate) fn fit_at_once(program: &Program, table: &Table, options: &Options<'_
 fn finish(prepared: &Prepared, whole: &Algebraic, found: &Found, loss: Loss, options: &Options<'_>) -> Result<Fit, Diagnostics> {
     let layout = &prepared.layout;
     let observations = whole.observations();
-    let minimum = Minimum { problem: whole, best: &found.best, loss, known: prepared.known, observations, precision: EXACT };
-    let sure = minimum.certainty(layout)?;
+    let (best, linear) = (&found.best, &found.best.linear);
+    let (robust, variance) = counted(linear, loss, prepared.known);
+    let counted = (robust.as_ref().unwrap_or(linear), variance);
+    let sure = Minimum { problem: whole, linear, best, counted, observations, precision: EXACT }.certainty(layout)?;
     let compared = prepared.compared(&found.best.theta, layout.len() as f64)?;
     let mut ended = Ended::of(found, &layout.names, loss, 1.0);
     ended.warnings.extend(prepared.about_groups());
@@ -90,6 +92,11 @@ pub(crate) fn doubtful(of_the_mean: f64, known: bool, count: usize, parameters: 
     if known { share.min(TOO_LARGE * count.saturating_sub(parameters) as f64) } else { share }
 }
 
+/// The rows of a table with so many on which the global search is done; `None`: all of them.
+pub(super) fn searched(rows: usize, seed: u32) -> Option<Vec<usize>> {
+    (rows > 2 * SEARCH_ROWS).then(|| spread(rows, SEARCH_ROWS, seed))
+}
+
 /// The global search over the free numbers of a layout.
 pub(crate) fn search(
     graph: &Graph,
@@ -100,19 +107,29 @@ pub(crate) fn search(
 ) -> Result<(Found, Loss), Diagnostics> {
     let brief = (options.starts == Some(1) && first_try::is_brief(whole.rows())).then(|| whole.for_a_moment());
     let whole = brief.as_ref().unwrap_or(whole);
-    let sample = (whole.rows() > 2 * SEARCH_ROWS).then(|| whole.sample(&spread(whole.rows(), SEARCH_ROWS, options.seed)));
-    let small: &dyn Residuals = sample.as_ref().map_or(whole, |s| s);
+    let sample = searched(whole.rows(), options.seed).map(|rows| whole.sample(&rows));
+    search_on(graph, (whole, whole.floor()), sample.as_ref().unwrap_or(whole), layout, known, options)
+}
+
+/// The same on some of the rows, `small`; those of all are compared in the end, and cost `floor` where they are met.
+pub(super) fn search_on(
+    graph: &Graph,
+    (whole, floor): (&dyn Residuals, f64),
+    small: &Algebraic,
+    layout: &Layout,
+    known: bool,
+    options: &Options<'_>,
+) -> Result<(Found, Loss), Diagnostics> {
     let affine = affine::jointly_affine(graph, &layout.free_inputs());
     let linear: Vec<usize> =
         layout.shared.iter().filter(|s| affine.contains(&s.input)).flat_map(|s| s.at.map_or(0..0, |at| at..at + s.shape.len())).collect();
     let doubtful = match options.loss {
-        None | Some(Loss::Squares) => doubtful(sample.as_ref().unwrap_or(whole).of_the_mean(), known, small.count(), layout.len()),
+        None | Some(Loss::Squares) => doubtful(small.of_the_mean(), known, small.count(), layout.len()),
         // What outliers leave unexplained says nothing.
         Some(_) => f64::INFINITY,
     };
     let affordable = 3_000_000 / (small.count() * (1 + layout.len()));
     let persist = if options.starts.is_none() { affordable.clamp(STARTS, 8 * STARTS) } else { 0 };
-    let task =
-        Task { linear: &linear, floor: whole.floor(), doubtful, persist, known, ..Task::new(whole, small, &layout.start, &layout.bounds) };
-    solve(&task, options, whole.effort(), (STARTS, 8, affordable.clamp(256, 2048)))
+    let task = Task { linear: &linear, floor, doubtful, persist, known, ..Task::new(whole, small, &layout.start, &layout.bounds) };
+    solve(&task, options, small.effort(), (STARTS, 8, affordable.clamp(256, 2048)))
 }

@@ -7,6 +7,7 @@ pub(crate) mod first_try;
 pub(crate) mod fit;
 pub(crate) mod prepared;
 mod problem;
+pub mod streamed;
 
 pub use engines::Engines;
 pub use problem::Algebraic;

@@ -2,9 +2,9 @@
 //! rows are held out.
 
 use crate::algebraic::{Algebraic, Engines};
-use crate::data::bind;
+use crate::data::bind::{self, Bound};
 use crate::data::table::Table;
-use crate::fit::{split, weights, wrong};
+use crate::fit::{some_weight, split, weights_of_part, wrong};
 use crate::model::layout::Layout;
 use crate::optimise::effort::Effort;
 use crate::options::Options;
@@ -34,21 +34,57 @@ pub(crate) struct Prepared {
     without: Vec<usize>,
 }
 
+/// What rows are compared with, and how strongly they count.
+pub(super) struct Compare {
+    /// Target by target.
+    pub(super) observed: Vec<f64>,
+    /// Rows that have no value to explain, in order.
+    pub(super) without: Vec<usize>,
+    pub(super) weights: Vec<f64>,
+    /// Whether these are those of known errors.
+    pub(super) known: bool,
+}
+
+impl Compare {
+    /// Of a table, or a part of one; an error for every number that is needed and not there.
+    pub(super) fn read(
+        program: &Program,
+        bound: &Bound,
+        targets: &[String],
+        table: &Table,
+        options: &Options<'_>,
+    ) -> Result<Compare, Diagnostics> {
+        let without = table.rows_without(targets)?;
+        bind::complete(program, bound, table, &without)?;
+        let (weights, known) = weights_of_part(table, options, &without)?;
+        let observed = memory::joined(&targets.iter().map(|n| table.column(n).expect("it was checked")).collect::<Vec<_>>());
+        Ok(Compare { observed, without, weights, known })
+    }
+}
+
+pub(super) fn no_value(targets: &[String]) -> Diagnostics {
+    wrong("no-target", format!("the column `{}` has no value at all", targets[0]))
+}
+
+/// Says how many rows have nothing to explain.
+pub(super) fn left_out(targets: &[String], without: usize, rows: usize) -> Option<String> {
+    let names = targets.iter().map(|t| format!("`{t}`")).collect::<Vec<_>>().join(", ");
+    (without > 0).then(|| format!("{without} of {rows} rows have no value of {names} and were left out"))
+}
+
 impl Prepared {
     pub(crate) fn new(program: &Program, table: &Table, options: &Options<'_>, effort: &Arc<Effort>) -> Result<Prepared, Diagnostics> {
         let layout = Arc::new(Layout::new(program, &options.values)?);
         let bound = bind::algebraic(program, table, options)?;
         let graph = program.specialise(&bound.shapes)?;
         let targets = bind::target_columns(&bound, table, options, graph.outputs()[0])?;
-        let without = table.rows_without(&targets)?;
+        let Compare { observed, without, weights, known } = Compare::read(program, &bound, &targets, table, options)?;
         if without.len() == table.rows() {
-            return Err(wrong("no-target", format!("the column `{}` has no value at all", targets[0])));
+            return Err(no_value(&targets));
         }
-        bind::complete(program, &bound, table, &without)?;
-        let (weights, known) = weights(table, options, &without)?;
+        some_weight(&weights, options)?;
         let heaviest = weights.iter().copied().reduce(f64::max).unwrap_or(1.0);
         targets.iter().try_for_each(|t| table.squares(t, heaviest))?;
-        let observed = memory::joined(&targets.iter().map(|n| table.column(n).expect("it was checked")).collect::<Vec<_>>());
         let mut read = program.inputs().iter().zip(&bound.columns).enumerate().filter(|(_, (_, c))| !c.is_empty());
         let only = match (read.next(), read.next()) {
             (Some((place, (input, values))), None) if values.len() == table.rows() => Some((input.name.clone(), place)),
@@ -81,10 +117,7 @@ impl Prepared {
 
     /// Says how many rows have nothing to explain.
     pub(crate) fn tell(&self, fit: &mut Fit) {
-        if !self.without.is_empty() {
-            let names = self.targets.iter().map(|t| format!("`{t}`")).collect::<Vec<_>>().join(", ");
-            fit.warnings.push(format!("{} of {} rows have no value of {names} and were left out", self.without.len(), self.all.rows()));
-        }
+        fit.warnings.extend(left_out(&self.targets, self.without.len(), self.all.rows()));
     }
 
     /// What groups mean to a formula, in words.

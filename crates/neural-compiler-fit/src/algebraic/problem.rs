@@ -49,6 +49,30 @@ struct Data {
     /// One per row; empty: all 1.
     weights: Vec<f64>,
     rows: usize,
+    /// What rows are called; empty: as they are counted here.
+    numbers: Numbers,
+}
+
+/// The numbers of rows in the table they come from, counted from 0: from a row on they run on from a number.
+pub(super) type Numbers = Vec<(usize, usize)>;
+
+/// The numbers of some rows that are known one by one.
+fn numbered(rows: impl Iterator<Item = usize>) -> Numbers {
+    let mut numbers: Numbers = Vec::new();
+    for (i, number) in rows.enumerate() {
+        if numbers.last().is_none_or(|(from, first)| first + (i - from) != number) {
+            numbers.push((i, number));
+        }
+    }
+    numbers
+}
+
+impl Data {
+    /// The number of a row in the table it comes from, counted from 0.
+    fn number(&self, row: usize) -> usize {
+        let run = self.numbers.partition_point(|n| n.0 <= row);
+        self.numbers[..run].last().map_or(row, |(from, first)| first + (row - from))
+    }
 }
 
 impl Drop for Data {
@@ -86,11 +110,17 @@ impl Algebraic {
         Algebraic {
             engines,
             layout,
-            data: Arc::new(Data { columns, target, weights, rows }),
+            data: Arc::new(Data { columns, target, weights, rows, numbers: vec![] }),
             threads,
             generate: true,
             pool: Arc::default(),
         }
+    }
+
+    /// The same model on other rows, on one thread; `numbers`: what they are called where a mistake is told.
+    pub(super) fn on(&self, columns: Vec<Vec<f64>>, target: Vec<f64>, weights: Vec<f64>, numbers: Numbers) -> Algebraic {
+        let rows = target.len() / self.engines.outputs();
+        Algebraic { data: Arc::new(Data { columns, target, weights, rows, numbers }), threads: 1, pool: Arc::default(), ..self.view() }
     }
 
     /// The same model on some of the rows, on one thread.
@@ -102,8 +132,8 @@ impl Algebraic {
             all.chunks(self.data.rows).flat_map(|part| rows.iter().map(|&i| part[i])).collect()
         };
         let Data { columns, target, weights, .. } = &*self.data;
-        let data = Data { columns: columns.iter().map(pick).collect(), target: pick(target), weights: pick(weights), rows: rows.len() };
-        Algebraic { data: Arc::new(data), threads: 1, pool: Arc::default(), ..self.view() }
+        let numbers = numbered(rows.iter().map(|&i| self.data.number(i)));
+        self.on(columns.iter().map(pick).collect(), pick(target), pick(weights), numbers)
     }
 
     /// The same model on most of the rows, on as many threads.
@@ -166,11 +196,16 @@ impl Algebraic {
     pub fn floor(&self) -> f64 {
         let Data { target, weights, .. } = &*self.data;
         if weights.is_empty() {
-            return ROUNDING * dot(target, target);
+            return Algebraic::floor_of(dot(target, target));
         }
         let mut weighted = target.clone();
         weigh(&mut weighted, weights);
-        ROUNDING * dot(&weighted, &weighted)
+        Algebraic::floor_of(dot(&weighted, &weighted))
+    }
+
+    /// The same of data whose weighted squares have this sum.
+    pub(super) fn floor_of(squares: f64) -> f64 {
+        ROUNDING * squares
     }
 
     /// The cost of the best constant in place of the model.
@@ -211,7 +246,7 @@ impl Algebraic {
         let once = |limits| {
             engine.run(workspace, inputs, self.data.rows, outputs, &BatchOptions { run: RunOptions { limits, ..options.run }, ..options })
         };
-        check(self.effort().run(once))
+        check(self.effort().run(once), &self.data)
     }
 
     /// Predictions, number by number.
@@ -264,7 +299,7 @@ impl Algebraic {
         if all_finite(residuals) {
             return Ok(());
         }
-        let row = residuals.iter().position(|r| !r.is_finite()).map_or(0, |i| i % rows + 1);
+        let row = residuals.iter().position(|r| !r.is_finite()).map_or(0, |i| self.data.number(i % rows) + 1);
         Err(Unusable(format!("the prediction for row {row} is not finite")))
     }
 
@@ -316,11 +351,11 @@ impl Algebraic {
     }
 }
 
-fn check(outcome: Result<Vec<LaneError>, neural_compiler::EvalError>) -> Result<(), Unusable> {
+fn check(outcome: Result<Vec<LaneError>, neural_compiler::EvalError>, data: &Data) -> Result<(), Unusable> {
     match outcome {
         Ok(errors) => match errors.first() {
             None => Ok(()),
-            Some(e) => Err(Unusable(format!("row {}: {}", e.lane + 1, e.error.message))),
+            Some(e) => Err(Unusable(format!("row {}: {}", data.number(e.lane) + 1, e.error.message))),
         },
         Err(e) => Err(Unusable(e.message)),
     }

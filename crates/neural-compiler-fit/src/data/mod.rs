@@ -2,4 +2,5 @@
 
 pub(crate) mod bind;
 pub mod dates;
+pub mod rows;
 pub mod table;

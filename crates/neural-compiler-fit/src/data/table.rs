@@ -23,6 +23,30 @@ pub struct Table {
     labels: HashMap<String, Vec<String>>,
     /// What the user should know of how its headers were read.
     remark: Option<String>,
+    /// Where its rows come from, if they are part of something longer.
+    part: Option<Part>,
+}
+
+/// Where some rows come from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Part {
+    /// The table they are in, where there are many.
+    pub of: Option<String>,
+    /// Rows of that table before them.
+    pub before: usize,
+    /// In a text: from this row of the part on, lines are so much further down than rows.
+    pub lines: Vec<(usize, u64)>,
+}
+
+impl Part {
+    /// One of the rows in words, by its number among all rows that come before and after it.
+    fn row(&self, i: usize) -> String {
+        let number = self.before + i + 1;
+        let shift = self.lines.iter().take_while(|l| l.0 <= i).last().map_or(0, |l| l.1);
+        let line = if self.lines.is_empty() { String::new() } else { format!(" (line {})", number as u64 + shift) };
+        let of = self.of.as_ref().map_or(String::new(), |of| format!("`{of}`, "));
+        format!("{of}row {number}{line}")
+    }
 }
 
 /// Numbers of a column, and what each cell says of them.
@@ -95,7 +119,7 @@ impl Table {
                 return Err(error("uneven-columns", message));
             }
         }
-        Ok(Table { names, columns, places, others: Vec::new(), censored: HashMap::new(), labels: HashMap::new(), remark: None })
+        Ok(Table { names, columns, places, others: Vec::new(), censored: HashMap::new(), labels: HashMap::new(), remark: None, part: None })
     }
 
     /// The table as a program takes it: headers like `T [degC]` become names, and numbers are in the units the program declares.
@@ -125,10 +149,27 @@ impl Table {
         let labels = std::mem::take(&mut self.labels).into_iter().map(|(name, texts)| (renamed(name), texts)).collect();
         let columns = said.iter().map(|c| c.name.clone()).zip(std::mem::take(&mut self.columns));
         let mut table = Table::new(columns)?.beside(others);
+        table.part = self.part.take();
         table.censored = censored.into_iter().map(|(name, cells)| (renamed(name), cells)).collect();
         table.labels = labels;
         table.remark = remark;
         Ok(table)
+    }
+
+    /// The table as a part of something longer.
+    pub fn part_of(mut self, part: Part) -> Table {
+        self.part = Some(part);
+        self
+    }
+
+    /// The table it is a part of, where there are many.
+    pub(crate) fn of_table(&self) -> Option<&str> {
+        self.part.as_ref()?.of.as_deref()
+    }
+
+    /// A row in words: `row 3`, and where it is a part of something longer its place in that.
+    pub fn row(&self, i: usize) -> String {
+        self.part.as_ref().map_or_else(|| format!("row {}", i + 1), |part| part.row(i))
     }
 
     /// What the user should know of how its headers were read, in a sentence.
@@ -235,7 +276,7 @@ impl Table {
         if let Some((values, sides)) = self.censored.get(name) {
             let row = sides.iter().position(|s| *s != Side::Seen).unwrap_or(0);
             let sign = if sides[row] == Side::Below { '<' } else { '>' };
-            let message = format!("row {}, column `{name}`: `{sign}{}` is a value known from one side only", row + 1, values[row]);
+            let message = format!("{}, column `{name}`: `{sign}{}` is a value known from one side only", self.row(row), values[row]);
             let help = format!(
                 "such values count by their probability where the model says how they are distributed: (observe {name} … :noise (normal s))"
             );
@@ -272,7 +313,7 @@ impl Table {
             None => Ok(()),
             Some(i) => {
                 let what = if column[i].is_nan() { "the value is missing or not a number" } else { "the value is infinite" };
-                Err(error("bad-value", format!("row {}, column `{name}`: {what}", i + 1)).help("remove the row, or fill the value in"))
+                Err(error("bad-value", format!("{}, column `{name}`: {what}", self.row(i))).help("remove the row, or fill the value in"))
             }
         }
     }
@@ -286,7 +327,7 @@ impl Table {
                 continue;
             }
             if let Some(i) = column.iter().position(|x| x.is_infinite()) {
-                return Err(error("bad-value", format!("row {}, column `{name}`: the value is infinite", i + 1))
+                return Err(error("bad-value", format!("{}, column `{name}`: the value is infinite", self.row(i)))
                     .help("remove the row, or fill the value in"));
             }
             rows.extend((0..column.len()).filter(|&i| column[i].is_nan()));
@@ -311,23 +352,7 @@ impl Table {
     /// An error unless squares of the differences in a column, times a weight, are numbers of full precision.
     pub(crate) fn squares(&self, name: &str, weight: f64) -> Result<(), Diagnostic> {
         let there: Vec<f64> = self.column(name).unwrap_or(&[]).iter().copied().filter(|x| x.is_finite()).collect();
-        let (low, high) = extent(&there);
-        let (apart, size) = ((high - low) * weight, low.abs().max(high.abs()) * weight);
-        let message = match () {
-            () if there.is_empty() || high == low => return Ok(()),
-            () if apart < 1.0 / SQUARES => {
-                format!(
-                    "the numbers of the column `{name}` differ by at most {:e}: squares of that are too small to compute with",
-                    high - low
-                )
-            }
-            () if size > SQUARES => {
-                format!("the column `{name}` has numbers as large as {:e}: squares of that are too large to compute with", size / weight)
-            }
-            () => return Ok(()),
-        };
-        let by = if size > SQUARES { -size.log10().floor() } else { -apart.log10().floor() };
-        Err(error("out-of-range", message).help(format!("give it in another unit: multiply it by 1e{by}")))
+        in_range(name, extent(&there), weight)
     }
 
     /// Some of the rows.
@@ -337,6 +362,32 @@ impl Table {
             (name.clone(), (rows.iter().map(|&i| values[i]).collect(), rows.iter().map(|&i| sides[i]).collect()))
         });
         let (names, places, others) = (self.names.clone(), self.places.clone(), self.others.clone());
-        Table { names, columns, places, others, censored: censored.collect(), labels: self.labels.clone(), remark: self.remark.clone() }
+        Table {
+            names,
+            columns,
+            places,
+            others,
+            censored: censored.collect(),
+            labels: self.labels.clone(),
+            remark: self.remark.clone(),
+            part: None,
+        }
     }
+}
+
+/// An error unless squares of the differences between such numbers, times a weight, are numbers of full precision.
+pub(crate) fn in_range(name: &str, (low, high): (f64, f64), weight: f64) -> Result<(), Diagnostic> {
+    let (apart, size) = ((high - low) * weight, low.abs().max(high.abs()) * weight);
+    let message = match () {
+        () if high <= low => return Ok(()),
+        () if apart < 1.0 / SQUARES => {
+            format!("the numbers of the column `{name}` differ by at most {:e}: squares of that are too small to compute with", high - low)
+        }
+        () if size > SQUARES => {
+            format!("the column `{name}` has numbers as large as {:e}: squares of that are too large to compute with", size / weight)
+        }
+        () => return Ok(()),
+    };
+    let by = if size > SQUARES { -size.log10().floor() } else { -apart.log10().floor() };
+    Err(error("out-of-range", message).help(format!("give it in another unit: multiply it by 1e{by}")))
 }

@@ -41,6 +41,54 @@ pub fn decompose(columns: &[&[f64]], rhs: &[f64]) -> Option<Decomposition> {
     Some(Decomposition { singular, vectors, along })
 }
 
+/// The triangle of columns of equal length: as many numbers in each column as there are columns, column by column, zeros below the
+/// diagonal. `None`: a number is not finite.
+pub(crate) fn triangle(columns: &[&[f64]]) -> Option<Vec<f64>> {
+    let n = columns.len();
+    let rows = columns.first().map_or(0, |c| c.len());
+    let mut all = Mat::<f64>::zeros(rows.max(n), n);
+    for (j, column) in columns.iter().enumerate() {
+        all.col_mut(j).try_as_col_major_mut()?.as_slice_mut()[..rows].copy_from_slice(column);
+    }
+    let qr = all.as_ref().qr();
+    let r = qr.thin_R();
+    let found: Vec<f64> = (0..n).flat_map(|j| (0..n).map(move |i| (i, j))).map(|(i, j)| if i <= j { r[(i, j)] } else { 0.0 }).collect();
+    super::all_finite(&found).then_some(found)
+}
+
+/// The same of columns of which only products are known, and of a last one: its products with them, `slopes`, and with itself, `squares`.
+/// The last column, then the others. `None`: the columns are so nearly dependent that the products do not tell them apart.
+pub(crate) fn triangle_of_products(products: &[f64], slopes: &[f64], squares: f64) -> Option<(Vec<f64>, Vec<f64>)> {
+    let n = slopes.len();
+    let size: Vec<f64> = (0..n).map(|j| products[j * n + j].sqrt()).collect();
+    let scaled = |i: usize, j: usize| products[i * n + j] / size[i] / size[j];
+    // A column without a length, or one whose square left the range, is for the columns themselves to tell.
+    if size.iter().any(|s| !(*s > 0.0 && s.is_finite())) {
+        return None;
+    }
+    from_products(n, scaled, |i| slopes[i] / size[i])?;
+    // Cholesky, of columns of length 1.
+    let mut root = vec![0.0; n * n];
+    for j in 0..n {
+        for i in 0..=j {
+            let known: f64 = (0..i).map(|k| root[i * n + k] * root[j * n + k]).sum();
+            let left = scaled(i, j) - known;
+            root[j * n + i] = if i < j { left / root[i * n + i] } else { left.sqrt() };
+        }
+    }
+    let mut last = vec![0.0; n + 1];
+    for i in 0..n {
+        let known: f64 = (0..i).map(|k| root[i * n + k] * last[k]).sum();
+        last[i] = (slopes[i] / size[i] - known) / root[i * n + i];
+    }
+    last[n] = (squares - last[..n].iter().map(|x| x * x).sum::<f64>()).max(0.0).sqrt();
+    let mut columns = vec![0.0; n * (n + 1)];
+    for j in 0..n {
+        (0..=j).for_each(|i| columns[j * (n + 1) + i] = root[j * n + i] * size[j]);
+    }
+    (super::all_finite(&columns) && super::all_finite(&last)).then_some((last, columns))
+}
+
 /// The eigenvalues of a symmetric matrix, smallest first, and its eigenvectors.
 pub struct Eigen {
     /// Eigenvalues.

@@ -39,6 +39,12 @@ impl Linear {
         linear
     }
 
+    /// Products of the columns of a Jacobian, row by row, and of each with the residuals.
+    pub(crate) fn products(jacobian: &[f64], residuals: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        let Gram { products, slopes } = Gram::new(jacobian, residuals);
+        (products, slopes)
+    }
+
     /// The model of residuals and derivatives that fall into groups.
     pub fn grouped(residuals: Vec<f64>, jacobian: Vec<f64>, groups: &Groups) -> Linear {
         let (s, l, width) = (groups.shared, groups.local, groups.width());

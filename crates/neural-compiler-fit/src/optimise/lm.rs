@@ -84,6 +84,8 @@ struct Point {
     theta: Vec<f64>,
     linear: Linear,
     cost: f64,
+    /// Whether the cost is the problem's own.
+    own: bool,
 }
 
 struct Search<'a> {
@@ -109,15 +111,19 @@ impl Search<'_> {
         self.evaluations += 1;
         let own = self.problem.objective(&theta, &mut residuals, Some(&mut jacobian))?;
         let cost = own.unwrap_or_else(|| self.loss.cost(&residuals));
-        self.loss.rescale(&mut residuals, &mut jacobian);
+        if own.is_none() {
+            self.loss.rescale(&mut residuals, &mut jacobian);
+        }
         if !cost.is_finite() {
-            return Err(Unusable(if own.is_some() { "the likelihood is not finite" } else { "the sum of squares is not finite" }.into()));
+            return Err(Unusable(
+                if self.problem.is_likelihood() { "the likelihood is not finite" } else { "the sum of squares is not finite" }.into(),
+            ));
         }
         let linear = match groups {
             Some(groups) => Linear::grouped(residuals, jacobian, groups),
             None => Linear::new(residuals, jacobian),
         };
-        Ok(Point { theta, linear, cost })
+        Ok(Point { theta, linear, cost, own: own.is_some() })
     }
 
     /// What gains are measured by: the cost itself, or for a likelihood, of which only differences mean something, the number of data.
@@ -179,7 +185,7 @@ impl Search<'_> {
             let Some(step) = self.step(&point, &scale, f64::INFINITY, Some(1e-13)) else { break };
             let length = norm(&step.by.iter().zip(&scale).map(|(b, s)| b * s).collect::<Vec<_>>());
             let nothing = step.by.iter().zip(&point.theta).all(|(b, x)| b.abs() <= f64::EPSILON * x.abs());
-            let rows = point.linear.residuals.len();
+            let rows = self.problem.observations();
             let negligible = (rows > MANY || self.problem.blur() > 0.0) && length <= NEGLIGIBLE * (self.unit(&point) / rows as f64).sqrt();
             if nothing || negligible || length >= 0.9 * last {
                 break;
@@ -288,8 +294,8 @@ pub fn minimise(problem: &dyn Residuals, start: &[f64], bounds: &Bounds, loss: L
 
 /// The point as the problem gives it, without the loss.
 fn finish(search: &mut Search<'_>, point: Point, end: End, wall: Option<Unusable>) -> Result<Local, Unusable> {
-    let Point { theta, mut linear, cost } = point;
-    if search.loss != Loss::Squares {
+    let Point { theta, mut linear, cost, own } = point;
+    if search.loss != Loss::Squares && !own {
         let (mut residuals, mut jacobian) = linear.into_parts();
         search.problem.evaluate(&theta, &mut residuals, Some(&mut jacobian))?;
         linear = Linear::new(residuals, jacobian);

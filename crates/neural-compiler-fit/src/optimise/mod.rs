@@ -33,13 +33,18 @@ pub trait Residuals: Sync {
     /// How many residuals there are.
     fn count(&self) -> usize;
 
+    /// How many data these stand for: as many, unless the rows of many are folded into a few.
+    fn observations(&self) -> usize {
+        self.count()
+    }
+
     /// Writes the residuals and, where wanted, their derivatives: column `j` of `jacobian` is the derivative by parameter `j`.
     /// Everything written is finite.
     fn evaluate(&self, theta: &[f64], residuals: &mut [f64], jacobian: Option<&mut [f64]>) -> Result<(), Unusable>;
 
-    /// As [`Residuals::evaluate`], for problems whose cost is something else than a loss of residuals: minus twice a log-likelihood. The
-    /// residuals and derivatives are then those of a linear model whose sum of squares has the slope of that cost, and a curvature like its
-    /// own; where no derivatives are wanted they mean nothing. `None`: the residuals say all.
+    /// As [`Residuals::evaluate`], for problems whose cost is something else than a loss of residuals: minus twice a log-likelihood, or
+    /// the loss of more rows than are told of. The residuals and derivatives are then those of a linear model whose sum of squares has the
+    /// slope of that cost, and a curvature like its own; where no derivatives are wanted they mean nothing. `None`: the residuals say all.
     fn objective(&self, theta: &[f64], residuals: &mut [f64], jacobian: Option<&mut [f64]>) -> Result<Option<f64>, Unusable> {
         self.evaluate(theta, residuals, jacobian).map(|()| None)
     }

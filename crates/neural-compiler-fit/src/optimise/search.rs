@@ -228,7 +228,7 @@ impl Task<'_> {
         if self.whole.is_likelihood() {
             return !self.same(cost, lowest);
         }
-        let evidence = if self.known { cost - lowest } else { self.whole.count() as f64 * (cost / lowest).ln() };
+        let evidence = if self.known { cost - lowest } else { self.whole.observations() as f64 * (cost / lowest).ln() };
         loss == Loss::Squares && !self.same(cost, lowest) && evidence > DECIDED
     }
 

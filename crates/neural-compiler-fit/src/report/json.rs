@@ -77,8 +77,9 @@ pub fn to_json(fit: &Fit) -> Value {
         "loglik": number(likelihood.loglik), "k": count(likelihood.k), "sigmas": likelihood.sigmas,
         "reduced_chi_square": fit.reduced_chi_square().map_or(Value::Null, number),
         "aic": number(likelihood.aic()), "aicc": number(likelihood.aicc()), "bic": number(likelihood.bic()),
-        "observations": fit.observations, "freedom": sure.freedom, "converged": fit.converged, "message": fit.message,
-        "warnings": fit.warnings, "undetermined": undetermined, "correlations": strong,
+        "observations": fit.observations, "freedom": sure.freedom, "converged": fit.converged,
+        "describes_data": fit.describes_data, "message": fit.message, "warnings": fit.warnings,
+        "undetermined": undetermined, "correlations": strong,
         "covariance": pairs(&|i, j| sure.covariance[i * n + j]),
         "correlation": pairs(&|i, j| sure.correlation(i, j).unwrap_or(f64::NAN)),
         "starts": {"tried": fit.tried, "agreed": fit.agreed, "failed": fit.failed},
@@ -89,6 +90,9 @@ pub fn to_json(fit: &Fit) -> Value {
     }
     if let Some(b) = &fit.bootstrap {
         all["bootstrap"] = json!({"replicates": b.replicates, "failed": b.failed, "kind": b.kind.to_string()});
+    }
+    if let Some(streamed) = fit.streamed {
+        all["streamed"] = json!({"rows": streamed.rows, "passes": streamed.passes});
     }
     if !fit.noise.is_empty() {
         let one = |n: &Noise| (n.column.clone(), json!({"distribution": n.words, "censored": n.censored}));

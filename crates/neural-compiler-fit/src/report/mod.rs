@@ -9,4 +9,4 @@ pub(crate) mod summary;
 pub mod text;
 
 pub(crate) use outcome::parameters;
-pub use outcome::{Axis, Check, Finer, Fit, Noise, Parameter, significant};
+pub use outcome::{Axis, Check, Finer, Fit, Noise, Parameter, Streamed, significant};

@@ -84,6 +84,8 @@ pub struct Fit {
     pub observations: usize,
     /// Whether a minimum was reached.
     pub converged: bool,
+    /// Whether what is there describes the data, which a minimum need not; `None`: it was not judged. The warnings say why not.
+    pub describes_data: Option<bool>,
     /// How it ended, in a sentence.
     pub message: String,
     /// What the user should know besides.
@@ -123,6 +125,17 @@ pub struct Fit {
     pub holdout_columns: Vec<Column>,
     /// The solution of a model with states, computed again with more care.
     pub check: Option<Check>,
+    /// How the rows were read, where they were not in memory: nothing is then told of single rows.
+    pub streamed: Option<Streamed>,
+}
+
+/// Rows that were read instead of held in memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Streamed {
+    /// How many there are, those that do not count included.
+    pub rows: usize,
+    /// How often they were read.
+    pub passes: usize,
 }
 
 /// What becomes of a fit when the differential equation is solved more accurately.

@@ -10,9 +10,9 @@ use crate::optimise::search::Found;
 use crate::options::Options;
 use crate::report::{Axis, Fit, Noise, outcome};
 use crate::statistics::identify::{self, Undetermined};
-use crate::statistics::likelihood::{self, Target};
+use crate::statistics::likelihood::{self, Lengths, Target};
 use crate::statistics::smooth::{self, Influence};
-use crate::statistics::uncertainty::{self, Certainty, Open, Uncertainty};
+use crate::statistics::uncertainty::{self, Certainty, Open, Uncertainty, Variance};
 use crate::statistics::{freedom, poor, profile};
 use neural_compiler::Diagnostics;
 
@@ -48,15 +48,29 @@ impl Compared {
 
 /// The uncertainty at a minimum; where there is no minimum none but what is open. `precision`: of the derivatives.
 pub(crate) fn certainty(layout: &Layout, best: &Local, loss: Loss, known: bool, observations: usize, precision: f64) -> Uncertainty {
-    if best.end == End::Wall {
-        return Uncertainty::without(Certainty::NoMinimum, best.theta.len());
-    }
-    let (pulls, variance) = uncertainty::counted(&best.linear, loss, known);
-    let robust = (loss != Loss::Squares).then(|| Linear::new(pulls, best.linear.jacobian.clone()));
-    let linear = robust.as_ref().unwrap_or(&best.linear);
+    let (robust, variance) = counted(&best.linear, loss, known);
+    certainty_of(layout, best, robust.as_ref().unwrap_or(&best.linear), variance, observations, precision)
+}
+
+/// The linear model of residuals as a loss counts them, where that is another, and the variance that belongs to these.
+pub(crate) fn counted(linear: &Linear, loss: Loss, known: bool) -> (Option<Linear>, Variance) {
+    let (pulls, variance) = uncertainty::counted(linear, loss, known);
+    ((loss != Loss::Squares).then(|| Linear::new(pulls, linear.jacobian.clone())), variance)
+}
+
+/// The same of residuals as the loss counts them, with the variance that belongs to them.
+pub(crate) fn certainty_of(
+    layout: &Layout,
+    best: &Local,
+    linear: &Linear,
+    variance: Variance,
+    observations: usize,
+    precision: f64,
+) -> Uncertainty {
     let found = match best.end {
+        End::Wall => return Uncertainty::without(Certainty::NoMinimum, best.theta.len()),
         End::Evaluations | End::Cancelled => uncertainty::short_of_minimum,
-        End::Converged | End::HeldOut | End::Wall => uncertainty::at_minimum,
+        End::Converged | End::HeldOut => uncertainty::at_minimum,
     };
     found(&best.theta, linear, &layout.bounds, variance, observations, precision)
 }
@@ -129,11 +143,12 @@ pub(crate) struct Sure {
 
 /// A minimum of residuals, and what to know of them.
 pub(crate) struct Minimum<'a> {
+    /// What is tried to see what a parameter does, and its linear model at the minimum: all residuals, or those of some rows.
     pub(crate) problem: &'a dyn Residuals,
+    pub(crate) linear: &'a Linear,
     pub(crate) best: &'a Local,
-    pub(crate) loss: Loss,
-    /// Whether the weights are those of known errors.
-    pub(crate) known: bool,
+    /// The linear model of all residuals as the loss counts them, and the variance that belongs to these.
+    pub(crate) counted: (&'a Linear, Variance),
     /// How many of the residuals are data that count.
     pub(crate) observations: usize,
     /// The share of the largest singular value below which those of the derivatives are errors.
@@ -143,8 +158,10 @@ pub(crate) struct Minimum<'a> {
 impl Minimum<'_> {
     /// How sure the fit is; an error where the predictions depend on a parameter in steps.
     pub(crate) fn certainty(&self, layout: &Layout) -> Result<Sure, Diagnostics> {
-        let Local { theta, linear, .. } = self.best;
-        let influences = smooth::influences(self.problem, theta, &layout.start, linear, &layout.bounds, layout.parameters);
+        let (Local { theta, linear: all, .. }, linear) = (self.best, self.linear);
+        let mut influences = smooth::influences(self.problem, theta, &layout.start, linear, &layout.bounds, layout.parameters);
+        // What does nothing in some rows may do something in others.
+        influences.retain(|(j, _)| all.size(*j) == 0.0);
         smooth::check(&layout.names, &influences)?;
         let (uncertainty, strays) = self.without_strays(layout);
         let mut undetermined = identify::determined(&layout.names, theta, linear, &uncertainty, Some(self.problem));
@@ -157,7 +174,8 @@ impl Minimum<'_> {
 
     /// The uncertainty, parameters that ran off being held where they are: what they still do there is lost in that of the others.
     fn without_strays(&self, layout: &Layout) -> (Uncertainty, Vec<usize>) {
-        let of = |layout: &Layout| certainty(layout, self.best, self.loss, self.known, self.observations, self.precision);
+        let (linear, variance) = self.counted;
+        let of = |layout: &Layout| certainty_of(layout, self.best, linear, variance, self.observations, self.precision);
         let mut found = of(layout);
         let theta = &self.best.theta;
         let ran_off = |j: usize| {
@@ -185,26 +203,64 @@ const MANY: usize = 9;
 /// How many times its start a parameter is that ran off, if its error is larger still.
 const FAR_OFF: f64 = 1e4;
 
-/// Everything there is to say.
-pub(crate) fn summarise(layout: &Layout, ended: Ended, compared: Compared, sure: Sure) -> Fit {
+/// What data and predictions come to: all that a report tells of them, however many rows there are.
+pub(crate) struct Figures {
+    pub(crate) targets: Vec<Lengths>,
+    /// Those of rows held out; empty: none are.
+    pub(crate) held_out: Vec<Lengths>,
+    /// Whether the weights are those of known errors, and if it is one, the standard deviation they say.
+    pub(crate) known: bool,
+    pub(crate) one_error: Option<f64>,
+    /// Numbers the fit had to spend.
+    pub(crate) spent: f64,
+    /// Of a fit by maximum likelihood: what is assumed of the errors of each target.
+    pub(crate) likely: Option<Vec<Noise>>,
+}
+
+/// Everything there is to say of rows in memory.
+pub(crate) fn summarise(layout: &Layout, ended: Ended, mut compared: Compared, sure: Sure) -> Fit {
+    let lengths = |data: &[f64], weights: &[f64]| compared.each(data).iter().map(|t| Lengths::of(*t, weights)).collect::<Vec<_>>();
+    let figures = Figures {
+        targets: lengths(&compared.observed, &compared.weights),
+        held_out: if compared.held_out.is_empty() { vec![] } else { lengths(&compared.held_out, &[]) },
+        known: compared.known,
+        one_error: likelihood::one_error(&compared.weights).filter(|_| compared.known),
+        spent: compared.spent,
+        likely: compared.likely.take(),
+    };
+    let poor = |columns: &[likelihood::Column], robust: bool| {
+        poor::remarks(&compared.each(&compared.observed), columns, &compared.weights, compared.axis.as_ref(), robust)
+    };
+    let mut fit = told(layout, ended, figures, &poor, sure);
+    let Compared { observed, predicted, axis, .. } = compared;
+    (fit.observed, fit.predicted, fit.axis) = (observed, predicted, axis);
+    fit
+}
+
+/// Everything there is to say. `poor`: what is poor about the figures of columns; whether the loss is robust.
+pub(crate) fn told(
+    layout: &Layout,
+    ended: Ended,
+    figures: Figures,
+    poor: &dyn Fn(&[likelihood::Column], bool) -> Vec<String>,
+    sure: Sure,
+) -> Fit {
     let Sure { uncertainty, undetermined } = sure;
     let Ended { theta, cost, squares, end, tried, agreed, failed, better_elsewhere, warnings: more, noise, twins } = ended;
-    let targets = compared.each(&compared.observed);
-    let by_likelihood = compared.likely.is_some();
-    let (columns, joint) = likelihood::columns(&targets, &compared.weights);
+    let Figures { targets, held_out, known, one_error, spent, likely } = figures;
+    let by_likelihood = likely.is_some();
+    let (columns, joint) = likelihood::columns(&targets);
     let (rmse, r2) = joint.unwrap_or((f64::NAN, f64::NAN));
-    let mut likelihood = likelihood::likelihood(&targets, &compared.weights, compared.known, compared.spent);
+    let mut likelihood = likelihood::likelihood(&targets, known, spent);
     if !squares {
         likelihood.loglik = f64::NAN;
     }
     let errors = match squares && !by_likelihood {
-        true => likelihood::deviations(&targets, &compared.weights, compared.known, compared.spent),
+        true if known => vec![one_error; targets.len()],
+        true => likelihood::deviations(&targets, spent),
         false => vec![None; targets.len()],
     };
-    let (holdout_columns, holdout) = match compared.held_out.is_empty() {
-        true => (vec![], None),
-        false => likelihood::columns(&compared.each(&compared.held_out), &[]),
-    };
+    let (holdout_columns, holdout) = likelihood::columns(&held_out);
     let names = &layout.names[..layout.parameters];
     let mut warnings = outcome::open_combinations(&undetermined);
     for (j, c) in uncertainty.certainty.iter().enumerate() {
@@ -216,13 +272,10 @@ pub(crate) fn summarise(layout: &Layout, ended: Ended, compared: Compared, sure:
         0 => format!("no value of `{}` is seen, so there is no R2", c.name),
         _ => format!("the data to explain, `{}`, are constant", c.name),
     }));
-    let mut poor = if noise && tried == 1 || by_likelihood {
-        vec![]
-    } else {
-        poor::remarks(&targets, &columns, &compared.weights, compared.axis.as_ref(), !squares)
-    };
-    if compared.known && squares && !by_likelihood {
-        poor.extend(poor::given_errors(cost, likelihood.n, compared.spent));
+    let judged = !by_likelihood && columns.iter().any(|c| !c.r2.is_nan());
+    let mut poor = if noise && tried == 1 || by_likelihood { vec![] } else { poor(&columns, !squares) };
+    if known && squares && !by_likelihood {
+        poor.extend(poor::given_errors(cost, likelihood.n, spent));
     }
     let message = match end {
         End::Converged if !poor.is_empty() => "a minimum was reached, but the model does not describe the data well",
@@ -236,6 +289,7 @@ pub(crate) fn summarise(layout: &Layout, ended: Ended, compared: Compared, sure:
         End::Wall => "stopped before values at which the model cannot be computed: this is no minimum",
         End::HeldOut => "training stopped where the rows held out were explained best",
     };
+    let describes_data = judged.then_some(poor.is_empty());
     warnings.extend(poor);
     warnings.extend(more);
     Fit {
@@ -246,12 +300,13 @@ pub(crate) fn summarise(layout: &Layout, ended: Ended, compared: Compared, sure:
         rmse,
         r2,
         columns,
-        noise: compared.likely.unwrap_or_default(),
+        noise: likely.unwrap_or_default(),
         observations: likelihood.n,
         likelihood,
         log_prior: None,
         effects: vec![],
         converged: matches!(end, End::Converged | End::HeldOut),
+        describes_data,
         message: message.into(),
         warnings,
         tried,
@@ -263,14 +318,15 @@ pub(crate) fn summarise(layout: &Layout, ended: Ended, compared: Compared, sure:
         standard: vec![],
         diagnostics: vec![],
         bootstrap: None,
-        targets: compared.targets,
-        observed: compared.observed,
-        predicted: compared.predicted,
-        axis: compared.axis,
+        targets: targets.into_iter().map(|t| t.name).collect(),
+        observed: vec![],
+        predicted: vec![],
+        axis: None,
         clock: None,
         holdout,
         holdout_columns,
         check: None,
+        streamed: None,
         uncertainty,
         undetermined,
     }

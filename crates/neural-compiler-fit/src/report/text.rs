@@ -134,6 +134,10 @@ pub fn remarks(fit: &Fit) -> Vec<String> {
         format!("bootstrap: {} replicates ({}){failed}", b.replicates, b.kind)
     }));
     lines.push(format!("{}; {}", fit.message, fit.starts()));
+    lines.extend(
+        fit.streamed
+            .map(|s| format!("{} rows were read {} times and not held in memory: nothing is told of single residuals", s.rows, s.passes)),
+    );
     lines.extend(fit.check.as_ref().map(|check| check.sentence()));
     let together = fit.strong_correlations(0.95).into_iter().take(5);
     lines.extend(together.map(|(a, b, r)| format!("the estimates of {a} and {b} move together (correlation {r:.4})")));

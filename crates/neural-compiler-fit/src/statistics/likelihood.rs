@@ -123,23 +123,52 @@ fn explained(residuals: f64, variation: f64) -> f64 {
     if variation > 0.0 { 1.0 - (residuals / variation).powi(2) } else { f64::NAN }
 }
 
+/// What a target comes to: all that its figures and its likelihood are made of, however many rows it has.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Lengths {
+    pub(crate) name: String,
+    /// Targets of the same number have errors of one size, in one unit.
+    pub(crate) scale: usize,
+    /// Numbers compared.
+    pub(crate) n: usize,
+    /// The length of the residuals.
+    pub(crate) residuals: f64,
+    /// The same of residuals times their weights.
+    pub(crate) weighted: f64,
+    /// The length of what the column varies around its mean.
+    pub(crate) variation: f64,
+    /// The sum of the logarithms of the weights.
+    pub(crate) logarithms: f64,
+}
+
+impl Lengths {
+    /// Of data and predictions. `weights`: one over the standard deviation of each row where these are known, else the root of its relative
+    /// weight; empty: all 1.
+    pub(crate) fn of(target: Target<'_>, weights: &[f64]) -> Lengths {
+        let compared = Compared::new(target, weights);
+        let residuals = compared.length(false);
+        let weighted = if weights.is_empty() { residuals } else { compared.length(true) };
+        let logarithms = compared.weights.iter().map(|w| w.ln()).sum();
+        let n = compared.observed.len();
+        Lengths { name: target.name.into(), scale: target.scale, n, residuals, weighted, variation: compared.variation(), logarithms }
+    }
+}
+
 /// The figures of each column, and those of all together where they have one unit: root mean squared error and R2, each column around
 /// its own mean.
-pub(crate) fn columns(targets: &[Target<'_>], weights: &[f64]) -> (Vec<Column>, Option<(f64, f64)>) {
+pub(crate) fn columns(targets: &[Lengths]) -> (Vec<Column>, Option<(f64, f64)>) {
     let mut all = Vec::new();
     let (mut residuals, mut variations) = (Vec::new(), Vec::new());
-    for t in targets {
-        let compared = Compared::new(*t, weights);
-        let n = compared.observed.len();
+    for Lengths { name, n, residuals: length, variation, .. } in targets {
+        let (name, n) = (name.clone(), *n);
         if n == 0 {
             // All that is known of it is known from one side only.
-            all.push(Column { name: t.name.to_string(), n, rmse: f64::NAN, r2: f64::NAN });
+            all.push(Column { name, n, rmse: f64::NAN, r2: f64::NAN });
             continue;
         }
-        let (length, variation) = (compared.length(false), compared.variation());
-        residuals.push(length);
-        variations.push(variation);
-        all.push(Column { name: t.name.to_string(), n, rmse: length / (n as f64).sqrt(), r2: explained(length, variation) });
+        residuals.push(*length);
+        variations.push(*variation);
+        all.push(Column { name, n, rmse: length / (n as f64).sqrt(), r2: explained(*length, *variation) });
     }
     let one_unit = targets.windows(2).all(|w| w[0].scale == w[1].scale);
     let n: usize = all.iter().map(|c| c.n).sum();
@@ -147,47 +176,38 @@ pub(crate) fn columns(targets: &[Target<'_>], weights: &[f64]) -> (Vec<Column>, 
     (all, joint)
 }
 
+/// The one standard deviation that weights of known errors say, if it is one.
+pub(crate) fn one_error(weights: &[f64]) -> Option<f64> {
+    weights.first().filter(|w| weights.iter().all(|x| x == *w)).map(|w| 1.0 / w)
+}
+
 /// The standard deviation of the errors of each target, of weight 1: that of all its scale, `spent` numbers having been taken from the
-/// data; where it is `known`, the one number it is. `None`: there is none.
-pub(crate) fn deviations(targets: &[Target<'_>], weights: &[f64], known: bool, spent: f64) -> Vec<Option<f64>> {
-    if known {
-        let one = weights.first().filter(|w| weights.iter().all(|x| x == *w)).map(|w| 1.0 / w);
-        return vec![one; targets.len()];
-    }
-    let parts: Vec<(usize, f64, f64)> = targets
-        .iter()
-        .map(|t| {
-            let compared = Compared::new(*t, weights);
-            (t.scale, compared.length(true), compared.observed.len() as f64)
-        })
-        .collect();
-    let n: f64 = parts.iter().map(|p| p.2).sum();
-    let one = |t: &Target<'_>| {
-        let own: Vec<&(usize, f64, f64)> = parts.iter().filter(|p| p.0 == t.scale).collect();
-        let lengths: Vec<f64> = own.iter().map(|p| p.1).collect();
-        let count: f64 = own.iter().map(|p| p.2).sum();
+/// data. `None`: there is none.
+pub(crate) fn deviations(targets: &[Lengths], spent: f64) -> Vec<Option<f64>> {
+    let n: f64 = targets.iter().map(|t| t.n as f64).sum();
+    let one = |t: &Lengths| {
+        let own: Vec<&Lengths> = targets.iter().filter(|p| p.scale == t.scale).collect();
+        let lengths: Vec<f64> = own.iter().map(|p| p.weighted).collect();
+        let count: f64 = own.iter().map(|p| p.n as f64).sum();
         (n > spent && count > 0.0).then(|| norm(&lengths) * (n / (n - spent) / count).sqrt()).filter(|s| s.is_finite())
     };
     targets.iter().map(one).collect()
 }
 
-/// The likelihood. `weights`: one over the standard deviation of each row where these are `known`, else the root of its relative weight;
-/// empty: all 1. `spent`: numbers estimated besides standard deviations.
-pub(crate) fn likelihood(targets: &[Target<'_>], weights: &[f64], known: bool, spent: f64) -> Likelihood {
-    // Per scale: its number, the squared length of its residuals as a logarithm, how many they are.
+/// The likelihood. `known`: the weights are one over known standard deviations; `spent`: numbers estimated besides standard deviations.
+pub(crate) fn likelihood(targets: &[Lengths], known: bool, spent: f64) -> Likelihood {
+    // Per scale: its number, the lengths of its residuals, how many they are.
     let mut scales: Vec<(usize, Vec<f64>, usize)> = Vec::new();
     let (mut logarithms, mut n) = (0.0, 0);
     for t in targets {
-        let compared = Compared::new(*t, weights);
-        let count = compared.observed.len();
-        logarithms += compared.weights.iter().map(|w| w.ln()).sum::<f64>();
-        n += count;
+        logarithms += t.logarithms;
+        n += t.n;
         match scales.iter_mut().find(|s| s.0 == t.scale) {
             Some(s) => {
-                s.1.push(compared.length(true));
-                s.2 += count;
+                s.1.push(t.weighted);
+                s.2 += t.n;
             }
-            None => scales.push((t.scale, vec![compared.length(true)], count)),
+            None => scales.push((t.scale, vec![t.weighted], t.n)),
         }
     }
     let mut loglik = logarithms - 0.5 * n as f64 * TAU.ln();
@@ -212,6 +232,14 @@ mod tests {
 
     fn target<'a>(observed: &'a [f64], predicted: &'a [f64], scale: usize) -> Target<'a> {
         Target { name: "y", observed, predicted, scale }
+    }
+
+    fn likelihood(targets: &[Target<'_>], weights: &[f64], known: bool, spent: f64) -> Likelihood {
+        super::likelihood(&targets.iter().map(|t| Lengths::of(*t, weights)).collect::<Vec<_>>(), known, spent)
+    }
+
+    fn columns(targets: &[Target<'_>], weights: &[f64]) -> (Vec<Column>, Option<(f64, f64)>) {
+        super::columns(&targets.iter().map(|t| Lengths::of(*t, weights)).collect::<Vec<_>>())
     }
 
     fn near(a: f64, b: f64) -> bool {

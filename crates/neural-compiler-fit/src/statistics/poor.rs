@@ -58,20 +58,21 @@ fn of_most(target: &Target<'_>) -> f64 {
     1.0 - (left / spread).powi(2)
 }
 
+/// What is poor about the share of the variance of a column that is explained; `most`: of which of its data, if not of all.
+pub(crate) fn little(name: &str, r2: f64, most: &str) -> Option<String> {
+    if r2 <= 0.0 {
+        let why = format!("its mean alone is as near to the data (R2 {r2:.2})");
+        return Some(format!("the model explains nothing of what varies in {most}`{name}`: {why}"));
+    }
+    (r2 < HALF).then(|| format!("the model explains only {:.0} % of what varies in {most}`{name}`", 100.0 * r2))
+}
+
 /// What is poor, column by column. `robust`: whether outliers were given little weight.
 pub(crate) fn remarks(targets: &[Target<'_>], columns: &[Column], weights: &[f64], axis: Option<&Axis>, robust: bool) -> Vec<String> {
     let mut all = Vec::new();
     for (target, column) in targets.iter().zip(columns) {
         let name = target.name;
-        let r2 = if robust { of_most(target) } else { column.r2 };
-        let most = if robust { "most of the data " } else { "" };
-        if r2 <= 0.0 {
-            all.push(format!(
-                "the model explains nothing of what varies in {most}`{name}`: its mean alone is as near to the data (R2 {r2:.2})"
-            ));
-        } else if r2 < HALF {
-            all.push(format!("the model explains only {:.0} % of what varies in {most}`{name}`", 100.0 * r2));
-        }
+        all.extend(if robust { little(name, of_most(target), "most of the data ") } else { little(name, column.r2, "") });
         let size = target.observed.iter().filter(|x| x.is_finite()).fold(0.0f64, |m, x| m.max(x.abs()));
         if let Some(r) = axis.filter(|_| column.rmse > NEGLIGIBLE * size).and_then(|axis| alike(target, weights, axis)) {
             let along = axis.map_or("", |a| &a.name);

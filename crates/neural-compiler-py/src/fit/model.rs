@@ -118,7 +118,7 @@ pub(crate) fn fit_model<'py>(
     let news: Mutex<Option<(usize, usize, f64)>> = Mutex::new(None);
     let tell = |stage: Stage, done: usize, of: usize, cost: f64| match stage {
         Stage::Starts | Stage::Training => *held(&news) = Some((done, of, cost)),
-        Stage::Profile | Stage::Bootstrap => {}
+        Stage::Profile | Stage::Bootstrap | Stage::Pass(_) => {}
     };
     let how = Options { cancel: Some(&cancel), progress: Some(&tell), ..how };
     let mut interrupted: Option<PyErr> = None;
@@ -210,6 +210,7 @@ fn report<'py>(py: Python<'py>, core: &PyCore, fit: Fit) -> PyResult<Bound<'py, 
     all.set_item("undetermined", undetermined.collect::<Vec<_>>())?;
     all.set_item("observations", fit.observations)?;
     all.set_item("converged", fit.converged)?;
+    all.set_item("describes_data", fit.describes_data)?;
     all.set_item("message", &fit.message)?;
     all.set_item("warnings", &fit.warnings)?;
     all.set_item("tried", fit.tried)?;

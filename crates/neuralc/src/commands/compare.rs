@@ -1,12 +1,13 @@
 //! `neuralc compare`: several models of the same data. In: models, a table; out: their likelihoods and criteria, weights, and tests of
 //! those that are parts of others.
 
-use crate::commands::fit::{bad_options, options, read};
+use crate::commands::fit::{bad_options, options, read, wanted};
 use crate::commands::fit_args::CompareArgs;
 use crate::context::{Context, Failure};
 use crate::core::Compiled;
 use crate::render::Source;
 use crate::table;
+use neural_compiler::syntax::ast::ModelKind;
 use neural_compiler_fit::{Fit, compare, fit};
 
 pub(crate) fn run(context: &mut Context, args: &CompareArgs) -> Result<u8, Failure> {
@@ -18,13 +19,17 @@ pub(crate) fn run(context: &mut Context, args: &CompareArgs) -> Result<u8, Failu
     for (number, file) in args.files.iter().enumerate() {
         let source = context.source(Some(file), None)?;
         let model = Compiled::new(context, source)?;
-        let (whole, _) = read(how, &model, None, |notes| {
+        let (whole, _) = read(how, &wanted(how, &model, None), |notes| {
             if number == 0 {
                 table::say(context, &how.from.data, notes);
             }
         })?;
-        let options = options(how, &model, &whole)?;
+        let mut options = options(how, &model, &whole)?;
         options.check().map_err(bad_options)?;
+        // Others among the models may have states.
+        if model.program.kind() == ModelKind::Expression {
+            options = options.without_solver();
+        }
         match fit(&model.program, &whole.table, &options) {
             Ok(found) => fits.push((file.clone(), found)),
             Err(e) => return Err(whole.blame(&model, e, how.target.as_deref())),

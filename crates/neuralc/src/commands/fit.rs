@@ -5,19 +5,20 @@
 use crate::args::Cli;
 use crate::commands::doses;
 use crate::commands::fit_args::{FitArgs, Fitting, Log};
+use crate::commands::fit_stream::{self, Stream};
 use crate::commands::fit_table::{Roles, Wanted, Whole};
 use crate::context::{Context, Failure, reason};
 use crate::core::Compiled;
 use crate::render::Source;
 use crate::table::dialect::Notes;
-use crate::table::{self, Format, Reader, same_file, write_together, write_whole};
+use crate::table::{self, Again, Format, Reader, same_file, write_together, write_whole};
 use clap::CommandFactory;
 use clap::parser::ValueSource;
 use indicatif::{ProgressBar, ProgressStyle};
 use neural_compiler::syntax::translate::translate;
 use neural_compiler::{Diagnostics, Syntax};
 use neural_compiler_fit::plot::{Drawing, Look};
-use neural_compiler_fit::{Fit, Loss, Options, Stage, fit, save, text, to_json, weights};
+use neural_compiler_fit::{Fit, Loss, Options, Stage, fit, fit_rows, save, text, to_json, weights};
 use serde_json::json;
 use std::cell::RefCell;
 use std::io::{IsTerminal, Write};
@@ -38,24 +39,42 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
     let source = context.source(args.source.file.as_deref(), args.source.expression.as_deref())?;
     let model = Compiled::new(context, source)?;
     apart(args, &model)?;
-    let (whole, notes) = read(&args.how, &model, args.weights.as_deref(), |notes| table::say(context, &args.how.from.data, notes))?;
+    // What is needed is known before anything is read; whether a name is that of a column of standard deviations does not matter for it.
+    let early = Options { group: args.how.group.clone(), ..own_options(args, Options::default()) };
+    let tables = fit_stream::tables(args, &model, &early)?;
+    let wanted = wanted(&args.how, &model, args.weights.as_deref());
+    let say = |notes: &Rc<RefCell<Notes>>| table::say(context, &args.how.from.data, notes);
+    let (whole, notes, stream) = match tables {
+        None => {
+            let (whole, notes) = read(&args.how, &wanted, say)?;
+            (whole, notes, None)
+        }
+        Some(tables) => {
+            let (whole, notes, stream) = begin(&args.how, &wanted, tables, say)?;
+            (whole, notes, Some(stream))
+        }
+    };
     let cancel = interrupts();
     let bar = Bar::new();
     let tell = |stage: Stage, done: usize, of: usize, cost: f64| bar.tell(&waiting(stage, done, of, cost), done, of);
     let options = Options { cancel: Some(&cancel), progress: Some(&tell), ..own_options(args, options(&args.how, &model, &whole)?) };
     options.check().map_err(bad_options)?;
-    let outcome = fit(&model.program, &whole.table, &options);
+    let outcome = match &stream {
+        None => fit(&model.program, &whole.table, &options),
+        Some(stream) => fit_rows(&model.program, &whole.table, stream, &options),
+    };
     bar.clear();
     let fitted = match outcome {
         Ok(fitted) => fitted,
         Err(e) => return Err(whole.blame(&model, e, args.how.target.as_deref())),
     };
+    let whole = &Read { whole, stream };
     // The report first: a file that cannot be written must not cost what was computed.
     if context.json {
-        let failures = files(args, &model, &whole, &options, &fitted);
+        let failures = files(args, &model, whole, &options, &fitted);
         let mut report = to_json(&fitted);
         report["table"] = notes.borrow().json();
-        report["table"]["dates"] = whole.calendar.map_or(serde_json::Value::Null, |c| c.json());
+        report["table"]["dates"] = whole.whole.calendar.map_or(serde_json::Value::Null, |c| c.json());
         if !failures.is_empty() {
             report["diagnostics"] = failures.iter().flat_map(Failure::json).collect();
         }
@@ -64,7 +83,7 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
     }
     context.print(&text::to_text(&fitted))?;
     context.flush()?;
-    let failures = files(args, &model, &whole, &options, &fitted);
+    let failures = files(args, &model, whole, &options, &fitted);
     if failures.is_empty() {
         let weights = args.save.as_ref().filter(|_| fitted.weights > 0).map(|p| beside(p));
         for (what, path) in [("the fitted model", &args.save), ("its weights", &weights), ("the plot", &args.plot)] {
@@ -75,6 +94,12 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
         return Ok(Failure::FINE);
     }
     Ok(failures.into_iter().map(|f| context.report(f)).max().unwrap_or(Failure::WRONG).max(Failure::WRONG))
+}
+
+/// A table, and where its rows come from if they are not in memory.
+struct Read<'a> {
+    whole: Whole,
+    stream: Option<Stream<'a>>,
 }
 
 /// Complains about files to be written that are one, that would be written over the table, or that are none where weights go beside them.
@@ -100,12 +125,13 @@ fn apart(args: &FitArgs, model: &Compiled) -> Result<(), Failure> {
 }
 
 /// Writes what was asked for; gives what could not be written.
-fn files(args: &FitArgs, model: &Compiled, whole: &Whole, options: &Options<'_>, fitted: &Fit) -> Vec<Failure> {
+fn files(args: &FitArgs, model: &Compiled, read: &Read<'_>, options: &Options<'_>, fitted: &Fit) -> Vec<Failure> {
+    let whole = &read.whole;
     let saved = args.save.as_ref().map(|path| {
         let weights = weights::to_bytes(&model.program, &fitted.values).map_err(|d| Failure::plain(d.code, d.message, d.help))?;
         let text = save::fitted(&model.program.scheme(), fitted);
         let text = whole.calendar.map_or(text.clone(), |calendar| calendar.remember(&text));
-        let text = save::with_record(&text, &to_json(fitted), &provenance(args, model, whole, weights.as_deref())?);
+        let text = save::with_record(&text, &to_json(fitted), &provenance(args, model, (read, fitted), weights.as_deref())?);
         // As the model is written, unless the name of the file says otherwise.
         let to = if path == "-" { model.source.syntax } else { Syntax::of_file(path) };
         let text = match to {
@@ -132,9 +158,16 @@ fn files(args: &FitArgs, model: &Compiled, whole: &Whole, options: &Options<'_>,
 
 /// Where the fit comes from: the file with its hash (of what came from standard input, that of the columns), every option given, the
 /// hashes of the texts the model uses, and that of the weights.
-fn provenance(args: &FitArgs, model: &Compiled, whole: &Whole, weights: Option<&[u8]>) -> Result<save::Provenance, Failure> {
+fn provenance(
+    args: &FitArgs,
+    model: &Compiled,
+    (Read { whole, stream }, fitted): (&Read<'_>, &Fit),
+    weights: Option<&[u8]>,
+) -> Result<save::Provenance, Failure> {
     let data = &args.how.from.data;
+    let rows = fitted.streamed.map_or(whole.table.rows(), |s| s.rows);
     let sha256 = match data.as_str() {
+        _ if stream.is_some() => stream.as_ref().map_or_else(|| Ok(Default::default()), Stream::sha256)?,
         "-" => (save::sha256_of_columns(&whole.table), "columns"),
         path => (std::fs::File::open(path).and_then(save::sha256).map_err(|e| table::cannot_read(path, reason(&e)))?, "file"),
     };
@@ -143,7 +176,7 @@ fn provenance(args: &FitArgs, model: &Compiled, whole: &Whole, weights: Option<&
     for module in model.source.linked.iter().flat_map(|l| &l.files[1..]) {
         options["use"][&module.name] = json!(save::sha256(module.text.as_bytes())?);
     }
-    Ok(save::Provenance { data: data.clone(), rows: whole.table.rows(), sha256, options, weights })
+    Ok(save::Provenance { data: data.clone(), rows, sha256, options, weights })
 }
 
 /// The options on the command line, by name, but those that name files or are the model.
@@ -161,20 +194,42 @@ fn given() -> serde_json::Value {
     known.get_arguments().filter_map(one).collect::<serde_json::Map<_, _>>().into()
 }
 
-/// The table of a fit, and what is to be said of it. `also`: a column that is named besides.
+/// What of a table matters to a fit. `also`: a column that is named besides.
+pub(crate) fn wanted<'a>(how: &'a Fitting, model: &'a Compiled, also: Option<&'a str>) -> Wanted<'a> {
+    let named = [how.time.as_deref(), how.target.as_deref(), how.sigma.as_deref(), also].into_iter().flatten().collect();
+    let roles = Roles { time: how.time.as_deref(), target: how.target.as_deref(), sigma: how.sigma.as_deref() };
+    Wanted { model, named, roles, group: how.group.as_deref(), dates: &how.from.dates, fitting: true }
+}
+
+/// The table of a fit, and what is to be said of it.
 pub(crate) fn read(
     how: &Fitting,
-    model: &Compiled,
-    also: Option<&str>,
+    wanted: &Wanted<'_>,
     say: impl FnOnce(&Rc<RefCell<Notes>>),
 ) -> Result<(Whole, Rc<RefCell<Notes>>), Failure> {
     let reader = Reader::open(&how.from.data, &how.from.table)?;
     let notes = reader.notes();
-    let named = [how.time.as_deref(), how.target.as_deref(), how.sigma.as_deref(), also].into_iter().flatten().collect();
-    let roles = Roles { time: how.time.as_deref(), target: how.target.as_deref(), sigma: how.sigma.as_deref() };
-    let whole = Whole::read(reader, &Wanted { model, named, roles, group: how.group.as_deref(), dates: &how.from.dates, fitting: true });
+    let whole = Whole::read(reader, wanted);
     say(&notes);
     Ok((whole?, notes))
+}
+
+/// The same of tables whose rows are not held in memory: the first rows, and where all of them come from.
+fn begin<'a>(
+    how: &Fitting,
+    wanted: &Wanted<'a>,
+    tables: Vec<String>,
+    say: impl FnOnce(&Rc<RefCell<Notes>>),
+) -> Result<(Whole, Rc<RefCell<Notes>>, Stream<'a>), Failure> {
+    let open = |path: String| Again::new(&path, &how.from.table).map(|again| (path, again));
+    let mut tables: Vec<(String, Again)> = tables.into_iter().map(open).collect::<Result<_, _>>()?;
+    let reader = tables[0].1.read()?;
+    let notes = reader.notes();
+    let whole = Whole::begin(reader, wanted);
+    say(&notes);
+    let whole = whole?;
+    let stream = Stream::new(tables, wanted, &whole)?;
+    Ok((whole, notes, stream))
 }
 
 /// The options of the library that every fit takes.
@@ -267,6 +322,8 @@ fn waiting(stage: Stage, done: usize, of: usize, cost: f64) -> String {
         Stage::Training => format!("{done} of at most {of} steps of training, loss {cost:.6e}"),
         Stage::Profile => format!("{done} of {of} ends of profile intervals"),
         Stage::Bootstrap => format!("{done} of {of} replicates of the bootstrap"),
+        Stage::Pass(pass) if of == 0 => format!("pass {pass}, {done} rows"),
+        Stage::Pass(pass) => format!("pass {pass}, {done} of {of} rows"),
     }
 }
 

@@ -32,8 +32,12 @@ A model that says how its observations are distributed, (observe y EXPR :noise (
 <0.5 and >100 then count by their probability. (param k 1 :prior (lognormal 0 0.5)) makes it the posterior mode, (param CL 3 :per subject) \
 has a value for each subject, and :effect (normal 0 omega) draws these at random.
 
+A formula is fitted to more rows than fit into memory with --stream: they are read some ten times, and values, errors and likelihood are \
+those of the same rows in memory. --data may then be a directory of tables or a pattern, 'rows/*.parquet', read in the order of their names.
+
 Examples:
   neuralc fit decay.scm --data measured.csv --target y
+  neuralc fit decay.scm --data 'rows/*.parquet' --target y
   neuralc fit -e '(param a 1) (param k 1) (* a (exp (- (* k t))))' --data measured.csv --sigma 0.1 --json
   neuralc fit lynx-hare.scm --data lynx-hare.csv --time year --plot fit.svg --save fitted.scm
   neuralc fit decay.scm --data german.csv --separator ';' --decimal , --plot fit.pdf --log y
@@ -76,6 +80,10 @@ pub(crate) struct FitArgs {
     /// effects whole (default: the model, where it says how)
     #[arg(long, value_name = "parametric|cases", requires = "bootstrap")]
     pub(crate) resample: Option<Resampling>,
+    /// Read the rows again and again instead of holding them in memory, for formulas; auto does so for files of more than 1 GiB
+    #[arg(long, value_enum, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_value = "auto")]
+    #[arg(default_missing_value = "always")]
+    pub(crate) stream: Streaming,
     /// Draw data, fit with 95 % bands (of the fit, paler of new observations) and residuals, over the time and by quantiles, for two states
     /// also the one over the other, into a .svg, .png or .pdf file; with bars for --sigma, a colour for each group
     #[arg(long, value_name = "FILE")]
@@ -94,7 +102,7 @@ pub(crate) struct FitArgs {
 pub(crate) struct Fitting {
     #[command(flatten)]
     pub(crate) from: DataArgs,
-    /// The column to explain (default: the only one that feeds nothing, or `y`)
+    /// The column to explain (default: the only one that feeds nothing, or `y`; of a model with states, all that observe it)
     #[arg(long, value_name = "COLUMN")]
     pub(crate) target: Option<String>,
     /// The column of times, for models with states (default: `t`)
@@ -328,6 +336,15 @@ fn methods() -> Vec<PossibleValue> {
     let auto = PossibleValue::new(AUTO).help("Adaptive explicit, or implicit where that costs less");
     let one = |row: &'static Row| PossibleValue::new(row.name).aliases(row.aliases).help(row.about);
     std::iter::once(auto).chain(SCHEMES.iter().map(one)).collect()
+}
+
+/// When rows are read again and again instead of held in memory.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub(crate) enum Streaming {
+    /// Those of many tables, and of large files where the fit can be done so.
+    Auto,
+    Always,
+    Never,
 }
 
 /// Axes that go by powers of ten.

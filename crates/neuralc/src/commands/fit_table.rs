@@ -39,13 +39,12 @@ pub(crate) struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    /// The columns whose texts are names: what tells trajectories apart, and what constants differ by, unless the model reads it as a
-    /// number.
+    /// The columns whose texts are names: what tells trajectories apart, and what constants differ by, unless its numbers are asked for
+    /// besides, as a dose is that is different for each group.
     fn coded(&self) -> Vec<&str> {
-        let inputs = self.model.program.inputs();
-        let per = inputs.iter().filter_map(|i| if let InputKind::Param(info) = &i.kind { info.per.as_deref() } else { None });
-        let plain = per.filter(|name| inputs.iter().all(|i| i.name != *name));
-        self.group.into_iter().chain(plain).collect()
+        let program = &self.model.program;
+        let per = program.inputs().iter().filter_map(|i| if let InputKind::Param(info) = &i.kind { info.per.as_deref() } else { None });
+        self.group.into_iter().chain(per).filter(|name| !self.named.contains(name) && !program.reads_column(name)).collect()
     }
 
     fn asks_for(&self, column: &str) -> bool {
@@ -104,6 +103,17 @@ fn of_names(texts: &[String]) -> (Vec<String>, Vec<f64>) {
     };
     let codes = texts.iter().map(code).collect();
     (names, codes)
+}
+
+/// The names of groups that numbers tell apart, in the order of appearance.
+fn by_number(table: &Table, column: &str) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in table.column(column).unwrap_or_default().iter().map(|&x| table.label(column, x)) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
 }
 
 /// A column being read.
@@ -168,7 +178,22 @@ impl Column {
 
 impl Whole {
     /// Reads a table.
-    pub(crate) fn read(mut reader: Reader, wanted: &Wanted<'_>) -> Result<Whole, Failure> {
+    pub(crate) fn read(reader: Reader, wanted: &Wanted<'_>) -> Result<Whole, Failure> {
+        Whole::parts(reader, wanted, usize::MAX)
+    }
+
+    /// Reads the first rows of a table that is not held in memory.
+    pub(crate) fn begin(reader: Reader, wanted: &Wanted<'_>) -> Result<Whole, Failure> {
+        let notes = reader.notes();
+        let known = notes.borrow().columns.len();
+        // Rows say where they are themselves, and what is missing in the first of them says nothing of the others.
+        let whole = Whole { lines: vec![], ..Whole::parts(reader, wanted, 1)? };
+        notes.borrow_mut().columns.truncate(known);
+        Ok(whole)
+    }
+
+    /// Reads so many chunks of a table.
+    fn parts(mut reader: Reader, wanted: &Wanted<'_>, chunks: usize) -> Result<Whole, Failure> {
         let names = reader.columns().to_vec();
         let notes = reader.notes();
         let mut columns: Vec<Column> = names.iter().map(|_| Column::Numbers(Vec::new(), Missing::default())).collect();
@@ -177,7 +202,8 @@ impl Whole {
         let mut lines: Vec<(usize, u64)> = Vec::new();
         let most = rows_for(names.len());
         let mut before = 0;
-        while let Some(chunk) = reader.next(most)? {
+        for _ in 0..chunks {
+            let Some(chunk) = reader.next(most)? else { break };
             for row in 0..chunk.rows() {
                 let shift = chunk.line(row).map_or(0, |line| line - (before + row as u64 + 1));
                 if lines.last().map_or(0, |l| l.1) != shift {
@@ -264,9 +290,9 @@ impl Whole {
         if let (Some(remark), false) = (table.remark(), wanted.fitting) {
             notes.borrow_mut().columns.push(remark.to_string());
         }
-        let groups = wanted.group.and_then(|g| coded.get(g)).map(|c| c.0.clone()).unwrap_or_default();
         let coded: HashMap<String, Vec<String>> = coded.into_iter().map(|(name, (labels, _))| (name.to_string(), labels)).collect();
         let table = coded.iter().fold(table, |table, (name, labels)| table.with_labels(name, labels.clone()));
+        let groups = wanted.group.map_or_else(Vec::new, |g| coded.get(g).cloned().unwrap_or_else(|| by_number(&table, g)));
         Ok(Whole { table, groups, coded, calendar, unreadable, lines })
     }
 

@@ -11,6 +11,7 @@ mod eval_many;
 pub(crate) mod export;
 pub(crate) mod fit;
 pub(crate) mod fit_args;
+mod fit_stream;
 mod fit_table;
 pub(crate) mod fmt;
 pub(crate) mod library;

@@ -119,17 +119,22 @@ impl Again {
 
     /// From the beginning.
     pub(crate) fn read(&mut self) -> Result<Reader, Failure> {
-        let kept = match &mut self.kept {
-            None => None,
-            Some(file) => {
-                let again = |file: &mut File| -> std::io::Result<File> {
-                    file.rewind()?;
-                    file.try_clone()
-                };
-                Some(again(file).map_err(|e| cannot_read(&self.path, reason(&e)))?)
-            }
-        };
+        let kept = self.rewound()?;
         Reader::with(&self.path, kept, &self.args)
+    }
+
+    /// Its bytes, from the first.
+    pub(crate) fn bytes(&mut self) -> Result<File, Failure> {
+        match self.rewound()? {
+            Some(file) => Ok(file),
+            None => open_file(&self.path),
+        }
+    }
+
+    fn rewound(&mut self) -> Result<Option<File>, Failure> {
+        let Some(file) = &mut self.kept else { return Ok(None) };
+        let again = file.rewind().and_then(|()| file.try_clone());
+        again.map(Some).map_err(|e| cannot_read(&self.path, reason(&e)))
     }
 }
 
@@ -203,6 +208,14 @@ impl Reader {
         match &self.kind {
             Kind::Csv(r) => r.position(),
             Kind::Parquet(r) => r.position(),
+        }
+    }
+
+    /// Leaves out all columns but these where that saves work, of a table of which nothing was read yet: others must not be asked for.
+    pub(crate) fn only(&mut self, columns: &[usize]) {
+        match &mut self.kind {
+            Kind::Csv(_) => {}
+            Kind::Parquet(r) => r.only(columns),
         }
     }
 

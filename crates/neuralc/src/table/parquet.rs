@@ -19,14 +19,15 @@ use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
 use neural_compiler::Diagnostic;
 use neural_compiler::ops::real::{Dtype, Real};
 use neural_compiler_fit::dates::{self, Stamp};
-use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 use parquet::schema::types::ColumnPath;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Write};
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Rows and bytes after which a row group is written.
@@ -40,31 +41,39 @@ const COLUMN_BYTES: usize = 10_000;
 pub(crate) struct Arrays {
     batch: RecordBatch,
     numbers: Numbers,
+    /// The columns of the table that are in the batch, in order; none: all are.
+    only: Option<Rc<[usize]>>,
 }
 
 impl Arrays {
+    /// A column by its place in the table.
+    fn column(&self, column: usize) -> &ArrayRef {
+        let place = self.only.as_ref().map_or(Ok(column), |only| only.binary_search(&column));
+        self.batch.column(place.expect("a column that is read"))
+    }
+
     pub(super) fn rows(&self) -> usize {
         self.batch.num_rows()
     }
 
     /// A column as numbers; missing values are NaN, and counted.
     pub(super) fn numbers_or_missing(&self, column: usize, out: &mut [f64]) -> Result<Missing, CellError> {
-        numbers_or_missing(self.batch.column(column), out, &self.numbers)
+        numbers_or_missing(self.column(column), out, &self.numbers)
     }
 
     /// A column as numbers; text is read as in CSV.
     pub(super) fn numbers<T: Real>(&self, column: usize, out: &mut [T], most: usize) -> Vec<CellError> {
-        numbers(self.batch.column(column), out, &self.numbers, most)
+        numbers(self.column(column), out, &self.numbers, most)
     }
 
     /// A column as dates; `None` where there is none.
     pub(super) fn dates(&self, column: usize) -> Result<Vec<Option<Stamp>>, CellError> {
-        dates(self.batch.column(column))
+        dates(self.column(column))
     }
 
     /// A column as texts; a missing value is an empty one.
     pub(super) fn names(&self, column: usize) -> Result<Vec<String>, Failure> {
-        names(self.batch.column(column))
+        names(self.column(column))
     }
 
     /// All columns as text.
@@ -86,6 +95,7 @@ pub(crate) struct Reader {
     numbers: Numbers,
     builder: Option<ParquetRecordBatchReaderBuilder<File>>,
     reader: Option<ParquetRecordBatchReader>,
+    only: Option<Rc<[usize]>>,
     batch: Option<Arrays>,
 }
 
@@ -126,6 +136,7 @@ impl Reader {
             numbers: Numbers::new(args),
             builder: Some(builder),
             reader: None,
+            only: None,
             batch: None,
         })
     }
@@ -156,7 +167,19 @@ impl Reader {
         // A reader that panicked is not asked again.
         self.reader = Some(reader);
         self.position += batch.num_rows() as u64;
-        Ok(Some(self.batch.insert(Arrays { batch, numbers: self.numbers.clone() })))
+        Ok(Some(self.batch.insert(Arrays { batch, numbers: self.numbers.clone(), only: self.only.clone() })))
+    }
+
+    /// Leaves out all columns but these, of a table of which nothing was read yet.
+    pub(super) fn only(&mut self, columns: &[usize]) {
+        let mut columns = columns.to_vec();
+        columns.sort_unstable();
+        columns.dedup();
+        self.builder = self.builder.take().map(|builder| {
+            let mask = ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied());
+            builder.with_projection(mask)
+        });
+        self.only = Some(columns.into());
     }
 }
 

@@ -63,6 +63,10 @@ impl Reader {
         match *self {}
     }
 
+    pub(super) fn only(&mut self, _: &[usize]) {
+        match *self {}
+    }
+
     pub(super) fn fields(&self) -> Fields {
         match *self {}
     }

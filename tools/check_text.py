@@ -1,6 +1,7 @@
 """What no formatter looks at: `python tools/check_text.py` (part of `make lint`).
 
-In: every text file that Git knows; out: lines of more than 140 columns, and links in Markdown that lead to no file or to no heading.
+In: every text file that Git knows; out: lines of more than 140 columns, links in Markdown that lead to no file or to no heading, and files
+of a test suite that its `main.rs` does not name, which Cargo would leave out without a word.
 Generated files may be as wide as they are.
 """
 
@@ -72,6 +73,12 @@ def dead_links(path: pathlib.Path, text: str) -> Iterator[str]:
             yield f"{path.relative_to(ROOT)}: no heading {target}"
 
 
+def left_out(path: pathlib.Path) -> Iterator[str]:
+    of_suite = path.parts[-3:-1] == ("tests", "suite") and path.suffix == ".rs" and path.stem != "main"
+    if of_suite and f"mod {path.stem};" not in (path.parent / "main.rs").read_text(encoding="utf-8"):
+        yield f"{path.relative_to(ROOT)}: no module of main.rs"
+
+
 def main() -> None:
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True)
     found: list[str] = []
@@ -81,6 +88,7 @@ def main() -> None:
             continue
         text = path.read_text(encoding="utf-8")
         found += wide_lines(name, text)
+        found += left_out(path)
         if path.suffix == ".md":
             found += dead_links(path, text)
     if found:

@@ -135,5 +135,5 @@ def test_what_sympy_cannot_say_is_refused():
     ],
 )
 def test_what_the_command_shows_is_read(text, expr):
-    # `neuralc show --format sympy` prints these, by crates/neuralc/tests/syntax.rs.
+    # `neuralc show --format sympy` prints these, by crates/neuralc/tests/suite/syntax.rs.
     assert sp.sympify(text) == expr

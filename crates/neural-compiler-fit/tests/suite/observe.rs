@@ -1,0 +1,108 @@
+//! Observables: columns that observe expressions of states. Expected numbers are those of formulas that solve the models, or known.
+
+use crate::common::{compile, named, noise, table};
+use neural_compiler_fit::{Fit, Options, Table, fit, predict};
+
+fn same(found: &Fit, wanted: &Fit) {
+    for q in &wanted.parameters {
+        let p = found.parameter(&q.name).unwrap();
+        let (e, f) = (p.stderr.unwrap(), q.stderr.unwrap());
+        assert!((p.value - q.value).abs() < 1e-4 * f, "{}: {} and {} ± {f}", p.name, p.value, q.value);
+        assert!((e / f - 1.0).abs() < 1e-3, "{}: ± {e} and {f}", p.name);
+    }
+    assert!((found.likelihood.loglik - wanted.likelihood.loglik).abs() < 1e-5 * wanted.likelihood.loglik.abs());
+}
+
+/// An amount that decays, measured as a concentration.
+fn concentrations() -> Table {
+    let t: Vec<f64> = (0..25).map(|i| 0.25 * f64::from(i)).collect();
+    let conc = t.iter().enumerate().map(|(i, t)| 100.0 / 18.0 * (-0.35 * t).exp() + 0.05 * noise(i, 7)).collect();
+    table(vec![("t", t), ("conc", conc)])
+}
+
+#[test]
+fn an_amount_over_a_volume() {
+    let formula = "(param V 10 :min 1) (param k 1 :min 0) (/ (* 100 (exp (* (- k) t))) V)";
+    let wanted = fit(&compile(formula), &concentrations(), &Options { target: Some("conc".into()), ..Options::default() }).unwrap();
+    let model = "(param V 10 :min 1) (param k 1 :min 0) (state A 100) (derive A (* (- k) A)) (observe conc (/ A V))";
+    for scheme in [None, Some(named("rosenbrock")), Some(named("rk4"))] {
+        let step = scheme.filter(|s| s.row().embedded.is_none()).map(|_| 0.05);
+        let found = fit(&compile(model), &concentrations(), &Options { scheme, step, ..Options::default() }).unwrap();
+        same(&found, &wanted);
+        assert_eq!(found.targets, ["conc"]);
+    }
+}
+
+#[test]
+fn several_of_them_beside_an_observed_state_with_missing_cells() {
+    // Three columns of one chain; the sum of the first two states, the logarithm of the third, and the second as it is.
+    let t: Vec<f64> = (1..30).map(|i| 0.2 * f64::from(i)).collect();
+    let (k, m) = (0.8f64, 0.3f64);
+    let a = |t: f64| 5.0 * (-k * t).exp();
+    let b = |t: f64| 5.0 * k / (m - k) * ((-k * t).exp() - (-m * t).exp());
+    let sum: Vec<f64> = t.iter().enumerate().map(|(i, t)| if i % 5 == 2 { f64::NAN } else { a(*t) + b(*t) + 0.02 * noise(i, 1) }).collect();
+    let late: Vec<f64> = t.iter().enumerate().map(|(i, t)| (5.0 - a(*t) - b(*t)).ln() + 0.01 * noise(i, 2)).collect();
+    let second: Vec<f64> = t.iter().enumerate().map(|(i, t)| b(*t) + 0.03 * noise(i, 3)).collect();
+    let data = table(vec![("t", t), ("sum", sum), ("late", late), ("B", second)]);
+    let model = "(time t :start 0) (param k 1 :min 0) (param m 1 :min 0) (state A 5) (state B 0) (state C 0)
+        (derive A (* (- k) A)) (derive B (- (* k A) (* m B))) (derive C (* m B))
+        (observe sum (+ A B)) (observe late (log C))";
+    let found = fit(&compile(model), &data, &Options::default()).unwrap();
+    for (name, value) in [("k", k), ("m", m)] {
+        let p = found.parameter(name).unwrap();
+        assert!((p.value - value).abs() < 4.0 * p.stderr.unwrap() && p.stderr.unwrap() < 0.02, "{name}: {} ± {:?}", p.value, p.stderr);
+    }
+    let counts: Vec<(String, usize)> = found.columns.iter().map(|c| (c.name.clone(), c.n)).collect();
+    assert_eq!(counts, [("B".to_string(), 29), ("sum".to_string(), 23), ("late".to_string(), 29)]);
+    // Each with its own scatter.
+    assert!((found.columns[2].rmse - 0.01).abs() < 0.005 && (found.columns[0].rmse - 0.03).abs() < 0.015, "{:?}", found.columns);
+}
+
+#[test]
+fn the_way_back_goes_through_observables_of_inputs_and_parameters() {
+    let model = "(param V 10 :min 1) (param k 1 :min 0) (net g (A) 3 1) (state A 100)
+        (derive A (+ (* (- k) A) (g A))) (observe conc (/ A V))";
+    let run = |training: &str| {
+        let options = Options { scheme: Some(named("rk4")), training: training.parse().unwrap(), epochs: Some(300), ..Options::default() };
+        fit(&compile(model), &concentrations(), &options).unwrap()
+    };
+    for found in ["gauss-newton", "first-order"].map(run) {
+        assert!((found.parameter("V").unwrap().value - 18.0).abs() < 1.0, "{:?}", found.parameters);
+    }
+}
+
+#[test]
+fn predictions_tell_observables_too() {
+    let model = "(time t :start 0) (param V 20) (state A 100) (derive A (- A)) (observe conc (/ A V)) (observe weighed (* wt A))";
+    let data = table(vec![("t", vec![0.0, 1.0]), ("wt", vec![2.0, 3.0])]);
+    let found = predict(&compile(model), &data, &Options::default()).unwrap();
+    let names: Vec<&str> = found.iter().map(|c| c.0.as_str()).collect();
+    assert_eq!(names, ["A.predicted", "conc.predicted", "weighed.predicted"]);
+    let e = (-1.0f64).exp();
+    for (column, wanted) in found.iter().zip([[100.0, 100.0 * e], [5.0, 5.0 * e], [200.0, 300.0 * e]]) {
+        column.1.iter().zip(wanted).for_each(|(x, w)| assert!((x - w).abs() < 1e-6 * w, "{}: {x} instead of {w}", column.0));
+    }
+}
+
+#[test]
+fn what_is_not_observed_is_named() {
+    let model = "(state A 100) (derive A (- A)) (observe conc (/ A 2))";
+    let error = fit(&compile(model), &table(vec![("t", vec![0.0, 1.0]), ("x", vec![0.0, 1.0])]), &Options::default()).unwrap_err();
+    assert_eq!(error.0[0].code, "no-target");
+    assert!(error.0[0].message.contains("`A`, `conc`"), "{}", error.0[0].message);
+}
+
+#[test]
+fn an_observable_that_nobody_observed_counts_nothing() {
+    let t: Vec<f64> = (0..25).map(|i| 0.25 * f64::from(i)).collect();
+    let y = t.iter().enumerate().map(|(i, t)| 3.0 * (-0.7 * t).exp() + 0.05 * noise(i, 3)).collect();
+    let data = table(vec![("t", t), ("y", y)]);
+    let one = "(param a 1) (param k 1) (observe y (* a (exp (- (* k t)))))";
+    let wanted = fit(&compile(one), &data, &Options::default()).unwrap();
+    let found = fit(&compile(&format!("{one} (observe z (* a t))")), &data, &Options::default()).unwrap();
+    same(&found, &wanted);
+    // a, k and the standard deviation of y, no other: information criteria count them.
+    assert_eq!((found.parameters.len(), found.likelihood.k), (3, 3.0));
+    assert_eq!(found.likelihood.k, wanted.likelihood.k);
+    assert!(found.warnings.is_empty(), "{:?}", found.warnings);
+}

@@ -1,4 +1,4 @@
-"""The references of tests/roots.rs: derivatives of implicit functions, by differences with 40 digits."""
+"""The references of tests/suite/roots.rs: derivatives of implicit functions, by differences with 40 digits."""
 
 import mpmath as mp
 

@@ -111,30 +111,31 @@ pub(crate) fn log_base_partials(b: &mut Builder, x: &[NodeId], y: NodeId) -> Nod
     vec![b.recip(first), b.neg(ratio)]
 }
 
-/// From here on `sech x` is `2 exp(-|x|)`, all but 2^-63 of it.
-const SATURATED: f64 = 22.0;
-
-/// `sech^2 x`, which keeps its digits where `1 - tanh^2 x` loses them. Far out by the exponential that tends to 0: there derivatives of
-/// `1 / cosh x` are zeros times infinities. What the choice leaves aside is computed at 0, so that its share of a derivative is 0.
-pub(crate) fn tanh_partial(b: &mut Builder, x: NodeId) -> NodeId {
-    let (zero, bound, distance) = (b.constant(0.0), b.constant(SATURATED), b.op(Op::Abs, &[x]));
-    let far = b.op(Op::Gt, &[distance, bound]);
-    let near = b.op(Op::Select, &[far, zero, x]);
-    let cosh = b.op(Op::Cosh, &[near]);
-    let middle = b.recip(cosh);
-    let fall = b.neg(distance);
+/// `sech^2 x`, y being `tanh x`: by y where that is small, as what is left by its square; elsewhere by e^(-2|x|), where that has lost its
+/// digits. Neither leaves the numbers, nor do their derivatives, as those of `1 / cosh x` do, and near 0, where the second would cancel in
+/// derivatives, it is the first. Nothing but one exponential is computed besides.
+pub(crate) fn tanh_partial(b: &mut Builder, x: NodeId, y: NodeId) -> NodeId {
+    let (one, half, four) = (b.constant(1.0), b.constant(0.5), b.constant(4.0));
+    let square = b.mul(y, y);
+    let near = b.sub(one, square);
+    let distance = b.op(Op::Abs, &[x]);
+    let twice = b.add(distance, distance);
+    let fall = b.neg(twice);
     let tail = b.op(Op::Exp, &[fall]);
-    let tail = b.add(tail, tail);
-    let sech = b.op(Op::Select, &[far, tail, middle]);
-    b.mul(sech, sech)
+    let sum = b.add(one, tail);
+    let below = b.mul(sum, sum);
+    let above = b.mul(four, tail);
+    let far = b.div(above, below);
+    let small = b.op(Op::Lt, &[square, half]);
+    b.op(Op::Select, &[small, near, far])
 }
 
-/// `sech^2(x/2) / 4`: its own derivative keeps its digits near 0, where that of `s(x) s(-x)` cancels.
+/// `sech^2(x/2) / 4`.
 pub(crate) fn sigmoid_partial(b: &mut Builder, x: NodeId) -> NodeId {
-    let half = b.constant(0.5);
+    let (half, quarter) = (b.constant(0.5), b.constant(0.25));
     let middle = b.mul(x, half);
-    let slope = tanh_partial(b, middle);
-    let quarter = b.constant(0.25);
+    let tanh = b.op(Op::Tanh, &[middle]);
+    let slope = tanh_partial(b, middle, tanh);
     b.mul(quarter, slope)
 }
 

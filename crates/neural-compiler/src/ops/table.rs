@@ -607,7 +607,7 @@ table! {
         arity: Arity::Exactly(1),
         shape: ShapeRule::Elementwise,
         kernel: Kernel::Unary(&math::TANH),
-        derivative: Derivative::Partials(|b, x, _| vec![rules::tanh_partial(b, x[0])]),
+        derivative: Derivative::Partials(|b, x, y| vec![rules::tanh_partial(b, x[0], y)]),
         units: UnitRule::Pure,
         domain: Domain::All,
         bound: Bound::Corners(-1.0, 1.0),

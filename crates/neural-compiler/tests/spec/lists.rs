@@ -16,7 +16,7 @@ use std::path::Path;
 /// Codes no program text can cause: `codes_of_the_library_interface` shows them.
 const INTERFACE_CODES: &[&str] = &["cannot-use", "export-unsupported", "not-a-definition", "nothing-to-compose", "use-cycle"];
 
-/// Codes that come from outside of programs; `tests/interrupt.rs` and neuralc's `tests/units.rs` have the examples.
+/// Codes that come from outside of programs; `tests/interrupt.rs` and neuralc's `tests/suite/units.rs` have the examples.
 const OUTSIDE_CODES: &[&str] = &["duplicate-column", "run-interrupted"];
 
 const TABLE_FROM: &str = "<!-- table: generated from the rows, UPDATE_SPEC=1 rewrites it -->";

@@ -1,6 +1,6 @@
 //! The tools. In: a name and arguments as JSON; out: a command line of neuralc, with text for it.
 //! Invariants: every argument is one the tool has; files are those of the granted folder; what a client writes is never taken for an
-//! option; the tools and their schemas together stay under 6,000 characters (tests/mcp.rs).
+//! option; the tools and their schemas together stay under 6,000 characters (tests/suite/mcp.rs).
 
 use crate::mcp::files::{Root, refusal};
 use serde_json::{Map, Value, json};
@@ -34,7 +34,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     Tool {
         name: "fit",
         description: "Fit the params of a model to a table: values, standard errors, criteria. Parquet or CSV.",
-        properties: r#""data":{"type":"string"},"target":{"type":"string","description":"column; not for models that observe"},
+        properties: r#""data":{"type":"string"},"target":{"type":"string","description":"column to explain"},
             "options":{"type":"object",
             "description":"time, group, sigma, weights, loss, holdout, starts, method, step, rtol, atol, seed, bootstrap, budget, events"},
             "save":{"type":"string","description":"file for the fitted model"}"#,

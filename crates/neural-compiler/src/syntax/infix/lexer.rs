@@ -179,6 +179,15 @@ fn word_length(text: &str) -> usize {
     at
 }
 
+/// Whether a brace is what a text begins with but for white space and comments to the end of a line.
+fn brace_follows(text: &str) -> bool {
+    let mut rest = text.trim_start();
+    while rest.starts_with('#') && !rest.starts_with("#|") {
+        rest = rest.split_once('\n').map_or("", |(_, rest)| rest.trim_start());
+    }
+    rest.starts_with('{')
+}
+
 /// A name as infix text writes it: in backquotes where it is no plain word.
 pub(crate) fn spelled(name: &str) -> String {
     if name.contains('-') && hyphened().get(&name.replace('-', "_")) == Some(&name) {
@@ -438,8 +447,8 @@ impl Lexer<'_> {
         // No word of the language is longer.
         if text.len() <= 8 {
             // Cases of a disease are a name, cases in braces are none.
-            let braced = || self.source[self.at..].trim_start().starts_with('{');
-            if let Some(&(_, word)) = WORDS.iter().find(|w| w.0 == text).filter(|w| w.1 != Word::Cases || braced()) {
+            let is_word = |w: &&(&str, Word)| w.0 == text && (w.1 != Word::Cases || brace_follows(&self.source[self.at..]));
+            if let Some(&(_, word)) = WORDS.iter().find(is_word) {
                 let starred = match word {
                     Word::Let => Word::LetStar,
                     Word::Letrec => Word::LetrecStar,

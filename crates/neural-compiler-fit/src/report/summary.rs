@@ -13,7 +13,7 @@ use crate::statistics::identify::{self, Undetermined};
 use crate::statistics::likelihood::{self, Lengths, Target};
 use crate::statistics::smooth::{self, Influence};
 use crate::statistics::uncertainty::{self, Certainty, Open, Uncertainty, Variance};
-use crate::statistics::{freedom, poor, profile};
+use crate::statistics::{freedom, poor, profile, student};
 use neural_compiler::Diagnostics;
 
 /// Data and predictions of a finished fit, a number per row of the table for each target.
@@ -364,7 +364,7 @@ fn of_many(layout: &Layout, maximum: &Maximum, observations: usize) -> Uncertain
         None => Certainty::Unidentified,
     };
     let certainty = errors.iter().enumerate().map(one).collect();
-    let reach = 1.959_963_984_540_054;
+    let reach = student::NORMAL;
     Uncertainty {
         certainty,
         covariance: vec![],

@@ -7,14 +7,9 @@
 //! Invariant: the constants and the likelihood are those of the maximum.
 
 use crate::report::{Fit, parameters};
+use crate::statistics::student::reach;
 use crate::statistics::uncertainty::Certainty;
-use statrs::distribution::{ContinuousCDF, StudentsT};
 use std::ops::Range;
-
-/// By how many standard errors a 95 % interval reaches, so many data being left over by the constants.
-fn reach(left: usize) -> f64 {
-    StudentsT::new(0.0, 1.0, left as f64).map_or(f64::NAN, |t| t.inverse_cdf(0.975))
-}
 
 /// By how much minus twice the log-likelihood of n data rises up to the ends of a 95 % interval, the standard deviation following: where
 /// the sum of squares is larger by the square of that reach, in parts of what each of the data left over has.

@@ -8,4 +8,5 @@ pub(crate) mod likelihood;
 pub(crate) mod poor;
 pub(crate) mod profile;
 pub(crate) mod smooth;
+pub(crate) mod student;
 pub mod uncertainty;

@@ -15,11 +15,11 @@ NODE := 22.23.3
 SCENARIOS := server-initialize ping tools-list resources-list completion-complete prompts-list dns-rebinding-protection \
 	server-sse-multiple-streams server-sse-polling
 OUT := out
-# Two workers; a file's tests stay together, some build on each other.
-PYTEST := $(VENV)/bin/python -m pytest -n 2 --dist loadfile
+# Two workers; a file's tests stay together, some build on each other. The order is that of tests/python/conftest.py.
+PYTEST := $(VENV)/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 # Numbers that our loops or PyTorch's compute.
-LEVELS := fit fx_generated fx_hand_coded fx_module fx_operations fx_programs fx_spec many_inputs native_ulp numpy odeint \
-	odeint_stiff onnx sklearn torch_module torch_operations
+LEVELS := bands classic_fits fit fx_generated fx_hand_coded fx_module fx_operations fx_programs fx_spec fx_special likelihood \
+	many_inputs native_ulp numpy odeint odeint_stiff onnx root sklearn torch_agrees torch_module torch_operations
 LEVEL_TESTS := $(LEVELS:%=tests/python/test_%.py)
 # Without AVX-512 the other tests have run at the level below already, PyTorch's too.
 AVX512 := $(shell grep -qw avx512f /proc/cpuinfo && echo yes)

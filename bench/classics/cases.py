@@ -41,6 +41,8 @@ class Case:
     """Several columns with one standard deviation; else each has its own."""
     made: Callable[[], Table] | None = None
     """The table, where it is not a file."""
+    like: str | None = None
+    """The case whose model and table it is, where only options differ."""
     data: str | None = None
     """The name of the table's file, where it is not the model's."""
     within: float = 1e-6
@@ -51,13 +53,13 @@ class Case:
 
     @property
     def model(self) -> str:
-        return found(f"{self.name}.scm").read_text()
+        return found(f"{self.like or self.name}.scm").read_text()
 
     def table(self) -> Table:
         """Columns of numbers; an empty cell is not a number."""
         if self.made is not None:
             return self.made()
-        with open(found(f"{self.data or self.name}.csv"), newline="") as file:
+        with open(found(f"{self.data or self.like or self.name}.csv"), newline="") as file:
             rows = list(csv.DictReader(file))
         return {name: np.array([float(row[name] or "nan") for row in rows]) for name in rows[0]}
 
@@ -102,6 +104,14 @@ CASES = [
     Case("robertson", "three reactions, stiff", systems.robertson, {"time": "t"}),
     Case("hodgkin-huxley", "a nerve under current", systems.hodgkin_huxley, {"time": "t"}),
     Case("heat", "50 states, method of lines", systems.heat, {"time": "t"}, one_scale=True),
+    Case(
+        "heat-rosenbrock",
+        "the same by a method for stiff equations, asked for",
+        systems.heat,
+        {"time": "t", "method": "rosenbrock"},
+        like="heat",
+        one_scale=True,
+    ),
     Case("fisher", "a travelling wave on 201 points", systems.fisher, {"time": "t"}, one_scale=True),
     Case("doses", "four doses: the law jumps with time", systems.doses, {"time": "t"}),
     Case("late-start", "first row after the start", systems.late_start, {"time": "t", "start_time": 0.0}),

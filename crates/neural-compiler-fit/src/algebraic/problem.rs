@@ -59,19 +59,27 @@ pub(super) type Numbers = Vec<(usize, usize)>;
 /// The numbers of some rows that are known one by one.
 fn numbered(rows: impl Iterator<Item = usize>) -> Numbers {
     let mut numbers: Numbers = Vec::new();
-    for (i, number) in rows.enumerate() {
-        if numbers.last().is_none_or(|(from, first)| first + (i - from) != number) {
-            numbers.push((i, number));
-        }
-    }
+    rows.enumerate().for_each(|(row, number)| call(&mut numbers, row, number));
     numbers
+}
+
+/// Gives a row, behind all that have one, its number.
+pub(super) fn call(numbers: &mut Numbers, row: usize, number: usize) {
+    if numbers.last().is_none_or(|(from, first)| first + (row - from) != number) {
+        numbers.push((row, number));
+    }
+}
+
+/// The number of a row.
+pub(super) fn called(numbers: &Numbers, row: usize) -> usize {
+    let run = numbers.partition_point(|n| n.0 <= row);
+    numbers[..run].last().map_or(row, |(from, first)| first + (row - from))
 }
 
 impl Data {
     /// The number of a row in the table it comes from, counted from 0.
     fn number(&self, row: usize) -> usize {
-        let run = self.numbers.partition_point(|n| n.0 <= row);
-        self.numbers[..run].last().map_or(row, |(from, first)| first + (row - from))
+        called(&self.numbers, row)
     }
 }
 
@@ -368,6 +376,10 @@ impl Residuals for Algebraic {
 
     fn count(&self) -> usize {
         self.data.target.len()
+    }
+
+    fn stopped(&self) -> bool {
+        self.effort().stopped()
     }
 
     fn second(&self, theta: &[f64], times: &[f64]) -> Option<Result<Vec<f64>, Unusable>> {

@@ -217,7 +217,7 @@ pub fn minimise(problem: &dyn Residuals, start: &[f64], bounds: &Bounds, loss: L
     let blur = problem.blur();
     let gain = if blur > 0.0 { options.gain.max(BLURRED * BLURRED / problem.count().max(1) as f64) } else { options.gain };
     let likely = problem.is_likelihood();
-    while search.evaluations < options.evaluations {
+    'points: while search.evaluations < options.evaluations {
         let unit = search.unit(&point);
         if options.cancelled() {
             end = End::Cancelled;
@@ -251,6 +251,11 @@ pub fn minimise(problem: &dyn Residuals, start: &[f64], bounds: &Bounds, loss: L
                 break;
             }
             let trial = search.point(search.moved(&point, &step.by));
+            // A stop is no wall: the point here is the best so far, and nothing is known of the next.
+            if trial.is_err() && problem.stopped() {
+                end = End::Cancelled;
+                break 'points;
+            }
             let ratio = match &trial {
                 Ok(t) => (point.cost - t.cost) / step.promised.max(f64::MIN_POSITIVE),
                 Err(why) => {
@@ -295,7 +300,8 @@ pub fn minimise(problem: &dyn Residuals, start: &[f64], bounds: &Bounds, loss: L
 /// The point as the problem gives it, without the loss.
 fn finish(search: &mut Search<'_>, point: Point, end: End, wall: Option<Unusable>) -> Result<Local, Unusable> {
     let Point { theta, mut linear, cost, own } = point;
-    if search.loss != Loss::Squares && !own {
+    // After a stop there is no evaluation to be had, and what a search goes on with is the point and its cost.
+    if search.loss != Loss::Squares && !own && !search.problem.stopped() {
         let (mut residuals, mut jacobian) = linear.into_parts();
         search.problem.evaluate(&theta, &mut residuals, Some(&mut jacobian))?;
         linear = Linear::new(residuals, jacobian);
@@ -306,6 +312,7 @@ fn finish(search: &mut Search<'_>, point: Point, end: End, wall: Option<Unusable
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::AtomicUsize;
 
     /// A narrow valley along a = b, whose floor falls until a + b = 10.
     struct Valley;
@@ -325,6 +332,54 @@ mod tests {
                 jacobian.copy_from_slice(&[100.0, 1.0, -100.0, 1.0]);
             }
             Ok(())
+        }
+    }
+
+    /// The residual a⁴ - 1, which is stopped after so many evaluations.
+    struct Stopped {
+        after: usize,
+        so_far: AtomicUsize,
+    }
+
+    impl Residuals for Stopped {
+        fn parameters(&self) -> usize {
+            1
+        }
+
+        fn count(&self) -> usize {
+            1
+        }
+
+        fn evaluate(&self, theta: &[f64], residuals: &mut [f64], jacobian: Option<&mut [f64]>) -> Result<(), Unusable> {
+            if self.so_far.fetch_add(1, Ordering::Relaxed) >= self.after {
+                return Err(Unusable("it was stopped".into()));
+            }
+            residuals[0] = theta[0].powi(4) - 1.0;
+            jacobian.into_iter().for_each(|jacobian| jacobian[0] = 4.0 * theta[0].powi(3));
+            Ok(())
+        }
+
+        fn stopped(&self) -> bool {
+            self.so_far.load(Ordering::Relaxed) > self.after
+        }
+    }
+
+    #[test]
+    fn a_stop_is_neither_a_wall_nor_a_minimum() {
+        let found = |after: usize, loss: Loss| {
+            let problem = Stopped { after, so_far: AtomicUsize::new(0) };
+            minimise(&problem, &[3.0], &Bounds::none(1), loss, &Options::default())
+        };
+        for loss in [Loss::Squares, Loss::Huber(0.5)] {
+            let whole = found(usize::MAX, loss).unwrap();
+            assert!(whole.end == End::Converged && (whole.theta[0].abs() - 1.0).abs() < 1e-9, "{whole:?}");
+            let mut last = f64::INFINITY;
+            for after in 1..4 {
+                let best = found(after, loss).unwrap();
+                assert!(best.end == End::Cancelled && best.wall.is_none() && best.cost <= last, "{loss:?}, after {after}: {best:?}");
+                last = best.cost;
+            }
+            assert!(found(0, loss).is_err());
         }
     }
 

@@ -69,6 +69,12 @@ pub trait Residuals: Sync {
     fn blur(&self) -> f64 {
         0.0
     }
+
+    /// Whether evaluations fail because a person, or the time, has said stop: such an error says nothing of the point. Problems that know
+    /// of no stop need not say it; a search that is to be stopped looks at its own flag besides.
+    fn stopped(&self) -> bool {
+        false
+    }
 }
 
 /// The cost of a problem at a point; `residuals`: memory for them.

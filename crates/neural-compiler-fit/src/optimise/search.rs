@@ -176,7 +176,8 @@ pub fn search(task: &Task<'_>, options: &Options<'_>) -> Result<Found, Unusable>
             match outcome {
                 Ok(run) => runs.push(run),
                 Err(e) => {
-                    failed += 1;
+                    // A start that was stopped is none at which the model has no value.
+                    failed += usize::from(!cancelled());
                     why = why.take().or(Some(e));
                 }
             }
@@ -340,11 +341,16 @@ fn settle(task: &Task<'_>, free: &[usize], mut runs: Vec<Run>, tried: usize, opt
             Err(e) => failed = Some(e),
         }
     }
-    // A sample may have misled every start; the user's own then goes the whole way on all data.
-    if fits.is_empty() || (!late && fits.iter().all(|f| f.1.end != End::Converged)) {
-        match local(task, task.whole, free, task.start, options, None)
-            .and_then(|l| lm::minimise(task.whole, &l.theta, task.bounds, options.loss, &fine))
-        {
+    // A sample may have misled every start; the user's own then goes the whole way on all data. After a stop no way is gone any more: only
+    // where nothing is known yet, there is what the start itself comes to.
+    let cancelled = options.cancel.is_some_and(|c| c.load(Ordering::Relaxed));
+    if fits.is_empty() || (!late && !cancelled && fits.iter().all(|f| f.1.end != End::Converged)) {
+        let own = match cancelled {
+            true => lm::minimise(task.whole, task.start, task.bounds, options.loss, &fine),
+            false => local(task, task.whole, free, task.start, options, None)
+                .and_then(|l| lm::minimise(task.whole, &l.theta, task.bounds, options.loss, &fine)),
+        };
+        match own {
             Ok(fit) => fits.push((0, fit)),
             Err(e) => failed = Some(e),
         }

@@ -54,6 +54,10 @@ impl Residuals for Separable<'_> {
         self.inner.count()
     }
 
+    fn stopped(&self) -> bool {
+        self.inner.stopped()
+    }
+
     fn evaluate(&self, theta: &[f64], residuals: &mut [f64], jacobian: Option<&mut [f64]>) -> Result<(), Unusable> {
         let theta = self.complete(theta)?;
         let Some(jacobian) = jacobian else {

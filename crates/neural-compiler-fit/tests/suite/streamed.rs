@@ -4,7 +4,8 @@
 use neural_compiler::{Diagnostics, Program, compile};
 use neural_compiler_fit::random::Stream;
 use neural_compiler_fit::{Fit, Loss, Options, Part, Rows, Table, fit, fit_rows};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 fn program(text: &str) -> Program {
     compile(text, &Default::default()).unwrap_or_else(|e| panic!("{e}"))
@@ -282,4 +283,144 @@ fn a_table_that_changes_is_no_table() {
         fit_rows(&program(DECAY), &data.select(&[0]), &Fewer(Cut::new(&data, &[1000])), &options).map_or_else(|e| e, |_| panic!("a fit"));
     assert_eq!(e.0[0].code, "table-changed", "{e}");
     assert_eq!(e.0[0].message, "the table changed while it was read: it had 5000 rows, and now 3000");
+}
+
+/// Rows in parts of a thousand, of which in one pass another table is handed on.
+struct Other<'a> {
+    rows: Cut<'a>,
+    other: Cut<'a>,
+    pass: usize,
+}
+
+impl Rows for Other<'_> {
+    fn pass(&self, columns: &[String], take: &mut dyn FnMut(Table) -> bool) -> Result<(), Diagnostics> {
+        if self.rows.passes.load(Ordering::Relaxed) + 1 == self.pass {
+            return self.other.pass(columns, take);
+        }
+        self.rows.pass(columns, take)
+    }
+}
+
+/// The table with two numbers of a column exchanged: as many rows, and the same sums.
+fn exchanged(data: &Table, name: &str) -> Table {
+    let columns = data.names().iter().map(|n| {
+        let mut column = data.column(n).expect("a column").to_vec();
+        if n == name {
+            column.swap(1234, 4321);
+        }
+        (n.clone(), column)
+    });
+    Table::new(columns).expect("columns")
+}
+
+#[test]
+fn a_table_of_as_many_rows_that_changes_is_no_table_either() {
+    let data = decay(5000);
+    let options = Options { target: Some("y".into()), sigma_column: Some("s".into()), ..Options::default() };
+    for (name, pass) in [("y", 2), ("y", 4), ("t", 4), ("s", 3)] {
+        let other = exchanged(&data, name);
+        let rows = Other { rows: Cut::new(&data, &[1000]), other: Cut::new(&other, &[1000]), pass };
+        let e =
+            fit_rows(&program(DECAY), &data.select(&[0]), &rows, &options).map_or_else(|e| e, |_| panic!("a fit: {name} in pass {pass}"));
+        assert_eq!(e.0[0].code, "table-changed", "{e}");
+        assert!(e.0[0].message.ends_with("5000 rows as before, but other numbers in them"), "{e}");
+    }
+}
+
+/// Rows during which a fit is stopped: in one pass, behind its first part, the stop is asked for, and nothing more comes until it is seen.
+struct Stopping<'a> {
+    rows: Cut<'a>,
+    stop: &'a AtomicBool,
+    pass: usize,
+}
+
+impl<'a> Stopping<'a> {
+    fn new(data: &'a Table, stop: &'a AtomicBool, pass: usize) -> Stopping<'a> {
+        Stopping { rows: Cut::new(data, &[1000]), stop, pass }
+    }
+}
+
+impl Rows for Stopping<'_> {
+    fn pass(&self, columns: &[String], take: &mut dyn FnMut(Table) -> bool) -> Result<(), Diagnostics> {
+        let now = self.rows.passes.load(Ordering::Relaxed) + 1 == self.pass;
+        let mut first = now;
+        self.rows.pass(columns, &mut |part| {
+            let nothing = part.select(&[]);
+            let more = take(part);
+            if !std::mem::take(&mut first) {
+                return more;
+            }
+            self.stop.store(true, Ordering::Relaxed);
+            // Parts without rows until one is refused; a fit that does not stop goes on after a while.
+            (0..5000).all(|_| {
+                std::thread::sleep(Duration::from_millis(1));
+                take(nothing.clone())
+            })
+        })
+    }
+}
+
+#[test]
+fn a_stop_keeps_the_best_so_far() {
+    let data = decay(20_000);
+    // Whatever the loss: those that are robust need one more pass for the errors.
+    for loss in [None, Some(Loss::Huber(0.15)), Some(Loss::Cauchy(0.2))] {
+        let stop = AtomicBool::new(false);
+        let options = Options { target: Some("y".into()), loss, cancel: Some(&stop), ..Options::default() };
+        let found = fit_rows(&program(DECAY), &data.select(&[0]), &Stopping::new(&data, &stop, 4), &options).expect("a fit");
+        assert!(!found.converged && found.message == "stopped on request; these are the best values so far", "{}", found.message);
+        assert!(found.warnings.iter().all(|w| !w.contains("stopped")) && found.failed == 0, "{:?}", found.warnings);
+        // The search on some of the rows came near before.
+        assert!((found.parameters[1].value - 0.7).abs() < 0.05 && found.rmse < 0.2, "{:?}", found.parameters);
+        assert_eq!(found.streamed.expect("passes").passes, if loss.is_none() { 4 } else { 5 });
+    }
+}
+
+#[test]
+fn a_stop_before_the_search_says_so_at_once() {
+    let data = decay(20_000);
+    for pass in [1, 2] {
+        for budget in [None, Some(1e-9)] {
+            let stop = AtomicBool::new(false);
+            let rows = Stopping::new(&data, &stop, pass);
+            let cancel = budget.is_none().then_some(&stop);
+            let options = Options { target: Some("y".into()), cancel, budget, ..Options::default() };
+            let e = fit_rows(&program(DECAY), &data.select(&[0]), &rows, &options).map_or_else(|e| e, |_| panic!("a fit"));
+            assert_eq!(e.0[0].code, if budget.is_none() { "stopped" } else { "budget-ended" }, "{e}");
+            assert!(e.0[0].message.contains("before the search began") && e.0[0].help.is_some(), "{e}");
+            let read = rows.rows.passes.load(Ordering::Relaxed);
+            assert!(read == pass || budget.is_some() && read < pass, "{read} passes");
+        }
+    }
+}
+
+#[test]
+fn residuals_that_are_no_noise_are_told_as_in_memory() {
+    let line = program("(param a 1) (param b 1) (+ a (* b x))");
+    let wave = table(20_000, |x, s| vec![("x", x), ("y", x + 0.1 * (30.0 * x).sin() + 0.02 * s.normal())]);
+    let noise = table(20_000, |x, s| vec![("x", x), ("y", x + 0.1 * s.normal())]);
+    let nothing = table(20_000, |x, s| vec![("x", x), ("y", s.normal())]);
+    for loss in [None, Some(Loss::Huber(0.2))] {
+        let options = Options { loss, ..Options::default() };
+        for (data, describes) in [(&wave, false), (&noise, true)] {
+            let (found, memory) = (streamed(&line, data, &[1000], &options).expect("a fit"), fit(&line, data, &options).expect("a fit"));
+            assert_eq!((found.describes_data, memory.describes_data), (Some(describes), Some(describes)), "{:?}", found.warnings);
+        }
+        let told = streamed(&line, &nothing, &[1000], &options).expect("a fit");
+        assert!(told.describes_data == Some(false) && told.warnings.iter().any(|w| w.contains("of what varies in")), "{:?}", told.warnings);
+        let told = streamed(&line, &wave, &[1000], &options).expect("a fit").warnings;
+        assert!(told.iter().any(|w| w.contains("neighbours along `x` are alike")), "{told:?}");
+    }
+}
+
+#[test]
+fn numbers_whose_squares_leave_the_range_but_for_their_errors() {
+    for size in [1e200, 1e-200] {
+        let data = table(9000, |t, s| vec![("t", 4.0 * t), ("y", size * (3.0 * (-2.8 * t).exp() + 0.05 * s.normal()))]);
+        let text = format!("(param a {size:e}) (param k 1) (* a (exp (- (* k t))))");
+        let options = Options { sigma: Some(0.05 * size), ..Options::default() };
+        let found = streamed(&program(&text), &data, &[1000], &options).expect("a fit");
+        alike(&found, &fit(&program(&text), &data, &options).expect("a fit"), 1e-9);
+        assert!((0.9..1.0).contains(&found.r2) && (0.04..0.06).contains(&(found.rmse / size)), "{} {}", found.r2, found.rmse);
+    }
 }

@@ -292,7 +292,7 @@ fn verified(path: &Path, known: &Value) -> Option<Value> {
 
 /// What changes with every change of a file: its size, and the times of its content and of all the system knows of it, which nobody sets.
 #[cfg(unix)]
-fn stamp(data: &Metadata) -> Value {
+pub(super) fn stamp(data: &Metadata) -> Value {
     use std::os::unix::fs::MetadataExt;
     let time = |seconds: i64, nanoseconds: i64| format!("{seconds}.{nanoseconds:09}");
     json!([data.len(), data.ino(), time(data.mtime(), data.mtime_nsec()), time(data.ctime(), data.ctime_nsec())])
@@ -308,7 +308,7 @@ fn settled(data: &Metadata) -> bool {
 
 /// Elsewhere files are told apart by their content alone.
 #[cfg(not(unix))]
-fn stamp(data: &Metadata) -> Value {
+pub(super) fn stamp(data: &Metadata) -> Value {
     json!([data.len(), format!("{:?}", data.modified().ok())])
 }
 

@@ -5,13 +5,13 @@
 use crate::args::Cli;
 use crate::commands::doses;
 use crate::commands::fit_args::{FitArgs, Fitting, Log};
-use crate::commands::fit_stream::{self, Stream};
+use crate::commands::fit_stream::{self, Stream, Tables};
 use crate::commands::fit_table::{Roles, Wanted, Whole};
 use crate::context::{Context, Failure, reason};
 use crate::core::Compiled;
 use crate::render::Source;
 use crate::table::dialect::Notes;
-use crate::table::{self, Again, Format, Reader, same_file, write_together, write_whole};
+use crate::table::{self, Format, Reader, same_file, write_together, write_whole};
 use clap::CommandFactory;
 use clap::parser::ValueSource;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -22,7 +22,7 @@ use neural_compiler_fit::{Fit, Loss, Options, Stage, fit, fit_rows, save, text, 
 use serde_json::json;
 use std::cell::RefCell;
 use std::io::{IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -38,20 +38,18 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
     }
     let source = context.source(args.source.file.as_deref(), args.source.expression.as_deref())?;
     let model = Compiled::new(context, source)?;
-    apart(args, &model)?;
     // What is needed is known before anything is read; whether a name is that of a column of standard deviations does not matter for it.
     let early = Options { group: args.how.group.clone(), ..own_options(args, Options::default()) };
     let tables = fit_stream::tables(args, &model, &early)?;
+    apart(args, &model, tables.as_ref())?;
     let wanted = wanted(&args.how, &model, args.weights.as_deref());
     let say = |notes: &Rc<RefCell<Notes>>| table::say(context, &args.how.from.data, notes);
-    let (whole, notes, stream) = match tables {
+    let begun = tables.map(|tables| begin(&args.how, &wanted, &tables, say)).transpose()?.flatten();
+    let (whole, notes, stream) = match begun {
+        Some((whole, notes, stream)) => (whole, notes, Some(stream)),
         None => {
             let (whole, notes) = read(&args.how, &wanted, say)?;
             (whole, notes, None)
-        }
-        Some(tables) => {
-            let (whole, notes, stream) = begin(&args.how, &wanted, tables, say)?;
-            (whole, notes, Some(stream))
         }
     };
     let cancel = interrupts();
@@ -102,8 +100,9 @@ struct Read<'a> {
     stream: Option<Stream<'a>>,
 }
 
-/// Complains about files to be written that are one, that would be written over the table, or that are none where weights go beside them.
-fn apart(args: &FitArgs, model: &Compiled) -> Result<(), Failure> {
+/// Complains about files to be written that are one, that would be written over the table or among many, or that are none where weights
+/// go beside them.
+fn apart(args: &FitArgs, model: &Compiled, tables: Option<&Tables>) -> Result<(), Failure> {
     let weights = args.save.as_ref().filter(|_| !weights::needed(&model.program).is_empty()).map(|p| beside(p));
     if let Some(path) = args.save.as_ref().filter(|p| weights.is_some() && (*p == "-" || Format::is_stream(Path::new(p)))) {
         return Err(Failure::Usage(format!(
@@ -116,12 +115,36 @@ fn apart(args: &FitArgs, model: &Compiled) -> Result<(), Failure> {
         let events = ("the doses", "--events", args.how.begin.events.as_deref());
         // A model may be saved in its own place.
         let own = args.source.file.as_deref().filter(|_| what != "--save");
-        table::apart(what, path, &[("the table", "--data", Some(&args.how.from.data)), events, table::program(own)])?;
+        let data = &args.how.from.data;
+        table::apart(what, path, &[("the table", "--data", Some(data)), events, table::program(own)])?;
+        let mut tables = tables.iter().flat_map(|t| &t.paths);
+        tables.try_for_each(|one| table::apart(what, path, &[("a table", "--data", Some(one))]))?;
+        if inside(path, Path::new(data)) {
+            return Err(Failure::Usage(format!("{what} is inside the directory of --data: `{path}` would be a table of the next run")));
+        }
         if let Some((other, _)) = written[..i].iter().find(|(_, other)| same_file(path, other)) {
             return Err(Failure::Usage(format!("{other} and {what} are one file, `{path}`: give each its own")));
         }
     }
     Ok(())
+}
+
+/// Links that lead to each other after which they are taken for a ring.
+const MOST_LINKS: usize = 40;
+
+/// Whether a file is, or would be, inside a directory, or below it.
+fn inside(path: &str, folder: &Path) -> bool {
+    if path == "-" || !folder.is_dir() {
+        return false;
+    }
+    let mut path = PathBuf::from(path);
+    // What is written to a link goes to where it leads, whether or not there is something yet.
+    for _ in 0..MOST_LINKS {
+        let Ok(to) = std::fs::read_link(&path) else { break };
+        path = path.parent().unwrap_or(Path::new("")).join(to);
+    }
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    matches!((parent.canonicalize(), folder.canonicalize()), (Ok(parent), Ok(folder)) if parent.starts_with(&folder))
 }
 
 /// Writes what was asked for; gives what could not be written.
@@ -144,7 +167,7 @@ fn files(args: &FitArgs, model: &Compiled, read: &Read<'_>, options: &Options<'_
     });
     let drawn = args.plot.as_ref().map(|path| {
         let (log_x, log_y) = args.log.map_or((false, false), Log::axes);
-        let look = Look { log_x, log_y, groups: whole.groups.clone() };
+        let look = Look { log_x, log_y, groups: whole.groups(args.how.group.as_deref()) };
         let drawing = Drawing::new(&model.program, &whole.table, options, fitted, look);
         let bytes = match path.rsplit('.').next() {
             Some("png") => drawing.png(),
@@ -214,22 +237,22 @@ pub(crate) fn read(
     Ok((whole?, notes))
 }
 
-/// The same of tables whose rows are not held in memory: the first rows, and where all of them come from.
+/// What is known of a table before its rows are read again and again: the first of them, what is to be said, where all of them come from.
+type Begun<'a> = (Whole, Rc<RefCell<Notes>>, Stream<'a>);
+
+/// The same of tables whose rows are not held in memory; `None`: they are held all the same.
 fn begin<'a>(
     how: &Fitting,
     wanted: &Wanted<'a>,
-    tables: Vec<String>,
+    tables: &Tables,
     say: impl FnOnce(&Rc<RefCell<Notes>>),
-) -> Result<(Whole, Rc<RefCell<Notes>>, Stream<'a>), Failure> {
-    let open = |path: String| Again::new(&path, &how.from.table).map(|again| (path, again));
-    let mut tables: Vec<(String, Again)> = tables.into_iter().map(open).collect::<Result<_, _>>()?;
-    let reader = tables[0].1.read()?;
-    let notes = reader.notes();
-    let whole = Whole::begin(reader, wanted);
-    say(&notes);
-    let whole = whole?;
-    let stream = Stream::new(tables, wanted, &whole)?;
-    Ok((whole, notes, stream))
+) -> Result<Option<Begun<'a>>, Failure> {
+    let mut notes = Rc::default();
+    let begun = Stream::begin(tables, &how.from.table, wanted, |reader| {
+        notes = reader.notes();
+        say(&notes);
+    })?;
+    Ok(begun.map(|(whole, stream)| (whole, notes, stream)))
 }
 
 /// The options of the library that every fit takes.

@@ -14,7 +14,7 @@ use neural_compiler::units::header::Asked;
 use neural_compiler::{Diagnostic, Diagnostics};
 use neural_compiler_fit::dates::{Calendar, Stamp, asked_for};
 use neural_compiler_fit::{Other, Side, Table};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Columns that options name for what they are; a standard deviation may be a number instead.
 #[derive(Clone, Copy, Default)]
@@ -55,12 +55,14 @@ impl Wanted<'_> {
 /// A table, and why columns that are not in it could not be read.
 pub(crate) struct Whole {
     pub(crate) table: Table,
-    /// The names of the groups, in the order of their numbers.
-    pub(crate) groups: Vec<String>,
     /// The names that numbers stand for, column by column.
     coded: HashMap<String, Vec<String>>,
     /// What the dates of the table count.
     pub(crate) calendar: Option<Calendar>,
+    /// The columns that hold dates, by their names in the table.
+    pub(crate) dated: Vec<String>,
+    /// The headers of columns that hold neither numbers nor dates anybody asks for.
+    pub(crate) texts: HashSet<String>,
     unreadable: HashMap<String, Unreadable>,
     /// From this row on, lines are so much further down than rows.
     lines: Vec<(usize, u64)>,
@@ -105,15 +107,11 @@ fn of_names(texts: &[String]) -> (Vec<String>, Vec<f64>) {
     (names, codes)
 }
 
-/// The names of groups that numbers tell apart, in the order of appearance.
+/// The names of groups that numbers tell apart, in the order of appearance; 0 and -0 are one, as they are to the fit.
 fn by_number(table: &Table, column: &str) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for name in table.column(column).unwrap_or_default().iter().map(|&x| table.label(column, x)) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
+    let mut seen = HashSet::new();
+    let numbers = table.column(column).unwrap_or_default().iter().map(|x| x + 0.0);
+    numbers.filter(|x| seen.insert(x.to_bits())).map(|x| table.label(column, x)).collect()
 }
 
 /// A column being read.
@@ -178,12 +176,12 @@ impl Column {
 
 impl Whole {
     /// Reads a table.
-    pub(crate) fn read(reader: Reader, wanted: &Wanted<'_>) -> Result<Whole, Failure> {
-        Whole::parts(reader, wanted, usize::MAX)
+    pub(crate) fn read(mut reader: Reader, wanted: &Wanted<'_>) -> Result<Whole, Failure> {
+        Whole::parts(&mut reader, wanted, usize::MAX)
     }
 
     /// Reads the first rows of a table that is not held in memory.
-    pub(crate) fn begin(reader: Reader, wanted: &Wanted<'_>) -> Result<Whole, Failure> {
+    pub(crate) fn begin(reader: &mut Reader, wanted: &Wanted<'_>) -> Result<Whole, Failure> {
         let notes = reader.notes();
         let known = notes.borrow().columns.len();
         // Rows say where they are themselves, and what is missing in the first of them says nothing of the others.
@@ -193,7 +191,7 @@ impl Whole {
     }
 
     /// Reads so many chunks of a table.
-    fn parts(mut reader: Reader, wanted: &Wanted<'_>, chunks: usize) -> Result<Whole, Failure> {
+    fn parts(reader: &mut Reader, wanted: &Wanted<'_>, chunks: usize) -> Result<Whole, Failure> {
         let names = reader.columns().to_vec();
         let notes = reader.notes();
         let mut columns: Vec<Column> = names.iter().map(|_| Column::Numbers(Vec::new(), Missing::default())).collect();
@@ -263,19 +261,22 @@ impl Whole {
                 }
             }
         }
+        let texts = unreadable.keys().filter(|name| censored.iter().all(|c| c.0 != **name)).cloned().collect();
         let calendar =
             Calendar::of_table(&dated, &wanted.named, &wanted.model.program, wanted.dates.options(), wanted.fitting).map_err(|d| {
                 let help = (d.code == "no-origin").then(|| DateArgs::NO_ORIGIN.to_string());
                 Failure::plain(d.code, d.message, d.help.or(help))
             })?;
+        let mut places = Vec::new();
         for (name, stamps) in dated {
             let Some(calendar) = calendar else { continue };
             let times = stamps.iter().map(|s| s.map_or(f64::NAN, |s| calendar.number(s.nanoseconds))).collect();
             let zoned = stamps.iter().flatten().any(|s| s.zoned);
             let zone = if zoned { "" } else { " (no zone is given)" };
             notes.borrow_mut().columns.push(format!("the dates in `{name}` are read as {}{zone}", calendar.words()));
-            if let Some(place) = good.iter_mut().find(|g| g.0 == name) {
-                place.1 = times;
+            if let Some(place) = good.iter().position(|g| g.0 == name) {
+                good[place].1 = times;
+                places.push(place);
             }
         }
         let mut others: Vec<Other> = unreadable.iter().map(|(name, why)| Other { name: name.clone(), nearly: why.nearly }).collect();
@@ -290,10 +291,16 @@ impl Whole {
         if let (Some(remark), false) = (table.remark(), wanted.fitting) {
             notes.borrow_mut().columns.push(remark.to_string());
         }
+        // Headers with units have become names, in the same order.
+        let dated = places.into_iter().filter_map(|place| table.names().get(place).cloned()).collect();
         let coded: HashMap<String, Vec<String>> = coded.into_iter().map(|(name, (labels, _))| (name.to_string(), labels)).collect();
         let table = coded.iter().fold(table, |table, (name, labels)| table.with_labels(name, labels.clone()));
-        let groups = wanted.group.map_or_else(Vec::new, |g| coded.get(g).cloned().unwrap_or_else(|| by_number(&table, g)));
-        Ok(Whole { table, groups, coded, calendar, unreadable, lines })
+        Ok(Whole { table, coded, calendar, dated, texts, unreadable, lines })
+    }
+
+    /// The names of the groups of a column, in the order of their numbers.
+    pub(crate) fn groups(&self, column: Option<&str>) -> Vec<String> {
+        column.map_or_else(Vec::new, |g| self.coded.get(g).cloned().unwrap_or_else(|| by_number(&self.table, g)))
     }
 
     /// The number that stands for a name in a column of groups, where the table has that name.
@@ -355,5 +362,21 @@ impl Whole {
         let located = errors.0.iter().any(|d| d.span != Default::default());
         let named = errors.0.into_iter().map(|d| Diagnostic { message: self.located(&d.message), ..d }).collect();
         if located { Failure::program(&model.source, Diagnostics(named)) } else { Failure::Wrong(Source::new("", ""), named) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_name_the_groups_that_a_fit_tells_apart() {
+        let column = vec![3.0, -0.0, 0.0, 3.0, 1.5, f64::NAN];
+        let table = Table::new([("g".to_string(), column)]).expect("a column");
+        let names = by_number(&table, "g");
+        assert_eq!((&names[..3], names.len()), (&["3".to_string(), "0".into(), "1.5".into()][..], table.groups("g").1));
+        // As many groups as rows.
+        let table = Table::new([("g".to_string(), (0..200_000).map(f64::from).collect())]).expect("a column");
+        assert_eq!(by_number(&table, "g").len(), 200_000);
     }
 }

@@ -52,6 +52,33 @@ pub(crate) fn times(chunk: Chunk<'_>, column: usize, calendar: Option<Calendar>)
         Err(_) => return Err(e),
     };
     let Some(calendar) = calendar else { return Err(CellError::date_beside_numbers(e.row)) };
+    counted(stamps, calendar)
+}
+
+/// A column of dates, missing ones as NaN, in which nothing else may stand.
+pub(crate) fn dates_alone(chunk: Chunk<'_>, column: usize, calendar: Calendar) -> Result<Vec<f64>, CellError> {
+    let mut none = vec![f64::NAN; chunk.rows()];
+    match chunk.dates(column) {
+        Ok(stamps) => counted(stamps, calendar),
+        // Where there is no value at all, the column may be of another type.
+        Err(_) if chunk.numbers_or_missing(column, &mut none).is_ok() && none.iter().all(|x| x.is_nan()) => Ok(none),
+        Err(e) => Err(e),
+    }
+}
+
+/// A column of numbers, missing ones as NaN, in which no dates may stand; `dates`: what to do where one does.
+pub(crate) fn numbers_alone(chunk: Chunk<'_>, column: usize, dates: &str) -> Result<Vec<f64>, CellError> {
+    let mut numbers = vec![f64::NAN; chunk.rows()];
+    let Err(e) = chunk.numbers_or_missing(column, &mut numbers) else { return Ok(numbers) };
+    let is_date = match chunk.dates(column) {
+        Ok(_) => true,
+        Err(d) => d.row > e.row,
+    };
+    Err(if is_date { CellError { help: Some(dates.into()), ..e } } else { e })
+}
+
+/// Dates as times.
+fn counted(stamps: Vec<Option<Stamp>>, calendar: Calendar) -> Result<Vec<f64>, CellError> {
     let one = |(row, stamp): (usize, Option<Stamp>)| match stamp {
         Some(stamp) if !calendar.counts(stamp) => Err(CellError::mixed_zones(row, calendar.mixed())),
         stamp => Ok(stamp.map_or(f64::NAN, |s| calendar.number(s.nanoseconds))),

@@ -167,3 +167,128 @@ fn what_needs_rows_in_memory_is_refused() {
     let (streamed, memory) = (line(&[&["--stream"], &said[..]].concat()).json(), line(&said).json());
     assert!((number(&streamed, &["params", "b", "value"]) - number(&memory, &["params", "b", "value"])).abs() < 1e-12, "{streamed}");
 }
+
+#[test]
+fn a_fit_is_never_saved_over_its_tables_nor_among_them() {
+    let folder = Folder::new();
+    folder.write("rows/a.csv", &rows(0, 100));
+    folder.write("rows/b/c.csv", &rows(100, 200));
+    let at = |name: &str| folder.path(name).display().to_string();
+    let refused = |data: &str, save: &str, why: &str| {
+        let done = folder.fit(data, &["--save", &at(save)]);
+        assert!(done.code == 2 && done.err.contains(why), "{data} {save}: {done:?}");
+    };
+    refused("rows/*.csv", "rows/a.csv", "would write over");
+    refused("rows", "rows/b/c.csv", "would write over");
+    refused("rows", "rows/b/fitted.scm", "inside the directory of --data");
+    assert!(!folder.path("rows/b/fitted.scm").exists());
+    assert_eq!(fs::read_to_string(folder.path("rows/a.csv")).expect("a table"), rows(0, 100));
+    #[cfg(unix)]
+    {
+        // A link from elsewhere leads there too.
+        std::os::unix::fs::symlink(folder.path("rows/later.scm"), folder.path("link.scm")).expect("a link");
+        refused("rows", "link.scm", "inside the directory of --data");
+    }
+    assert_eq!(folder.fit("rows", &["--save", &at("fitted.scm")]).code, 0);
+    assert_eq!(folder.fit("rows/*.csv", &["--save", &at("rows/fitted.scm")]).code, 0, "a pattern says which files are tables");
+}
+
+#[test]
+fn dates_and_numbers_do_not_mix() {
+    let folder = Folder::new();
+    let data = folder.path("rows").display().to_string();
+    let fit = |a: &str, b: &str| {
+        folder.write("rows/a.csv", a);
+        folder.write("rows/b.csv", b);
+        let model = "(param a 1) (param b 1) (param c 1) (+ a (* b d) (* c x))";
+        let done = neuralc(&[
+            "fit",
+            "-e",
+            model,
+            "--data",
+            &data,
+            "--target",
+            "y",
+            "--json",
+            "--time-unit",
+            "days",
+            "--time-origin",
+            "2024-01-01",
+        ]);
+        let first = done.json()["diagnostics"][0].clone();
+        (done.code, first["message"].as_str().unwrap_or_default().to_string(), first["code"].as_str().unwrap_or_default().to_string())
+    };
+    let a = "d,x,y\n2024-01-01,1,1\n2024-01-03,2,2\n2024-01-04,1,4\n";
+    let dates = "d,x,y\n2024-01-05,1,6\n2024-01-08,3,7\n";
+    assert_eq!(fit(a, dates).0, 0);
+    let (code, message, kind) = fit(a, "d,x,y\n2024-01-05,1,6\n,1,\n19727,3,7\n");
+    assert!(code == 1 && message.contains("b.csv`: row 3 (line 4), column `d`: `19727` is not a date"), "{message}");
+    assert_eq!(kind, "not-a-number");
+    // All numbers, in a table of its own.
+    let (code, message, _) = fit(a, "d,x,y\n4,1,6\n7,3,7\n");
+    assert!(code == 1 && message.contains("b.csv`: row 1 (line 2), column `d`: `4` is not a date"), "{message}");
+    // Dates in a column that began with numbers, whether or not another one holds dates.
+    let (code, message, kind) = fit(a, "d,x,y\n2024-01-05,2024-01-05,6\n2024-01-08,3,7\n");
+    assert!(code == 1 && message.contains("b.csv`: row 1 (line 2), column `x`") && kind == "not-a-number", "{kind}: {message}");
+    let (code, message, kind) = fit("d,x,y\n1,1,1\n2,2,2\n3,1,4\n", dates);
+    assert!(code == 1 && message.contains("b.csv`: row 1 (line 2), column `d`") && kind == "not-a-number", "{kind}: {message}");
+    // A table in which every date is missing has none that is wrong.
+    assert_eq!(fit(a, &format!("d,x,y\n,1,\n,2,\n{}", &dates[6..])).0, 0);
+    assert_eq!(fit(a, "d,x,y\n,1,\n,2,\n").0, 0);
+}
+
+/// A Parquet file with a gap before its footer that makes it this long; nothing is stored there, and nothing reads it.
+fn lengthened(bytes: &[u8], length: u64, path: &std::path::Path) {
+    use std::io::{Seek, SeekFrom, Write};
+    let end = bytes.len() - 8;
+    let footer = u32::from_le_bytes(bytes[end..end + 4].try_into().expect("four bytes")) as usize;
+    let (front, back) = bytes.split_at(end - footer);
+    let mut file = fs::File::create(path).expect("a file");
+    file.write_all(front).expect("bytes");
+    file.seek(SeekFrom::Start(length - back.len() as u64)).expect("a place");
+    file.write_all(back).expect("bytes");
+}
+
+#[test]
+fn large_files_whose_dates_need_all_rows_are_held() {
+    let folder = Folder::new();
+    folder.write("dates.csv", "d,y\n2024-01-01,1\n2024-01-03,2\n2024-01-04,4\n");
+    let at = |name: &str| folder.path(name).display().to_string();
+    let (small, large) = (at("small.parquet"), at("large.parquet"));
+    assert_eq!(neuralc(&["eval", "-e", "(* 2 y)", "--data", &at("dates.csv"), "--out", &small]).code, 0);
+    lengthened(&fs::read(&small).expect("a file"), (1 << 30) + 4096, &folder.path("large.parquet"));
+    let line = |data: &str, more: &[&str]| {
+        let model = "(param a 1) (param b 1) (+ a (* b d))";
+        neuralc(&[&["fit", "-e", model, "--data", data, "--target", "y", "--json"], more].concat())
+    };
+    let held = line(&large, &[]);
+    assert_eq!(said(&held), said(&line(&small, &[])));
+    assert_eq!(held.json()["streamed"], Value::Null);
+    // Where nothing has to be found from all of them, it is read again and again.
+    let dated = ["--time-unit", "days", "--time-origin", "2024-01-01"];
+    assert_eq!(line(&large, &dated).json()["streamed"]["rows"], json!(3));
+    // Asked for, it is refused, with a way out.
+    let refused = line(&large, &["--stream"]);
+    assert_eq!(refused.codes(), ["needs-rows"]);
+    let help = |done: &Done| done.json()["diagnostics"][0]["help"].as_str().unwrap_or_default().to_string();
+    assert!(help(&refused).contains("--time-origin") && help(&refused).contains("--stream=never"), "{refused:?}");
+    assert!(help(&line(&small, &["--stream", "--profile"])).contains("--stream=never"));
+    folder.write("many/a.csv", &rows(0, 100));
+    let many = folder.fit("many", &["--profile"]);
+    assert!(many.codes() == ["needs-rows"] && !help(&many).contains("--stream=never"), "{many:?}");
+}
+
+#[test]
+fn columns_of_text_are_no_columns_of_the_fit() {
+    let folder = Folder::new();
+    let mut text = String::from("y,t,y [V]\n");
+    for i in 0..200 {
+        let t = f64::from(i) / 50.0;
+        writeln!(text, "high,{t},{}", 3.0 * (-0.7 * t).exp() + 0.01 * f64::from(i * i % 7)).expect("a line");
+    }
+    folder.write("units.csv", &text);
+    let (memory, streamed) = (said(&folder.fit("units.csv", &[])), said(&folder.fit("units.csv", &["--stream"])));
+    let k = |of: &Value| number(of, &["params", "k", "value"]);
+    assert!((k(&streamed) / k(&memory) - 1.0).abs() < 1e-8, "{streamed}");
+    assert_eq!(streamed["warnings"], memory["warnings"]);
+}

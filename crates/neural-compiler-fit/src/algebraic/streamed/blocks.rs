@@ -3,7 +3,7 @@
 
 use crate::algebraic::Algebraic;
 use crate::algebraic::prepared::Compare;
-use crate::algebraic::problem::Numbers;
+use crate::algebraic::problem::{Numbers, call, called};
 use crate::support::memory;
 
 /// Rows of a block: its columns stay in the second cache, and its evaluation is long beside handing it to a thread.
@@ -26,6 +26,18 @@ pub(super) struct Block {
 }
 
 impl Block {
+    /// What changes with every number of the rows and with their order: a sum of their bits, and the sum of all sums on the way to it
+    /// (Fletcher 1982).
+    pub(super) fn mark(&self) -> u64 {
+        let (mut sum, mut sums) = (0u64, 0u64);
+        for x in self.columns.iter().chain([&self.target, &self.weights]).flatten() {
+            sum = sum.wrapping_add(x.to_bits());
+            sums = sums.wrapping_add(sum);
+        }
+        // The upper bits of numbers that are alike differ little: both sums have to count in all bits.
+        sums ^ sum.rotate_left(32)
+    }
+
     /// The model on these rows.
     pub(super) fn model(self, of: &Algebraic) -> Algebraic {
         of.on(self.columns, self.target, self.weights, self.numbers)
@@ -97,9 +109,7 @@ impl Filling {
                 Chosen::Between(from, _) => from + k,
                 Chosen::These(rows) => rows[k],
             };
-            if self.numbers.last().is_none_or(|(at, first)| first + (self.rows + k - at) != number(row)) {
-                self.numbers.push((self.rows + k, number(row)));
-            }
+            call(&mut self.numbers, self.rows + k, number(row));
         }
         self.rows += count;
     }
@@ -175,10 +185,7 @@ impl Sample {
 
     /// Takes these rows of a block.
     pub(super) fn add(&mut self, block: &Block, rows: &[usize]) {
-        let number = |row: usize| {
-            let run = block.numbers.partition_point(|n| n.0 <= row);
-            block.numbers[..run].last().map_or(row, |(at, first)| first + (row - at))
-        };
+        let number = |row: usize| called(&block.numbers, row);
         self.0.add(block.rows, (&block.columns, &block.target, &block.weights), Chosen::These(rows), number);
     }
 
@@ -210,6 +217,16 @@ mod tests {
         blocks.extend(cutter.rest());
         assert_eq!((cutter.rows, cutter.without), (30_000, 3000));
         blocks
+    }
+
+    #[test]
+    fn a_block_is_known_by_its_numbers_and_their_order() {
+        let block = |x: Vec<f64>, target: Vec<f64>| Block { rows: 3, columns: vec![x, vec![]], target, ..Block::default() }.mark();
+        let one = block(vec![1.0, 2.0, 3.0], vec![4.0, 5.0, 6.0]);
+        assert_eq!(one, block(vec![1.0, 2.0, 3.0], vec![4.0, 5.0, 6.0]));
+        for (x, y) in [([1.0, 2.0, 3.0], [4.0, 6.0, 5.0]), ([1.0, 3.0, 2.0], [4.0, 5.0, 6.0]), ([1.0, 2.0, 3.0], [4.0, 5.0, 6.5])] {
+            assert_ne!(one, block(x.to_vec(), y.to_vec()), "{x:?} {y:?}");
+        }
     }
 
     #[test]

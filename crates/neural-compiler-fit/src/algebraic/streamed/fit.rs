@@ -22,8 +22,8 @@ use crate::optimise::search::Found;
 use crate::optimise::{Residuals, Unusable, extent, sum_of};
 use crate::options::Options;
 use crate::report::summary::{Ended, Figures, Minimum, Sure, told};
-use crate::report::{self, Fit};
-use crate::statistics::likelihood::Lengths;
+use crate::report::{self, Axis, Fit};
+use crate::statistics::likelihood::{Lengths, Target};
 use crate::statistics::poor;
 use crate::statistics::uncertainty::{EXACT, Variance};
 use crate::support::threads;
@@ -79,10 +79,10 @@ fn fitted(program: &Program, first: &Table, rows: &dyn Rows, options: &Options<'
     columns.retain(|c| seen.insert(c.clone()));
     let model = Algebraic::new(engines, layout.clone(), inputs.iter().map(|_| vec![]).collect(), vec![], vec![], 1);
     let reading = Reading { program, rows, options, columns, targets, inputs };
-    let data = Data::read(&reading)?;
+    let data = Data::read(&reading, effort)?;
     enough(&layout, data.counts.counted * reading.targets.len())?;
-    let (sample, variations) = sampled(&reading, &model, &data)?;
-    let streamed = Streamed::new(reading, model, data.counts, data.tables.clone(), 2);
+    let (sample, variations) = sampled(&reading, &model, &data, effort)?;
+    let streamed = Streamed::new(reading, model, (data.counts, data.tables.clone()), data.units(), 2);
     let whole = (&streamed as &dyn Residuals, Algebraic::floor_of(data.squares.value()));
     let found = search_on(&graph, whole, &sample, &layout, data.known(options), options);
     streamed.error()?;
@@ -139,7 +139,7 @@ fn wider(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
 
 impl Data {
     /// The first pass: every mistake in the rows is found here.
-    fn read(reading: &Reading<'_>) -> Result<Data, Diagnostics> {
+    fn read(reading: &Reading<'_>, effort: &Effort) -> Result<Data, Diagnostics> {
         let mut data = Data { ends: vec![(f64::INFINITY, f64::NEG_INFINITY); reading.targets.len()], ..Data::default() };
         let fold = |told: Told| {
             add_all(&mut data.sums, &told.sums);
@@ -148,9 +148,9 @@ impl Data {
             data.logarithms.add(told.logarithms);
             data.weights = told.weights.map(|w| data.weights.map_or(w, |known| wider(known, w)));
         };
-        let passed = reading.pass(|block| Ok(Told::of(&block)), fold, telling(reading.options, 1, 0, f64::NAN), false);
-        (data.counts, data.tables) = passed.map_err(broken)?;
-        let Counts { rows, without, counted } = data.counts;
+        let passed = reading.pass(|block| Ok(Told::of(&block)), fold, telling(reading.options, 1, 0), true);
+        (data.counts, data.tables) = passed.map_err(|why| broken(why, 1, reading.options, effort))?;
+        let Counts { rows, without, counted, .. } = data.counts;
         match (rows, counted) {
             (0, _) => return Err(wrong("no-rows", "the data have no rows")),
             (_, 0) if without == rows => return Err(no_value(&reading.targets)),
@@ -162,29 +162,50 @@ impl Data {
         Ok(data)
     }
 
+    /// What the numbers of each target are multiplied by before they are squared. Where there are weights, the range of numbers is judged
+    /// with them, and squares without them may leave it: the largest is brought near 1, by a power of two, which changes no digit.
+    fn units(&self) -> Vec<f64> {
+        let one = |(low, high): &(f64, f64)| match (self.weights, low.abs().max(high.abs())) {
+            (Some(_), largest) if largest > 0.0 => 2f64.powi((-largest.log2().floor()).clamp(-1000.0, 1000.0) as i32),
+            _ => 1.0,
+        };
+        self.ends.iter().map(one).collect()
+    }
+
     /// Whether the weights are those of known errors.
     fn known(&self, options: &Options<'_>) -> bool {
         options.sigma.is_some() || options.sigma_column.is_some()
     }
 }
 
-fn broken(why: Broken) -> Diagnostics {
-    match why {
-        Broken::Wrong(e) => e,
-        Broken::Unusable(e) => wrong("no-prediction", e.0),
+/// Why one of the passes before the search ended before its time.
+fn broken(why: Broken, pass: usize, options: &Options<'_>, effort: &Effort) -> Diagnostics {
+    let ended = |code, what: String, help: &str| {
+        let message = format!("{what} in pass {pass} over the rows, before the search began: there are no values to keep yet");
+        Diagnostic::error(code, Default::default(), message).help(help).into()
+    };
+    match (why, options.budget.filter(|_| effort.is_late())) {
+        (Broken::Wrong(e), _) => e,
+        (Broken::Unusable(e), _) => wrong("no-prediction", e.0),
+        (Broken::Stopped, Some(budget)) => {
+            ended("budget-ended", format!("the budget of {budget} s ended"), "give it more time, or fewer rows")
+        }
+        (Broken::Stopped, None) => {
+            ended("stopped", "the fit was stopped".into(), "all rows are read twice before the search begins; fewer are read sooner")
+        }
     }
 }
 
 /// The second pass: the rows the search is done on, and how much each target varies around its mean.
-fn sampled(reading: &Reading<'_>, model: &Algebraic, data: &Data) -> Result<(Algebraic, Vec<f64>), Diagnostics> {
+fn sampled(reading: &Reading<'_>, model: &Algebraic, data: &Data, effort: &Effort) -> Result<(Algebraic, Vec<f64>), Diagnostics> {
     let counted = data.counts.counted;
     let rows = searched(counted, reading.options.seed).unwrap_or_else(|| (0..counted).collect());
-    let means: Vec<f64> = data.sums.iter().map(|s| s.value() / counted as f64).collect();
+    let middles: Vec<(f64, f64)> = data.sums.iter().map(|s| s.value() / counted as f64).zip(data.units()).collect();
     let work = |block: Block| {
         let own = rows.partition_point(|&r| r < block.before)..rows.partition_point(|&r| r < block.before + block.rows);
         let own: Vec<usize> = rows[own].iter().map(|r| r - block.before).collect();
-        let varied = |(y, mean): (&[f64], &f64)| sum_of(y, y, |y, _| (y - mean) * (y - mean));
-        let variations: Vec<f64> = block.target.chunks(block.rows).zip(&means).map(varied).collect();
+        let varied = |(y, &(mean, unit)): (&[f64], &(f64, f64))| sum_of(y, y, |y, _| ((y - mean) * unit) * ((y - mean) * unit));
+        let variations: Vec<f64> = block.target.chunks(block.rows).zip(&middles).map(varied).collect();
         Ok(((!own.is_empty()).then_some((block, own)), variations))
     };
     let (mut sample, mut variations) = (Sample::new(&reading.inputs, reading.targets.len()), Vec::new());
@@ -192,11 +213,21 @@ fn sampled(reading: &Reading<'_>, model: &Algebraic, data: &Data) -> Result<(Alg
         own.iter().for_each(|(block, rows)| sample.add(block, rows));
         add_all(&mut variations, &varied);
     };
-    let (counts, _) = reading.pass(work, fold, telling(reading.options, 2, data.counts.rows, f64::NAN), false).map_err(broken)?;
-    if counts != data.counts {
-        return Err(wrong("table-changed", "the table changed while it was read"));
+    let passed = reading.pass(work, fold, telling(reading.options, 2, data.counts.rows), true);
+    let (counts, _) = passed.map_err(|why| broken(why, 2, reading.options, effort))?;
+    data.counts.again(&counts)?;
+    Ok((sample.block().model(model), variations.iter().zip(&middles).map(|(v, (_, unit))| v.value().sqrt() / unit).collect()))
+}
+
+/// What rows lie along: the only input there is, if it has one number.
+fn axis(program: &Program, rows: &Algebraic) -> Option<Axis> {
+    let mut read = program.inputs().iter().zip(rows.columns()).filter(|(_, column)| !column.is_empty());
+    match (read.next(), read.next()) {
+        (Some((input, values)), None) if values.len() == rows.rows() => {
+            Some(Axis { name: input.name.clone(), values: values.clone(), trajectory: vec![] })
+        }
+        _ => None,
     }
-    Ok((sample.block().model(model), variations.iter().map(|v| v.value().sqrt()).collect()))
 }
 
 /// Everything there is to say of a minimum.
@@ -216,31 +247,31 @@ fn finish(
     let counted = robust.as_ref().map_or((&best.linear, plain), |(linear, variance)| (linear, *variance));
     let (mut residuals, mut jacobian) = (vec![0.0; sample.count()], vec![0.0; sample.count() * best.theta.len()]);
     sample.evaluate(&best.theta, &mut residuals, Some(&mut jacobian)).map_err(failed)?;
-    let some = Linear::new(residuals, jacobian);
+    let linear = Linear::new(residuals, jacobian);
     let observations = streamed.observations();
-    let minimum = Minimum { problem: sample, linear: &some, best, counted, observations, precision: EXACT };
+    let minimum = Minimum { problem: sample, linear: &linear, best, counted, observations, precision: EXACT };
     let sure: Sure = minimum.certainty(layout)?;
     let n = data.counts.counted;
-    let lengths = |((name, (weighted, plain)), variation): ((&String, &(f64, f64)), f64)| Lengths {
+    let names = &streamed.reading.targets;
+    let lengths = |(k, name): (usize, &String)| Lengths {
         name: name.clone(),
         scale: 0,
         n,
-        residuals: plain.sqrt(),
-        weighted: weighted.sqrt(),
-        variation,
+        residuals: squares[k].1.sqrt() / streamed.units[k],
+        weighted: squares[k].0.sqrt(),
+        variation: variations[k],
         logarithms: data.logarithms.value(),
     };
-    let targets = streamed.reading.targets.iter().zip(&squares).zip(variations).map(lengths).collect();
+    let targets = names.iter().enumerate().map(lengths).collect();
     let one_error = data.weights.filter(|w| known && w.0 == w.1).map(|w| 1.0 / w.0);
     let figures = Figures { targets, held_out: vec![], known, one_error, spent: layout.len() as f64, likely: None };
-    // Of robust losses, which of the data count says only their median.
-    let poor = |columns: &[crate::Column], robust: bool| match robust {
-        true => vec![],
-        false => columns.iter().filter_map(|c| poor::little(&c.name, c.r2, "")).collect(),
-    };
+    // Neighbours, and the median that says which of the data count for a robust loss, are those of the rows the search was done on.
+    let (predicted, along) = (sample.predict(&best.theta).map_err(failed)?, axis(streamed.reading.program, sample));
+    let each = || names.iter().zip(sample.target().chunks(sample.rows())).zip(predicted.chunks(sample.rows()));
+    let some: Vec<Target<'_>> = each().map(|((name, observed), predicted)| Target { name, observed, predicted, scale: 0 }).collect();
+    let poor = |columns: &[crate::Column], robust: bool| poor::remarks(&some, columns, sample.weights(), along.as_ref(), robust);
     let mut fit = told(layout, Ended::of(found, &layout.names, loss, 1.0), figures, &poor, sure);
-    fit.warnings.extend(left_out(&streamed.reading.targets, data.counts.without, data.counts.rows));
-    fit.describes_data = fit.describes_data.filter(|_| loss == Loss::Squares);
+    fit.warnings.extend(left_out(names, data.counts.without, data.counts.rows));
     fit.streamed = Some(report::Streamed { rows: data.counts.rows, passes: streamed.passes() });
     Ok(fit)
 }

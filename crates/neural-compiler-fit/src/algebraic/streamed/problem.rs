@@ -10,14 +10,13 @@ use crate::algebraic::prepared::Compare;
 use crate::data::bind;
 use crate::data::rows::{Rows, each_part};
 use crate::data::table::Table;
-use crate::fit::wrong;
 use crate::optimise::linear::Linear;
 use crate::optimise::loss::Loss;
 use crate::optimise::{Residuals, Unusable, dot};
 use crate::options::{Options, Stage};
 use crate::statistics::uncertainty::Variance;
 use crate::support::{memory, threads};
-use neural_compiler::{Diagnostics, Program};
+use neural_compiler::{Diagnostic, Diagnostics, Program};
 use rayon::prelude::*;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -38,17 +37,35 @@ pub(super) struct Reading<'a> {
 pub(super) enum Broken {
     Unusable(Unusable),
     Wrong(Diagnostics),
+    /// A person, or the time, has said stop.
+    Stopped,
 }
 
 /// The tables rows are in, where there are many: the first row of each, counted from 0, and its name.
 pub(super) type Tables = Vec<(usize, String)>;
 
-/// How a pass went: rows, those among them that have nothing to explain, those that count.
+/// What a pass has seen: rows, those among them that have nothing to explain, those that count, and what changes with their numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Counts {
     pub(super) rows: usize,
     pub(super) without: usize,
     pub(super) counted: usize,
+    mark: u64,
+}
+
+impl Counts {
+    /// An error unless a later pass has seen the same.
+    pub(super) fn again(&self, now: &Counts) -> Result<(), Diagnostics> {
+        if self == now {
+            return Ok(());
+        }
+        let how = match self.rows == now.rows {
+            true => format!("it has {} rows as before, but other numbers in them", now.rows),
+            false => format!("it had {} rows, and now {}", self.rows, now.rows),
+        };
+        let message = format!("the table changed while it was read: {how}");
+        Err(Diagnostic::error("table-changed", Default::default(), message).help("fit it when nothing writes to it any more").into())
+    }
 }
 
 impl Reading<'_> {
@@ -75,12 +92,19 @@ impl Reading<'_> {
         let at_once = threads::count(self.options.threads);
         let mut cutter = Cutter::new(&self.inputs, self.targets.len());
         let mut waiting: Vec<Block> = Vec::new();
-        let (mut broken, mut tables) = (None, Tables::new());
+        let (mut broken, mut tables, mut mark) = (None, Tables::new(), 0u64);
+        let marked = |block: Block| {
+            let mark = block.mark();
+            work(block).map(|found| (mark, found))
+        };
         let mut go = |blocks: Vec<Block>| -> Option<Broken> {
-            let done: Vec<Result<R, Unusable>> = blocks.into_par_iter().map(&work).collect();
+            let done: Vec<Result<(u64, R), Unusable>> = blocks.into_par_iter().map(&marked).collect();
             for one in done {
                 match one {
-                    Ok(one) => fold(one),
+                    Ok((own, found)) => {
+                        mark = mark.rotate_left(1) ^ own;
+                        fold(found);
+                    }
                     Err(e) => return Some(Broken::Unusable(e)),
                 }
             }
@@ -88,7 +112,7 @@ impl Reading<'_> {
         };
         let outcome = each_part(self.rows, &self.columns, &mut |table| {
             if gentle && self.stopped() {
-                broken = Some(Broken::Unusable(Unusable("it was stopped".into())));
+                broken = Some(Broken::Stopped);
                 return false;
             }
             if let Some(name) = table.of_table().filter(|name| tables.last().is_none_or(|t| t.1 != *name)) {
@@ -108,16 +132,16 @@ impl Reading<'_> {
             return Err(broken);
         }
         outcome.map_err(Broken::Wrong)?;
-        let counts = Counts { rows: cutter.rows, without: cutter.without, counted: cutter.counted() };
+        let (rows, without, counted) = (cutter.rows, cutter.without, cutter.counted());
         waiting.extend(cutter.rest());
         match go(waiting) {
-            None => Ok((counts, tables)),
+            None => Ok((Counts { rows, without, counted, mark }, tables)),
             Some(broken) => Err(broken),
         }
     }
 }
 
-/// Squared lengths of the residuals of a target: weighted, and as they are.
+/// Squared lengths of the residuals of a target: weighted, and as they are times the unit of the target.
 pub(super) type Squares = (f64, f64);
 
 /// What a block comes to.
@@ -135,8 +159,10 @@ struct State {
     /// Whether the products of columns have failed to tell them apart.
     sharp: bool,
     passes: usize,
-    /// Whether a pass has come to its end: from then on there is something to keep.
+    /// Whether a point is known with all that belongs to it: from then on there is something to keep.
     complete: bool,
+    /// Whether a pass was ended by a stop.
+    stopped: bool,
     error: Option<Diagnostics>,
     /// The figures of every point so far.
     figures: Vec<(Vec<f64>, Vec<Squares>)>,
@@ -150,14 +176,22 @@ pub(super) struct Streamed<'a> {
     pub(super) loss: Loss,
     pub(super) counts: Counts,
     tables: Tables,
+    /// What the numbers of each target are multiplied by before they are squared, where they have weights.
+    pub(super) units: Vec<f64>,
     state: Mutex<State>,
 }
 
 impl<'a> Streamed<'a> {
     /// `passes`: how often the rows were read so far.
-    pub(super) fn new(reading: Reading<'a>, model: Algebraic, counts: Counts, tables: Tables, passes: usize) -> Streamed<'a> {
+    pub(super) fn new(
+        reading: Reading<'a>,
+        model: Algebraic,
+        (counts, tables): (Counts, Tables),
+        units: Vec<f64>,
+        passes: usize,
+    ) -> Streamed<'a> {
         let loss = reading.options.loss.unwrap_or(Loss::Squares);
-        Streamed { reading, model, loss, counts, tables, state: Mutex::new(State { passes, ..State::default() }) }
+        Streamed { reading, model, loss, counts, tables, units, state: Mutex::new(State { passes, ..State::default() }) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -174,35 +208,32 @@ impl<'a> Streamed<'a> {
         self.state().error.take().map_or(Ok(()), Err)
     }
 
-    /// One pass over the rows, which must be those of the passes before.
+    /// One pass over the rows, which must be those of the passes before. `gentle`: a stop ends it.
     fn pass<R: Send>(
         &self,
         work: impl Fn(Algebraic) -> Result<R, Unusable> + Sync,
         fold: impl FnMut(R),
-        cost: f64,
+        gentle: bool,
     ) -> Result<(), Unusable> {
-        let (number, gentle) = {
+        let number = {
             let mut state = self.state();
             if state.error.is_some() {
                 return Err(Unusable("the rows cannot be read".into()));
             }
             state.passes += 1;
-            (state.passes, state.complete)
+            state.passes
         };
-        let tell = telling(self.reading.options, number, self.counts.rows, cost);
+        let tell = telling(self.reading.options, number, self.counts.rows);
         let found = self.reading.pass(|block| work(block.model(&self.model)), fold, tell, gentle);
+        let found = found.and_then(|(counts, _)| self.counts.again(&counts).map_err(Broken::Wrong));
         let mut state = self.state();
         match found {
-            Ok((counts, _)) if counts == self.counts => {
-                state.complete = true;
-                Ok(())
-            }
-            Ok((counts, _)) => {
-                let message = format!("the table changed while it was read: it had {} rows, and now {}", self.counts.rows, counts.rows);
-                state.error = Some(wrong("table-changed", message));
-                Err(Unusable("the table changed".into()))
-            }
+            Ok(()) => Ok(()),
             Err(Broken::Unusable(e)) => Err(self.located(e)),
+            Err(Broken::Stopped) => {
+                state.stopped = true;
+                Err(Unusable("it was stopped".into()))
+            }
             Err(Broken::Wrong(e)) => {
                 state.error = Some(e);
                 Err(Unusable("the rows cannot be read".into()))
@@ -233,8 +264,8 @@ impl<'a> Streamed<'a> {
             if weights.is_empty() {
                 lengths.extend_from_within(..);
             } else {
-                let plain = |r: &[f64]| r.iter().zip(weights).map(|(r, w)| r / w).collect::<Vec<f64>>();
-                lengths.extend(each().map(plain).map(|r| dot(&r, &r)).collect::<Vec<_>>());
+                let plain = |(r, unit): (&[f64], &f64)| r.iter().zip(weights).map(|(r, w)| r / w * unit).collect::<Vec<f64>>();
+                lengths.extend(each().zip(&self.units).map(plain).map(|r| dot(&r, &r)).collect::<Vec<_>>());
             }
             let cost = self.loss.cost(&residuals);
             self.loss.rescale(&mut residuals, &mut jacobian);
@@ -246,8 +277,8 @@ impl<'a> Streamed<'a> {
         found
     }
 
-    /// The cost of all rows; with it, where wanted, the few residuals and derivatives that say all.
-    fn at(&self, theta: &[f64], few: Option<(&mut [f64], &mut [f64])>) -> Result<f64, Unusable> {
+    /// The cost of all rows; with it, where wanted, the few residuals and derivatives that say all. `gentle`: a stop ends it.
+    fn at(&self, theta: &[f64], few: Option<(&mut [f64], &mut [f64])>, gentle: bool) -> Result<f64, Unusable> {
         let mut few = few;
         loop {
             let sharp = self.state().sharp;
@@ -258,7 +289,7 @@ impl<'a> Streamed<'a> {
                 add_all(&mut lengths, &block.lengths);
                 block.folded.into_iter().for_each(|folded| total.add(folded));
             };
-            self.pass(|rows| self.evaluated(&rows, theta, few.is_some(), sharp), fold, f64::NAN)?;
+            self.pass(|rows| self.evaluated(&rows, theta, few.is_some(), sharp), fold, gentle)?;
             let lengths: Vec<f64> = lengths.iter().map(Sum::value).collect();
             let (weighted, plain) = lengths.split_at(lengths.len() / 2);
             let figures = weighted.iter().copied().zip(plain.iter().copied()).collect();
@@ -271,6 +302,7 @@ impl<'a> Streamed<'a> {
                 Some((r, j)) => {
                     residuals.copy_from_slice(&r);
                     jacobian.copy_from_slice(&j);
+                    self.state().complete = true;
                     return Ok(cost.value());
                 }
                 None if sharp => return Err(Unusable("the derivatives of the residuals are not finite".into())),
@@ -280,17 +312,18 @@ impl<'a> Streamed<'a> {
         }
     }
 
-    /// The squared lengths of residuals at a point, target by target; one more pass where it is a new one.
+    /// The squared lengths of residuals at a point, target by target; one more pass where it is a new one. It is about the values that are
+    /// kept, so that a stop does not end it.
     pub(super) fn figures(&self, theta: &[f64]) -> Result<Vec<Squares>, Unusable> {
         let known = |state: &State| state.figures.iter().rev().find(|f| f.0 == theta).map(|f| f.1.clone());
         if let Some(found) = known(&self.state()) {
             return Ok(found);
         }
-        self.at(theta, None)?;
-        Ok(known(&self.state()).unwrap_or_default())
+        self.at(theta, None, false)?;
+        Ok(self.state().figures.last().map(|f| f.1.clone()).unwrap_or_default())
     }
 
-    /// The linear model of residuals as a robust loss counts them, and the variance that belongs to it.
+    /// The linear model of residuals as a robust loss counts them, and the variance that belongs to it; a stop does not end it either.
     pub(super) fn pulled(&self, theta: &[f64]) -> Result<(Linear, Variance), Unusable> {
         loop {
             let sharp = self.state().sharp;
@@ -307,7 +340,7 @@ impl<'a> Streamed<'a> {
                 add_all(&mut sums, &block);
                 total.add(folded);
             };
-            self.pass(work, fold, f64::NAN)?;
+            self.pass(work, fold, false)?;
             let [squares, changes, second] = [0, 1, 2].map(|k| sums[k].value());
             let Some((residuals, jacobian)) = total.few(squares) else {
                 if sharp {
@@ -325,8 +358,8 @@ impl<'a> Streamed<'a> {
 }
 
 /// What tells how far a pass is.
-pub(super) fn telling<'a>(options: &'a Options<'_>, pass: usize, of: usize, cost: f64) -> impl Fn(usize) + 'a {
-    move |rows| options.progress.iter().for_each(|progress| progress(Stage::Pass(pass), rows, of, cost))
+pub(super) fn telling<'a>(options: &'a Options<'_>, pass: usize, of: usize) -> impl Fn(usize) + 'a {
+    move |rows| options.progress.iter().for_each(|progress| progress(Stage::Pass(pass), rows, of, f64::NAN))
 }
 
 impl Residuals for Streamed<'_> {
@@ -342,11 +375,67 @@ impl Residuals for Streamed<'_> {
         self.counts.counted * self.reading.targets.len()
     }
 
+    fn stopped(&self) -> bool {
+        self.state().stopped
+    }
+
     fn evaluate(&self, theta: &[f64], residuals: &mut [f64], jacobian: Option<&mut [f64]>) -> Result<(), Unusable> {
-        self.objective(theta, residuals, jacobian).map(|_| ())
+        // What is left of many residuals when they are folded into few is known with their derivatives only.
+        let mut own = vec![0.0; if jacobian.is_some() { 0 } else { self.count() * theta.len() }];
+        self.objective(theta, residuals, Some(jacobian.unwrap_or(&mut own))).map(|_| ())
     }
 
     fn objective(&self, theta: &[f64], residuals: &mut [f64], jacobian: Option<&mut [f64]>) -> Result<Option<f64>, Unusable> {
-        self.at(theta, jacobian.map(|jacobian| (residuals, jacobian))).map(Some)
+        // A stop waits for the first values there are to keep.
+        let gentle = self.state().complete;
+        self.at(theta, jacobian.map(|jacobian| (residuals, jacobian)), gentle).map(Some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algebraic::Engines;
+    use crate::model::layout::Layout;
+    use std::sync::Arc;
+
+    /// One part.
+    struct One(Vec<f64>, Vec<f64>);
+
+    impl Rows for One {
+        fn pass(&self, _: &[String], take: &mut dyn FnMut(Table) -> bool) -> Result<(), Diagnostics> {
+            take(Table::new([("x".to_string(), self.0.clone()), ("y".to_string(), self.1.clone())])?);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn residuals_are_written_with_and_without_derivatives() {
+        let program = neural_compiler::compile("(param a 1) (param b 1) (+ a (* b x))", &Default::default()).unwrap();
+        let rows = One((0..100).map(f64::from).collect(), (0..100).map(|i| f64::from(i * i % 17)).collect());
+        let options = Options { target: Some("y".into()), ..Options::default() };
+        let layout = Arc::new(Layout::new(&program, &options.values).unwrap());
+        let table = Table::new([("x".to_string(), vec![1.0]), ("y".to_string(), vec![1.0])]).unwrap();
+        let graph = program.specialise(&bind::algebraic(&program, &table, &options).unwrap().shapes).unwrap();
+        let inputs: Vec<usize> = program.inputs().iter().map(|i| usize::from(i.name == "x")).collect();
+        let empty = inputs.iter().map(|_| vec![]).collect();
+        let model = Algebraic::new(Arc::new(Engines::new(&graph, &layout)), layout, empty, vec![], vec![], 1);
+        let reading = Reading {
+            program: &program,
+            rows: &rows,
+            options: &options,
+            columns: vec!["x".into(), "y".into()],
+            targets: vec!["y".into()],
+            inputs,
+        };
+        let Ok((counts, tables)) = reading.pass(|_| Ok(()), |()| {}, |_| {}, false) else { panic!("a pass") };
+        let streamed = Streamed::new(reading, model, (counts, tables), vec![1.0], 1);
+        let theta = [2.0, 0.5];
+        let (mut with, mut without, mut jacobian) = ([f64::NAN; 3], [f64::NAN; 3], [f64::NAN; 6]);
+        streamed.evaluate(&theta, &mut with, Some(&mut jacobian)).unwrap();
+        streamed.evaluate(&theta, &mut without, None).unwrap();
+        assert_eq!(with, without);
+        let squares: f64 = rows.0.iter().zip(&rows.1).map(|(x, y)| (2.0 + 0.5 * x - y).powi(2)).sum();
+        assert!((dot(&without, &without) / squares - 1.0).abs() < 1e-12, "{without:?} {squares}");
     }
 }

@@ -32,4 +32,5 @@ mod starts;
 mod statistics;
 mod stiff;
 mod streamed;
+mod trials;
 mod walls;

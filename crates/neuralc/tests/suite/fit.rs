@@ -270,6 +270,31 @@ fn trajectories_are_drawn_over_their_time() {
     assert_eq!(neuralc(&["fit", "-e", model, "--data", &data, "--plot", "fit.gif"]).code, 2);
 }
 
+/// The picture as a page, with an axis by powers of ten, and a tolerance that is taken.
+#[test]
+fn tolerances_and_pictures_as_pages() {
+    let (folder, data) = file("decay.csv", &decay());
+    let plot = folder.path().join("fit.pdf").to_str().unwrap().to_string();
+    let done = neuralc(&["fit", "-e", MODEL, "--data", &data, "--target", "y", "--plot", &plot, "--log", "y"]);
+    assert_eq!(done.code, 0, "{done:?}");
+    let page = std::fs::read(&plot).unwrap();
+    assert!(page.starts_with(b"%PDF-") && page.len() > 2000, "{} bytes", page.len());
+    // Rows so far apart that there are steps between them.
+    let rows: String = (0..6).map(|i| format!("{},{}\n", 2 * i, 3.0 * (-0.7 * f64::from(2 * i)).exp())).collect();
+    let (_folder, few) = file("few.csv", &format!("t,y\n{rows}"));
+    let states = "(param k 1) (state y 3) (derive y (- (* k y)))";
+    let slope = |rtol: &str, atol: &str| {
+        let done = neuralc(&["fit", "-e", states, "--data", &few, "--rtol", rtol, "--atol", atol, "--starts", "1", "--json"]);
+        assert_eq!(done.code, 0, "{done:?}");
+        done.json()["params"]["k"]["value"].as_f64().unwrap()
+    };
+    let (loose, tight) = (slope("1e-2", "1e-2"), slope("1e-11", "1e-13"));
+    assert!((tight - 0.7).abs() < 1e-9 && (loose - 0.7).abs() > 1e-7, "{loose} {tight}");
+    // A formula has nothing to solve.
+    let refused = neuralc(&["fit", "-e", MODEL, "--data", &data, "--target", "y", "--rtol", "1e-9", "--json"]);
+    assert_eq!((refused.code, refused.json()["diagnostics"][0]["code"].as_str()), (1, Some("no-states")), "{refused:?}");
+}
+
 #[test]
 fn a_saved_model_keeps_when_its_start_holds() {
     let rows: String = (1..6).map(|t| format!("{t},{}\n", 10.0 * (-0.5 * f64::from(t)).exp())).collect();

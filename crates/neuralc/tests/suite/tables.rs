@@ -175,6 +175,11 @@ fn missing_values() {
     let (_folder, clean) = file("clean.csv", "conc,rate\n0.02,76\n0.06,97\n0.11,139\n0.22,159\n1.10,207\n");
     let clean = fit(&clean, &[]);
     assert_eq!((value(&done, "Vm"), value(&done, "K")), (value(&clean, "Vm"), value(&clean, "K")));
+    // As Python and R write them, and numbers in quotes.
+    let (_folder, path) = file("nan.csv", "conc,rate\n0.02,\"76\"\n0.02,NaN\n\"0.06\",97\n0.11,nan\n0.11,139\n0.22,159\n1.10,\"207\"\n");
+    let done = fit(&path, &[]);
+    assert_eq!((value(&done, "Vm"), value(&done, "K")), (value(&clean, "Vm"), value(&clean, "K")));
+    assert!(done.json()["warnings"].to_string().contains("2 of 7 rows have no value of `rate`"), "{done:?}");
     // A marker of one's own, even one that is a number.
     let (_folder, path) = file("marked.csv", "conc,rate\n0.02,76\n0.02,-999\n0.06,97\n0.11,139\n0.22,159\n1.10,207\n");
     assert_eq!(value(&fit(&path, &["--missing", "-999"]), "K"), value(&clean, "K"));

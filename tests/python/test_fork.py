@@ -64,9 +64,10 @@ def test_pools_of_processes(method: str) -> None:
         assert pool.map_async(value, range(6)).get(timeout=300) == expected
 
 
-def test_fits_after_a_fork() -> None:
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_fits_in_other_processes(method: str) -> None:
     expected = [fitted(k) for k in range(2)]
-    with multiprocessing.get_context("fork").Pool(2) as pool:
+    with multiprocessing.get_context(method).Pool(2) as pool:
         assert pool.map_async(fitted, range(2)).get(timeout=300) == expected
 
 

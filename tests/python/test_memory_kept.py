@@ -34,3 +34,22 @@ def test_programs_go_with_their_modules() -> None:
     del module
     gc.collect()
     assert spec not in compiled._found
+
+
+def test_dropped_modules_leave_no_memory() -> None:
+    pytest.importorskip("torch")
+    import torch
+    from neural_compiler import compile_scheme
+
+    def make(first: int, count: int) -> None:
+        for k in range(first, first + count):
+            module = compile_scheme(f"(vsum (* {k}.5 (exp (* -0.01 v v))))")
+            module(v=torch.ones(2_000, requires_grad=True)).backward()
+        del module
+        gc.collect()
+
+    # Caches of the allocator and of PyTorch fill first.
+    make(0, 300)
+    before = soak.resident()
+    make(300, 1_000)
+    assert soak.resident() - before < 60 << 20, "a module of these that stayed would keep 100 kB and more"

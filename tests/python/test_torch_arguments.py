@@ -197,6 +197,17 @@ def test_signatures_have_names_and_defaults() -> None:
     assert "(* 2 v)" in nc.compile_scheme("(* 2 v)", inputs=["v"])._repr_html_()
 
 
+def test_inputs_are_completed() -> None:
+    shell = pytest.importorskip("IPython.core.interactiveshell").InteractiveShell()
+    from IPython.core.completer import provisionalcompleter
+
+    module = nc.compile_scheme("(param k 2.0) (* k temperature (dot v v))", inputs={"temperature": None, "v": 3})
+    shell.user_ns.update(module=module, program=nc.compile("(param k 2.0) (* k temperature)"))
+    for text in ("module(temp", "program(temp"):
+        with provisionalcompleter():
+            assert [c.text for c in shell.Completer.completions(text, len(text))][:1] == ["temperature="], text
+
+
 def test_sharded_parameters(tmp_path: pathlib.Path) -> None:
     # `fully_shard` shards tensors with axes: a scalar is written as a vector of one, or left alone.
     distributed.init_process_group("gloo", init_method=f"file://{tmp_path / 'store'}", rank=0, world_size=1)

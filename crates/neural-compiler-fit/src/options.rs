@@ -133,6 +133,9 @@ impl FromStr for EffectMethod {
     }
 }
 
+/// More threads than this no machine has work for, and each keeps memory.
+const MOST_THREADS: usize = 1024;
+
 impl Options<'_> {
     /// All that is wrong with them, whatever the model and the data.
     pub fn check(&self) -> Result<(), Diagnostics> {
@@ -163,6 +166,9 @@ impl Options<'_> {
             if count == Some(0) {
                 wrong("bad-count", format!("{what} is at least 1, not 0"));
             }
+        }
+        if self.threads > MOST_THREADS {
+            wrong("bad-count", format!("threads are at most {MOST_THREADS}, not {}; 0 is one for each core", self.threads));
         }
         if self.weights_column.is_some() && (self.sigma.is_some() || self.sigma_column.is_some()) {
             wrong("bad-sigma", "give standard deviations or weights, not both".into());
@@ -310,6 +316,7 @@ mod tests {
             ["bad-loss", "bad-start-time"]
         );
         assert_eq!(codes(Options { starts: Some(0), epochs: Some(0), batch: Some(0), ..Options::default() }), ["bad-count"; 3]);
+        assert_eq!(codes(Options { threads: 1_000_000, ..Options::default() }), ["bad-count"]);
         let both = Options { sigma_column: Some("s".into()), weights_column: Some("w".into()), ..Options::default() };
         assert_eq!(codes(both), ["bad-sigma"]);
     }

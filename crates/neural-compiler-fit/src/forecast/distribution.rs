@@ -13,6 +13,7 @@ use statrs::distribution::{ContinuousCDF, Normal};
 pub(crate) struct Cumulative {
     of: &'static Distribution,
     below: Density,
+    above: Density,
     at: Density,
 }
 
@@ -28,7 +29,7 @@ impl Cumulative {
     /// `None`: it cannot say.
     pub(crate) fn new(of: &'static Distribution) -> Option<Cumulative> {
         of.below?;
-        Some(Cumulative { of, below: made(of, Side::Below), at: made(of, Side::Seen) })
+        Some(Cumulative { of, below: made(of, Side::Below), above: made(of, Side::Above), at: made(of, Side::Seen) })
     }
 
     /// The probability of lying below numbers, of whole ones at or below them.
@@ -39,12 +40,27 @@ impl Cumulative {
     /// Residuals that are standard normal if the model is right (Dunn and Smyth 1996); of whole numbers those of the middle of the
     /// probability each has, so that nothing is left to chance.
     pub(crate) fn residuals(&self, y: &[f64], of: &[Vec<f64>]) -> Result<Vec<f64>, Unusable> {
-        let mut p = self.below(y, of)?;
-        if self.of.support.is_whole() {
-            p.iter_mut().zip(self.at.values(y, of)?).for_each(|(p, at)| *p -= 0.5 * at.exp());
-        }
-        // Beyond what can be told apart from 0 and 1 there is no quantile.
-        Ok(p.into_iter().map(|p| normal_quantile(p.clamp(1e-300, 1.0 - 1e-16))).collect())
+        let half: Vec<f64> = match self.of.support.is_whole() {
+            true => self.at.values(y, of)?.into_iter().map(|at| 0.5 * at.exp()).collect(),
+            false => vec![0.0; y.len()],
+        };
+        let below = self.below(y, of)?;
+        let one = |i: usize| {
+            let p = below[i] - half[i];
+            // Right of the middle by what lies above, which keeps its digits there.
+            let rest = (p > 0.5).then(|| self.above_one(y[i], of, i)).flatten().map(|q| q + half[i]);
+            let quantile = |p: f64| normal_quantile(p.clamp(1e-300, 1.0 - 1e-16));
+            rest.map_or_else(|| quantile(p), |q| -quantile(q))
+        };
+        Ok((0..y.len()).map(one).collect())
+    }
+
+    /// The probability of lying above the number of a cell, where it can be told.
+    fn above_one(&self, y: f64, of: &[Vec<f64>], cell: usize) -> Option<f64> {
+        self.of.above?;
+        let own: Vec<Vec<f64>> = of.iter().map(|numbers| vec![numbers[cell]]).collect();
+        let found = self.above.values(&[y], &own).ok()?[0].exp();
+        found.is_finite().then_some(found)
     }
 
     /// The least numbers at or below which observations lie with a probability, as `below` mixes it; `around`: numbers near by, with how

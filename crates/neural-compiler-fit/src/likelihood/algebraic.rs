@@ -28,9 +28,11 @@ const STARTS: Starts = (12, 4, 128);
 const STARTS_OF_SQUARES: Starts = (12, 4, 256);
 
 pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>, effort: &Arc<Effort>) -> Result<Fit, Diagnostics> {
-    let model = Model::new(program, table, options, effort)?;
+    let mut model = Model::new(program, table, options, effort)?;
     let grouping = Grouping::new(&model.layout, table)?;
-    threads::on(options.threads, || super::fit::fit(&model, grouping.as_ref(), program, options, effort))
+    let mut fit = threads::on(options.threads, || super::fit::fit(&model, grouping.as_ref(), program, options, effort))?;
+    fit.warnings.append(&mut model.notes);
+    Ok(fit)
 }
 
 /// A formula with its data.
@@ -47,6 +49,8 @@ struct Model {
     /// Standard deviations to be estimated.
     sigmas: usize,
     axis: Option<Axis>,
+    /// What is said of columns that are not fitted.
+    notes: Vec<String>,
 }
 
 /// Where an observable without column would stand in a list of columns.
@@ -69,11 +73,13 @@ impl Model {
         let graph = predictors.specialise(&bound.shapes)?;
         let d = graph.outputs()[0].len();
         let mut sigmas = Sigmas { table, options, count: 0 };
-        let mut targets = observed::declared(program, table, 0, &mut sigmas)?;
         let own = match program.observables() {
             Some(_) => program.own_value(),
             None => Some(0),
         };
+        // Beside a value of its own, the target is the column of that.
+        let only = options.target.as_deref().filter(|_| own.is_none());
+        let mut targets = observed::declared(program, table, 0, only, &mut sigmas)?;
         if let Some(own) = own {
             let shape = if d - own == 1 { Shape::Scalar } else { Shape::Vector((d - own) as u32) };
             let errors = sigmas.next();
@@ -81,15 +87,26 @@ impl Model {
                 targets.extend(observed::target(table, name, own + k, errors.clone())?);
             }
         }
-        if let (None, Some(name)) = (own, &options.target)
-            && targets.iter().all(|t| t.name != *name)
-        {
+        let listed: Vec<&String> = observed_names.iter().filter(|n| table.lists(n) || table.column(n).is_some()).collect();
+        let several = |all: &[&String]| all.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
+        let named = |only: &str| observables.iter().any(|o| o.0 == only) || observed_names.iter().any(|n| n == only);
+        if let Some(name) = only.filter(|only| !named(only)) {
             return Err(wrong("no-target", format!("the model does not say what `{name}` observes")));
         }
         let loglik = program.loglik();
         if targets.is_empty() && loglik.is_none() {
-            let list = observed_names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
-            return Err(wrong("no-target", format!("no column of the data observes the model ({list})")));
+            let message = match &listed[..] {
+                [] => format!("no column of the data observes the model ({})", several(&observed_names.iter().collect::<Vec<_>>())),
+                some => format!("the columns {} have no value at all", several(some)),
+            };
+            return Err(wrong("no-target", message));
+        }
+        let others: Vec<&String> = listed.iter().copied().filter(|n| targets.iter().all(|t| t.name != **n)).collect();
+        let (empty_ones, left): (Vec<&String>, Vec<&String>) = others.into_iter().partition(|n| !observed::seen(table, n));
+        let mut notes: Vec<String> =
+            empty_ones.iter().map(|n| format!("the column `{n}` has no value at all: it counts as not observed")).collect();
+        if let (Some(only), false) = (only, left.is_empty()) {
+            notes.push(format!("`{only}` is the target: what observes {} is not fitted", several(&left)));
         }
         let rows = table.rows();
         let empty = |row: usize| loglik.is_none() && targets.iter().all(|t| t.values[row].is_nan());
@@ -116,7 +133,7 @@ impl Model {
         let all = Algebraic::new(engines, shared, bound.columns, vec![0.0; d * rows], vec![], threads::count(options.threads));
         let all = if computed.len() == rows { all } else { all.part(&computed) };
         let sigmas = sigmas.count;
-        Ok(Model { layout, targets, loglik, all, computed, fitted, held_out, rows, sigmas, axis })
+        Ok(Model { layout, targets, loglik, all, computed, fitted, held_out, rows, sigmas, axis, notes })
     }
 
     /// The model on some of the rows that can be computed.

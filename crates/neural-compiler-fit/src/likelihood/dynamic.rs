@@ -17,7 +17,7 @@ use crate::model::layout::{Layout, element_names};
 use crate::optimise::effort::Effort;
 use crate::optimise::{Residuals, Unusable};
 use crate::options::Options;
-use crate::report::{Axis, Fit};
+use crate::report::{Axis, Finer, Fit};
 use neural_compiler::{Diagnostic, Diagnostics, Program};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -52,9 +52,17 @@ pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>, effor
         fit = super::fit::fit(&model, grouping.as_ref(), program, options, effort)?;
         fit.warnings.push(JUMPS.to_string());
     }
+    let remark = model.checked(program, grouping.as_ref(), &fit)?;
+    fit.warnings.extend(remark);
     model.prepared.finish(&mut fit);
     Ok(fit)
 }
+
+/// How much more accurate the solution is made to check it: the tolerance by this factor, or as many times the steps.
+const TIGHTER: (f64, usize) = (1e-2, 2);
+/// Predictions that change by less than this many standard deviations of the errors, or by less than this share of the largest, are the
+/// same for a fit.
+const UNSEEN: (f64, f64) = (0.01, 1e-6);
 
 /// What is compared, as points of trajectories, in the order in which it is asked for.
 struct Places<'a> {
@@ -84,15 +92,16 @@ impl Model {
         observed::check(program, &prepared.layout, options)?;
         let size = prepared.field.law.size;
         let mut sigmas = Sigmas { table, options, count: 0 };
-        let mut targets = observed::declared(program, table, size, &mut sigmas)?;
+        let only = options.target.as_deref();
+        let mut targets = observed::declared(program, table, size, only, &mut sigmas)?;
         let known = |name: &str| program.observables().is_some_and(|o| o.0.iter().any(|(n, _)| n == name));
         for state in prepared.field.states.iter().filter(|s| !known(&s.name)) {
-            let names = element_names(&state.name, state.shape);
-            if names.iter().all(|n| table.column(n).is_none()) {
+            let names = observed::chosen(only, &state.name, element_names(&state.name, state.shape));
+            if !names.iter().any(|(_, n)| table.column(n).is_some() && observed::seen(table, n)) {
                 continue;
             }
             let errors = sigmas.next();
-            for (k, name) in names.into_iter().enumerate() {
+            for (k, name) in names {
                 targets.extend(observed::target(table, name, state.at + k, errors.clone())?);
             }
         }
@@ -144,6 +153,35 @@ impl Model {
             }
         }
         Ok(false)
+    }
+
+    /// What a more accurate solution changes in the predictions of a fit, if that can be seen.
+    fn checked(&mut self, program: &Program, grouping: Option<&Grouping>, fit: &Fit) -> Result<Option<String>, Diagnostics> {
+        let Some((finer, by)) = self.prepared.solver.finer(TIGHTER.0, TIGHTER.1).filter(|_| fit.converged) else { return Ok(None) };
+        let layout = Layout::new(program, &fit.values)?;
+        let given = |g: usize| grouping.and_then(|of| of.given(&layout, g, &fit.values).ok()).unwrap_or_else(|| layout.start.clone());
+        let predict = |model: &Model| match grouping {
+            Some(of) => super::fit::by_group(model, of, &|_| true, &given),
+            None => super::fit::Model::predicted(model, &layout.start, &|_| true),
+        };
+        let Ok(before) = predict(self) else { return Ok(None) };
+        let usual = std::mem::replace(&mut self.prepared.solver, Arc::new(finer));
+        let after = predict(self);
+        self.prepared.solver = usual;
+        let how = match by {
+            Finer::Tolerance(t) => format!("solved again to a relative tolerance of {t:.0e}"),
+            Finer::Steps(times) => format!("solved again with {times} times as many steps"),
+        };
+        let Ok(after) = after else { return Ok(Some(format!("{how}, nothing comes out at these values: do not trust them"))) };
+        let mut most = 0.0f64;
+        for (t, (before, after)) in before.iter().zip(&after).enumerate() {
+            let error = fit.errors.get(t).copied().flatten().unwrap_or_else(|| fit.columns.get(t).map_or(f64::NAN, |c| c.rmse));
+            let largest = before.iter().filter(|x| x.is_finite()).fold(0.0f64, |m, x| m.max(x.abs()));
+            let changes = before.iter().zip(after).map(|(a, b)| (a - b).abs()).filter(|by| *by > UNSEEN.1 * largest);
+            most = changes.map(|by| by / error).fold(most, f64::max);
+        }
+        let advice = "take shorter steps, a tighter tolerance or another method";
+        Ok((most > UNSEEN.0).then(|| format!("{how}, predictions change by up to {most:.1e} standard deviations of the errors: {advice}")))
     }
 
     /// The model without anything to compare, and where its rows are.

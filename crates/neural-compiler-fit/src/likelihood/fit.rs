@@ -21,7 +21,7 @@ use crate::options::{EffectMethod, Options};
 use crate::report::summary::{self, Compared};
 use crate::report::{Axis, Fit};
 use crate::statistics::{freedom, smooth};
-use neural_compiler::{Diagnostics, Program};
+use neural_compiler::{Diagnostic, Diagnostics, Program};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -127,6 +127,7 @@ pub(super) fn fit(
             (inner, cells)
         })
         .collect();
+    observe_every_group(grouping, &layout, &made)?;
     let (inners, cells): (Vec<_>, Vec<_>) = made.into_iter().unzip();
     let parts = inners.iter().zip(cells).map(|(inner, cells)| part(&**inner, cells, &layout, model)).collect();
     let joint = Joint::grouped(parts, &grouping.local);
@@ -146,6 +147,17 @@ pub(super) fn fit(
     fit.values = grouping.values(model.layout(), (0..groups).map(of_group).collect());
     judge(model, &joint, &mut fit);
     Ok(fit)
+}
+
+/// An error if a group has nothing that determines its own constants.
+fn observe_every_group(grouping: &Grouping, layout: &Layout, made: &[(Box<dyn Residuals + '_>, Vec<Cells>)]) -> Result<(), Diagnostics> {
+    let nothing = |(_, cells): &(Box<dyn Residuals + '_>, Vec<Cells>)| cells.iter().filter(|c| !c.prior).all(|c| c.y.is_empty());
+    let Some(g) = made.iter().position(nothing) else { return Ok(()) };
+    let (column, label) = (&grouping.column, &grouping.labels[g]);
+    let own: Vec<String> = grouping.local.iter().map(|&j| format!("`{}`", super::groups::named(&layout.names[j], label))).collect();
+    let message = format!("where `{column}` is {label}, no row has a value to explain: nothing determines {}", own.join(", "));
+    let help = "leave the rows of this group out, or let the groups share the constants";
+    Err(Diagnostic::error("no-target", Default::default(), message).help(help).into())
 }
 
 /// A program, options and what evaluations may cost.
@@ -196,6 +208,9 @@ fn with_effects(
         let own = grouping.local.iter().zip(&modes[g]);
         own.map(move |(&j, x)| (super::groups::named(&layout.names[j], &grouping.labels[g]), *x)).collect::<Vec<_>>()
     };
+    if options.profile {
+        fit.warnings.push("there are no profiles of a likelihood from which random effects are integrated out".into());
+    }
     fit.effects = (0..groups).flat_map(named).collect();
     fit.values = grouping.values(model.layout(), (0..groups).map(of_group).collect());
     freedom::above_zero(&mut fit, deviations(model, problem.joint.shared()));
@@ -205,7 +220,7 @@ fn with_effects(
 }
 
 /// Predictions of all groups, each with its parameters.
-fn by_group(
+pub(super) fn by_group(
     model: &dyn Model,
     grouping: &Grouping,
     inside: &dyn Fn(usize) -> bool,

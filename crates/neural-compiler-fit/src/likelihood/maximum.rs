@@ -108,9 +108,25 @@ fn polish(
         let peaked = newton(&held(&best.theta, &slope, bounds), &slope, &matrix).is_some();
         return Ok((matrix, peaked));
     }
-    let (linear, peaked) = root(&slope, &matrix.dense());
+    let (mut linear, mut peaked) = root(&slope, &matrix.dense());
+    let held = held(&best.theta, &slope, bounds);
+    if !peaked && held.contains(&true) {
+        // Along what a bound holds a likelihood may rise as it likes: it is a maximum of the others.
+        (linear, peaked) = root(&slope, &apart(&held, matrix.dense()));
+    }
     best.linear = linear;
     Ok((matrix, peaked))
+}
+
+/// Second derivatives with those of held parameters apart from all others, and such as a maximum has.
+fn apart(held: &[bool], mut matrix: Vec<f64>) -> Vec<f64> {
+    let p = held.len();
+    for i in 0..p {
+        for j in (0..p).filter(|&j| held[i] || held[j]) {
+            matrix[i * p + j] = if i == j { matrix[i * p + j].abs() } else { 0.0 };
+        }
+    }
+    matrix
 }
 
 /// Which parameters are held by a bound.

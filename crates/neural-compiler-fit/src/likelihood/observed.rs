@@ -89,16 +89,23 @@ pub(crate) fn check(program: &Program, layout: &Layout, options: &Options<'_>) -
 
 /// The columns that observe what a program declares, those of the table that are there. `first`: the place of the first observable among
 /// the numbers that are predicted.
-pub(crate) fn declared(program: &Program, table: &Table, first: usize, sigmas: &mut Sigmas<'_>) -> Result<Vec<Target>, Diagnostics> {
+/// `only`: the one that was asked for, by its name or that of an element.
+pub(crate) fn declared(
+    program: &Program,
+    table: &Table,
+    first: usize,
+    only: Option<&str>,
+    sigmas: &mut Sigmas<'_>,
+) -> Result<Vec<Target>, Diagnostics> {
     let mut targets = Vec::new();
     let mut at = 0;
     let names = program.observables().map_or(&[][..], |o| o.0);
     for ((name, shape), noise) in names.iter().zip(program.noise()) {
-        let elements = element_names(name, *shape);
+        let elements = chosen(only, name, element_names(name, *shape));
         // What nobody observed has no errors to be estimated.
-        let seen = elements.iter().any(|e| table.lists(e) || table.censored(e).is_some());
+        let seen = elements.iter().any(|(_, e)| seen(table, e));
         let estimated = (noise.is_none() && seen).then(|| sigmas.next());
-        for (k, element) in elements.into_iter().enumerate() {
+        for (k, element) in elements {
             let errors = match (noise, &estimated) {
                 (Some(n), _) => {
                     let place = |(at, of): &(usize, Shape)| first + at + if *of == Shape::Scalar { 0 } else { k };
@@ -112,6 +119,20 @@ pub(crate) fn declared(program: &Program, table: &Table, first: usize, sigmas: &
         at += shape.len();
     }
     Ok(targets)
+}
+
+/// The elements of a number that are wanted, with their places in it.
+pub(crate) fn chosen(only: Option<&str>, name: &str, elements: Vec<String>) -> Vec<(usize, String)> {
+    elements.into_iter().enumerate().filter(|(_, e)| only.is_none_or(|only| only == name || only == e)).collect()
+}
+
+/// Whether a column has a value, or cells that cannot be read, which is for others to tell.
+pub(crate) fn seen(table: &Table, name: &str) -> bool {
+    match (table.column(name), table.censored(name)) {
+        (Some(values), _) => values.iter().any(|x| !x.is_nan()),
+        (None, Some(_)) => true,
+        (None, None) => table.lists(name),
+    }
 }
 
 /// A column as a target, if the table has it.

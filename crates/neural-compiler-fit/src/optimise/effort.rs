@@ -39,6 +39,15 @@ pub struct Effort {
     deadline: OnceLock<Instant>,
 }
 
+/// Says that work has ended, however it did.
+struct Ended<'a>(&'a AtomicBool);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}
+
 /// Whether some lane met a limit on rounds or calls.
 fn too_long(outcome: &Result<Vec<LaneError>, EvalError>) -> bool {
     let limit = |code: &str| code == "limit-iterations" || code == "limit-steps";
@@ -162,8 +171,10 @@ impl Effort {
             let watcher = std::thread::Builder::new().spawn_scoped(scope, watch);
             // Without a thread to watch, a person can still stop it between evaluations.
             let flag = if watcher.is_ok() { Some(&self.stop) } else { cancel };
+            // Whatever becomes of the work: a watcher that goes on would keep a panic from being told.
+            let ended = Ended(&done);
             let outcome = work(flag);
-            done.store(true, Relaxed);
+            drop(ended);
             if let Ok(watcher) = watcher {
                 watcher.thread().unpark();
             }
@@ -230,6 +241,16 @@ mod tests {
             effort.settle();
             assert!(!effort.stopped() && !effort.is_late());
         });
+    }
+
+    #[test]
+    fn a_panic_is_told_and_nobody_watches_on() {
+        let effort = Effort::default();
+        let cancel = AtomicBool::new(false);
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            effort.watched(Some(&cancel), None, |_| std::panic::resume_unwind(Box::new("on purpose")));
+        }));
+        assert!(outcome.is_err());
     }
 
     #[test]

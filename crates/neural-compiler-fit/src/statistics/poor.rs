@@ -77,8 +77,9 @@ pub(crate) fn remarks(targets: &[Target<'_>], columns: &[Column], weights: &[f64
         if let Some(r) = axis.filter(|_| column.rmse > NEGLIGIBLE * size).and_then(|axis| alike(target, weights, axis)) {
             let along = axis.map_or("", |a| &a.name);
             all.push(format!(
-                "the residuals of `{name}` are not noise: neighbours along `{along}` are alike (correlation {r:.2}), \
-                 so the model misses something"
+                "the residuals of `{name}` are not noise: neighbours along `{along}` are alike (correlation {:.2}), \
+                 so the model misses something",
+                r.min(1.0)
             ));
         }
     }

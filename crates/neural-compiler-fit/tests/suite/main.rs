@@ -20,6 +20,7 @@ mod groups;
 mod hybrid;
 mod jumps;
 mod likelihood;
+mod likely_trials;
 mod nist;
 mod nist_further;
 mod noise;

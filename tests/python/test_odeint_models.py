@@ -98,3 +98,28 @@ def test_transforms_go_through_checked_calls() -> None:
             transform(checked)(torch.tensor(-4.0))
     with pytest.raises(RuntimeError, match="check=True.*vmap"):
         torch.func.vmap(checked)(torch.ones(3))
+
+
+def test_the_time_a_model_declares_is_the_time() -> None:
+    model = nc.compile_scheme("(time s) (state x 0.0) (derive x s)")
+    found = nc.odeint(model, {"x": torch.zeros((), dtype=torch.float64)}, [0.0, 1.0, 2.0], method="rk4")
+    assert torch.allclose(found["x"], torch.tensor([0.0, 0.5, 2.0], dtype=torch.float64), rtol=1e-12)
+    with pytest.raises(ValueError, match="`s` is the time that the model declares"):
+        nc.odeint(model, None, [0.0, 1.0], inputs={"s": 3.0})
+    other = nc.compile_scheme("(state x 0.0) (derive x (* s t))", inputs=["s", "t"])
+    found = nc.odeint(other, {"x": torch.zeros((), dtype=torch.float64)}, [0.0, 2.0], inputs={"s": 3.0}, method="rk4")
+    assert found["x"][-1].item() == pytest.approx(6.0, rel=1e-12)
+
+
+@pytest.mark.parametrize("method", ["rk4", "dopri5", "rosenbrock"])
+def test_times_that_single_precision_does_not_tell_apart_are_refused(method: str) -> None:
+    def law(t: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return torch.ones_like(y)
+
+    late = [1.7e9 + i for i in range(5)]
+    for times in (late, torch.tensor(late, dtype=torch.float64)):
+        with pytest.raises(ValueError, match="lose their distance in torch.float32"):
+            nc.odeint(law, torch.zeros(1), times, method=method)
+        found = nc.odeint(law, torch.zeros(1, dtype=torch.float64), times, method=method)
+        assert found[:, 0].tolist() == pytest.approx([0.0, 1.0, 2.0, 3.0, 4.0], abs=1e-6)
+    assert nc.odeint(law, torch.zeros(1), [0.0, 0.01, 100.0, 100.01], method=method).shape == (4, 1)

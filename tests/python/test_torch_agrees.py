@@ -146,3 +146,16 @@ def test_initial_values_of_other_types_are_named(method: str) -> None:
 def test_a_state_of_no_numbers_is_refused(method: str) -> None:
     with pytest.raises(ValueError, match="the initial value of `y` has a state axis of length 0"):
         odeint(lambda t, y: -y, torch.zeros(3, 0, dtype=F64), [0.0, 1.0], method=method)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, F64])
+def test_shapes_that_leave_no_digits_have_no_probability(dtype: torch.dtype) -> None:
+    gamma = compile_scheme("(gamma-p a x)", inputs=["a", "x"], backend="torch")
+    beta = compile_scheme("(beta-p a a 0.5)", inputs=["a"], backend="torch")
+    shapes = torch.tensor([1e18, 1e30, 1e35], dtype=dtype)
+    assert gamma(shapes, shapes).isnan().all() and beta(shapes).isnan().all()
+    few = torch.tensor([1e3, 1e5], dtype=dtype)
+    native = compile_scheme("(gamma-p a x)", inputs=["a", "x"])
+    torch.testing.assert_close(gamma(few, few), native(few, few), rtol=1e-3 if dtype is torch.float32 else 1e-9, atol=0.0)
+    # Far from the shape it is 0 or 1 all the same.
+    assert gamma(shapes, shapes / 2).tolist() == [0.0, 0.0, 0.0] and gamma(shapes, 2 * shapes).tolist() == [1.0, 1.0, 1.0]

@@ -29,6 +29,9 @@ def test_no_whole_number_is_rounded(backend: str) -> None:
     whole = torch.tensor([1_700_000_001])
     for other in (torch.tensor([1_700_000_000]), torch.tensor([1_700_000_000], dtype=torch.int32), 1_700_000_000):
         assert m(whole, other).item() == 1.0
+    # Without axes, beside single floats with some.
+    less = nc.compile_scheme("(+ (- x y) z)", backend=backend)
+    assert less(torch.tensor(1_700_000_001), torch.tensor(1_700_000_000), torch.zeros(1)).item() == 1.0
     # The float32 nearest to 1.7e9 is itself.
     assert m(whole, torch.tensor([1.7e9])).item() == 1.0
     assert m(1_700_000_001, 1_700_000_000).item() == 1.0

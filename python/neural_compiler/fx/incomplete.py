@@ -2,7 +2,8 @@
 
 torch's own have no derivative by the shape. Here x^a e^-x/Gamma(a) times a sum that can be differentiated: below 8 (right of the shape
 below 1.5) the series, elsewhere the integral of e^(a u - x (e^u - 1)) away from u = 0 on the side of a where x lies, by the trapezoidal
-rule in v, |u| = width e^(v - e^-v) (Takahasi and Mori 1974). About 13 digits in f64, in both tails, fewer for shapes beyond a million.
+rule in v, |u| = width e^(v - e^-v) (Takahasi and Mori 1974). About 13 digits in f64, in both tails, fewer for shapes beyond a million, and
+NaN from shapes on at which no digit would be left.
 Invariant: each side of a choice is finite where the other is taken, so are its derivatives.
 """
 
@@ -22,6 +23,8 @@ _NEAR = 8.0
 _LOW = 1.5
 """Below it the series, whatever the shape; from here on Q by the integral, so that it has its digits where P is nearly 1."""
 _STEP = 3 / 32
+MOST = {torch.float32: 1e7, torch.float64: 1e15}
+"""Shapes beyond which the exponents, products of the shape, have no digits behind the point: between 0 and 1 nothing is known there."""
 NODES = [
     (place, place * (1 + math.exp(-v)) * _STEP) for v in (_STEP * k for k in range(-42, 46)) for place in (math.exp(v - math.exp(-v)),)
 ]
@@ -45,6 +48,12 @@ def _behind_power(here: Value, a: Value, x: Value) -> Value:
     would cancel in the second derivative of whole shapes, and 0 has none."""
     low, place = torch.where(here, a, 1.0), torch.where(here, x, 1.0)
     return torch.exp(-place - log_gamma_gap(torch.ones_like(low), low))
+
+
+def known(shape: Value, value: Value) -> Value:
+    """A probability, or NaN where the shape leaves no digit of it; what has become 0 or 1 is."""
+    lost = (shape > MOST[value.dtype]) & (value != 0) & (value != 1)
+    return torch.where(lost, math.nan, value)
 
 
 def log_of_ratio(x: Value, y: Value, m: Value) -> Value:
@@ -113,7 +122,7 @@ def gamma_p(a: Value, x: Value, complement: bool = False) -> Value:
     value = _inside(torch.where(edge, 1.0, a), torch.where(edge, 1.0, x), complement)
     end = torch.where((x == math.inf) != complement, 1.0, 0.0)
     wrong = (a <= 0) | (x < 0) | torch.isnan(a) | torch.isnan(x) | ((a == math.inf) & (x == math.inf))
-    return torch.where(wrong, math.nan, torch.where(edge, end, value))
+    return torch.where(wrong, math.nan, torch.where(edge, end, known(a, value)))
 
 
 @leaf

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from .gaps import exp_less_one, log_gamma_gap
-from .incomplete import NODES, log_of_ratio
+from .incomplete import MOST, NODES, known, log_of_ratio
 from .leaf import leaf
 
 Value = Any
@@ -128,7 +128,9 @@ def beta_p(a: Value, b: Value, x: Value, complement: bool = False) -> Value:
     lower, upper = _left(*swapped)
     value = torch.where(turned != complement, upper, lower)
     end = torch.where(low == complement, 1.0, 0.0)
-    return torch.where(wrong, math.nan, torch.where(edge, end, value))
+    # Of two such shapes even a 0 says nothing.
+    wrong = wrong | ~edge & (torch.minimum(a, b) > MOST[value.dtype])
+    return torch.where(wrong, math.nan, torch.where(edge, end, known(torch.maximum(a, b), value)))
 
 
 @leaf

@@ -43,7 +43,7 @@ def odeint(
     atol: float | None = None,
     max_steps: int = 100_000,
     inputs: Mapping[str, Any] | None = None,
-    time: str = "t",
+    time: str | None = None,
     per_lane: bool | None = None,
 ) -> Any:
     """Solves y' = f(t, y) and gives y at the times `t`, the first of which is that of `y0`, as a new first axis.
@@ -52,7 +52,8 @@ def odeint(
     the order of `y0`, or any function `f(t, y)` of a tensor. `y0`: a dict from state to initial value (the result is such a dict); a
     tensor whose last axis runs over the states; or None, for the values the model declares, which hold at the first of the times: one that
     the model declares otherwise, `(time t :start 1)`, is refused. Leading axes of the values are a batch.
-    `inputs`: values of the module's other inputs, each a tensor, a number or a function of the time.
+    `inputs`: values of the module's other inputs, each a tensor, a number or a function of the time. `time`: the name of the time among the
+    module's inputs (left out: the one that the model declares, `(time s)`, else `t`).
 
     `method`: `dopri5`, adaptive, to the tolerances `rtol` (1e-6; 1e-4 in float32) and `atol` (a hundredth of it), or likewise `tsit5` and,
     for rough accuracy, `bosh3`; `rosenbrock` and, of fifth order, `rodas5p`, the same for stiff equations, by the Jacobian and linear
@@ -90,9 +91,10 @@ def odeint(
         field.refuse_other_start(times, numbers)
         if not torch.compiler.is_compiling():
             field.warn_of_switches()
-    times = times.to(field.start[0].device, field.start[0].dtype)
     for start in field.start:
         _check_start(start)
+    _check_gaps(numbers, field.start[0].dtype)
+    times = times.to(field.start[0].device, field.start[0].dtype)
     if adaptive:
         loose = 1e-6 if times.dtype == torch.float64 else 1e-4
         relative = loose if rtol is None else rtol
@@ -102,6 +104,19 @@ def odeint(
         gaps = None if numbers is None else [b - a for a, b in zip(numbers, numbers[1:])]
         found = fixed(field.fused(schemes[0]) or Explicit(schemes[0], field), field.start, times, gaps, step)
     return field.shaped([torch.stack(states) for states in zip(*found)])
+
+
+def _check_gaps(numbers: list[float] | None, dtype: torch.dtype) -> None:
+    """Refuses times that are so far from 0, beside their distances, that the type of the states does not tell them apart."""
+    if numbers is None or dtype == torch.float64:
+        return
+    kept = torch.tensor(numbers, dtype=torch.float64).to(dtype).to(torch.float64).tolist()
+    for a, b, c, d in zip(numbers, numbers[1:], kept, kept[1:]):
+        if abs((d - c) - (b - a)) > 0.01 * abs(b - a):
+            raise ValueError(
+                f"the times {a!r} and {b!r} lose their distance in {dtype}: give initial values in float64 (`y0.double()`), or count "
+                "the time from its beginning"
+            )
 
 
 def _check_start(start: Tensor) -> None:
@@ -240,11 +255,14 @@ class _Plain:
 class _Compiled:
     """A compiled module: its states by name, its other inputs, the time where it is one of them."""
 
-    def __init__(self, module: CompiledModule, y0: Any, inputs: Mapping[str, Any], time: str, t: Any) -> None:
+    def __init__(self, module: CompiledModule, y0: Any, inputs: Mapping[str, Any], named: str | None, t: Any) -> None:
+        core = module._compiled.core
+        time: str = named or core.time or "t"
+        if core.time in inputs and core.time == time:
+            raise ValueError(f"`{time}` is the time that the model declares: it goes through the times, and is no input")
         self.module, self.time = module, time
         self.batched: set[str] = set()
         declared = {i.name: i for i in module.inputs}
-        core = module._compiled.core
         if core.kind == "map":
             raise ValueError(
                 "the model is a map (`next`), whose states go from step to step: `simulate` gives them, `odeint` solves `derive`"

@@ -107,7 +107,9 @@ def common_type(names: Sequence[str], values: Sequence[Any], tensors: Sequence[T
         if dtype.is_floating_point and dtype not in _FLOATS:
             raise TypeError(f"the input `{name}` has the type {dtype}: convert it to float16, bfloat16, float32 or float64 first")
         if not _weak(value) and dtype not in _SHORT:
-            ranked[0 if tensor.dim() > 0 else 1].append(dtype if dtype.is_floating_point else torch.float64)
+            # Whole numbers decide with or without axes: as single floats they would lose digits without a word.
+            whole = not dtype.is_floating_point
+            ranked[0 if whole or tensor.dim() > 0 else 1].append(torch.float64 if whole else dtype)
     for group in ranked:
         if group:
             return reduce(torch.promote_types, group)

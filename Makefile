@@ -29,8 +29,8 @@ TARGET = $$($(CARGO) metadata --locked --no-deps --format-version 1 | sed -E 's/
 MANYLINUX := manylinux_2_34
 CRATES := neural-compiler neural-compiler-fit neural-compiler-library neural-compiler-math neural-compiler-render
 
-.PHONY: help demo test rust-test python-test test-levels test-ray test-engines test-proposers test-mcp mcp-conformance deps lint docs \
-	wheel build-cost accuracy accuracy-quick fuzz soak valgrind bench-compile bench-env bench bench-quick bench-linear bench-memory \
+.PHONY: help demo test rust-test python-test test-load test-levels test-ray test-engines test-proposers test-mcp mcp-conformance deps lint \
+	docs wheel build-cost accuracy accuracy-quick fuzz soak valgrind bench-compile bench-env bench bench-quick bench-linear bench-memory \
 	fits experiments experiments-check clean
 
 help: ## this list
@@ -45,6 +45,10 @@ test: rust-test python-test test-levels experiments-check ## every test, Rust an
 rust-test: deps ## Rust: spec examples, generated programs, fuzzing, Guile and multiprecision oracles
 	$(CARGO) test --locked --workspace --quiet
 	$(CARGO) test --locked -p neuralc --no-default-features --quiet --test without_parquet
+
+test-load: deps ## the tests of Python ten times beside processes that want every core (hours)
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --quiet --locked
+	$(VENV)/bin/python tools/under_load.py
 
 python-test: deps ## the Python package: NumPy, PyTorch, notebooks, doctests
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --quiet --locked
@@ -91,7 +95,7 @@ deps: $(VENV)/.ready ## what the tests need: a real Scheme, and a virtual enviro
 $(VENV)/.ready: oracles/requirements.txt python/requirements-test.txt
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet uv==$(UV)
-	$(VENV)/bin/uv pip install --quiet --python $(VENV)/bin/python --requirement python/requirements-test.txt
+	$(VENV)/bin/uv pip install --quiet --compile-bytecode --python $(VENV)/bin/python --requirement python/requirements-test.txt
 	touch $@
 
 lint: deps ## formatting, clippy, ruff, mypy; long lines, links in Markdown, dependencies in two versions or with two sets of features

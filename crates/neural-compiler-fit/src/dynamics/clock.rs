@@ -63,6 +63,14 @@ impl Pace {
             let help = "give it another name, or the time: (time s), and its column with --time";
             return Err(Diagnostic::error("duplicate-name", input.span, message).help(help).into());
         }
+        // A column of times that the model reads as an input too would be held constant before its first row, as the time never is.
+        let also =
+            |i: &&Input| Some(&i.name) == column.as_ref() && i.name != name && matches!(i.kind, InputKind::Free | InputKind::Declared);
+        if let Some(input) = program.inputs().iter().find(also) {
+            let message = format!("`{}` is the column of times, and an input of a model that calls the time `{name}`", input.name);
+            let help = format!("write `{name}` for the time everywhere, or declare (time {})", input.name);
+            return Err(Diagnostic::error("duplicate-name", input.span, message).help(help).into());
+        }
         let declared = declared.and_then(|t| t.step).unwrap_or(1.0);
         let step = map.then(|| options.step.unwrap_or(declared));
         let of_groups = if start.is_none() { options.group_starts.clone() } else { vec![] };

@@ -44,6 +44,57 @@ fn a_start_holds_when_the_model_or_the_user_says() {
 }
 
 #[test]
+fn a_start_written_at_a_time_in_latex_holds_at_that_time() {
+    let t = [2.0, 3.0, 4.0, 5.0, 6.0];
+    let data = |name: &'static str| vec![(name, t.to_vec()), ("N", decay(&t))];
+    let model = |start: &str| format!("k = 1 \\text{{(parameter)}} \\\\ \\frac{{dN}}{{dt}} = -k N \\\\ {start}");
+    let fitted = |start: &str, name| {
+        let options = neural_compiler::Options { syntax: neural_compiler::syntax::Syntax::Latex, ..Default::default() };
+        let program = neural_compiler::compile(&model(start), &options).unwrap_or_else(|e| panic!("{start}: {e:?}"));
+        fit(&program, &table(data(name)), &Options::default()).unwrap()
+    };
+    // 10 e^(-t/2): 10 at 0, and 10 e^(-1/2) = 6.065306597126334 at 1, 10 e^(1/2) = 16.487212707001282 at -1.
+    for (start, name, words) in [
+        ("N(0) = 10", "t", "starts hold at t = 0"),
+        ("N(0) = 10", "time", "starts hold at t = 0"),
+        ("N(1) = 6.065306597126334", "t", "starts hold at t = 1"),
+        ("N(-1) = 16.487212707001282", "t", "starts hold at t = -1"),
+        ("N\\left(0\\right) &= 10 \\\\ t & \\text{(time)}", "t", "starts hold at t = 0"),
+        ("N = 3.6787944117144233 \\text{(state)}", "t", "starts hold at t = 2, the first row"),
+    ] {
+        let found = fitted(start, name);
+        assert_eq!(found.clock.as_ref().unwrap().words(), words, "{start}");
+        let k = found.parameter("k").unwrap().value;
+        assert!((k - 0.5).abs() < 1e-7, "{start}: {k}");
+    }
+}
+
+#[test]
+fn starts_read_back_from_latex_as_they_were() {
+    use neural_compiler::syntax::Syntax::{Latex, Scheme};
+    use neural_compiler::syntax::translate::translate;
+    let law = "(state x 2) (derive x (- x))";
+    for time in ["", "(time t)", "(time t :start 0)", "(time s :start -1.5)", "(time t :start 1e300)"] {
+        let text = format!("{time} {law}");
+        let latex = translate(&text, Scheme, Latex, &Default::default()).unwrap();
+        let again = translate(&latex, Latex, Scheme, &Default::default()).unwrap();
+        let start = |text: &str| compile(text).time().and_then(|t| t.start);
+        assert_eq!(start(&again), start(&text), "{text}\n{latex}\n{again}");
+    }
+}
+
+#[test]
+fn a_column_of_times_is_no_input_beside_a_time_of_another_name() {
+    let model = "(time t :start 0) (param k 1) (state x 1) (derive x (* k year))";
+    let columns = || vec![("year", vec![2.0, 3.0, 4.0]), ("x", vec![3.0, 5.5, 9.0])];
+    let options = Options { time: Some("year".into()), ..Options::default() };
+    let (code, message) = code(model, columns(), &options);
+    assert_eq!(code, "duplicate-name", "{message}");
+    // x' = k t from 1 at 0: 1 + k t^2 / 2.
+    assert!((value(&model.replace("time t", "time year"), columns(), &Options::default(), "k") - 1.0).abs() < 1e-8);
+}
+
+#[test]
 fn the_first_row_is_the_start_unless_something_is_said_and_that_is_told_and_kept() {
     let t = [1.0, 2.0, 3.0, 4.0];
     let shifted: Vec<f64> = decay(&t.map(|t| t - 1.0));

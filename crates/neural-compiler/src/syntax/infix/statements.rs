@@ -181,7 +181,8 @@ impl Parser<'_> {
         let item = self.value()?;
         if self.peek().kind == Kind::Equals {
             let message = "what stands left of `=` is neither a name nor a function of names";
-            let help = "a definition is y = … or f(x) = …; to compare, write `==`";
+            let help = "a definition is y = … or f(x) = …, the start of a state is state x = …, and time t (start 0) says when it holds; \
+                        to compare, write `==`";
             return Err(Box::new(
                 Diagnostic::error("unexpected-token", self.peek().span, message).label(self.span(item), "this").help(help),
             ));

@@ -1,6 +1,7 @@
 //! A LaTeX text: equations one below the other. In: a text; out: data. `y = …` defines a value and `f(x) = …` a function,
-//! `\dot x = …` and `\frac{dx}{dt} = …` give the derivative of a state, `x(0) = 1` its start; a last line without `=` is the value
-//! of the program, else the value defined last is. `x \leftarrow …` is the next value of a state; notes say in words what a name is.
+//! `\dot x = …` and `\frac{dx}{dt} = …` give the derivative of a state, `x(0) = 1` its start (`starts.rs`); a last line without `=` is
+//! the value of the program, else the value defined last is. `x \leftarrow …` is the next value of a state; notes say in words what a
+//! name is.
 
 use super::lexer::{Kind, tokens};
 use super::parser::{Parser, Read, Walk};
@@ -129,6 +130,9 @@ impl Parser<'_> {
             let value = self.symbol(name, *span);
             rest.push(value.id);
         }
+        if let Err(e) = self.starts_hold(&mut states) {
+            errors.push(*e);
+        }
         states.extend(rest);
         self.data.top = states;
         errors
@@ -245,22 +249,13 @@ impl Parser<'_> {
     /// `y = …`, or `x(0) = 1`, the start of a state.
     fn definition(&mut self, states: &mut Vec<DatumId>, rest: &mut Vec<DatumId>) -> Read<Option<Line>> {
         let Ok(name) = self.name() else { return Ok(None) };
-        let zero = self.is('(') && matches!(self.ahead(1).kind, Kind::Number(0.0)) && self.ahead(2).kind == Kind::Sign(')');
-        let equals = |mut n: usize| {
-            while self.ahead(n).kind == Kind::Tab {
-                n += 1;
-            }
-            self.ahead(n).kind == Kind::Sign('=')
-        };
-        let start = zero && equals(3);
-        if !equals(0) && !start {
+        let at = self.start_time();
+        self.skip_tabs();
+        if !self.is('=') {
             return Ok(None);
         }
         let target = self.symbol(&name.text, name.span);
-        if start {
-            for _ in 0..3 {
-                self.next();
-            }
+        if let Some(at) = at {
             let value = self.right_side()?;
             let noted = self.note()?;
             let span = name.span.join(self.before().span);
@@ -270,6 +265,7 @@ impl Parser<'_> {
                 Some(_) => return Err(self.unknown(span, "this note", "the start of a state is noted as (state, …)")),
             };
             states.push(self.declared("state", &[target, value], options, span)?.id);
+            self.starts.push((at, span));
             return Ok(Some(Line::Dynamics));
         }
         let value = self.right_side()?;
@@ -280,6 +276,10 @@ impl Parser<'_> {
             Some((word, options)) if word == "parameter" => {
                 states.push(self.declared("param", &[target, value], options, span)?.id);
                 return Ok(Some(Line::Other));
+            }
+            Some((word, options)) if word == "state" => {
+                states.push(self.declared("state", &[target, value], options, span)?.id);
+                return Ok(Some(Line::Dynamics));
             }
             Some((word, options)) if word == "observed" => {
                 rest.push(self.declared("observe", &[target, value], options, span)?.id);

@@ -3,8 +3,8 @@
 //! language has not (integrals, limits, complex numbers) by its name (`unknown-notation`). Nothing is guessed.
 //!
 //! `lexer` (tokens), `names` (letters, scripts and accents to names), `parser` (sums and products), `primary`, `functions`, `sums` and
-//! `environments` (their factors), `definitions` (what stands behind `where`, and notes), `lines` (equations of a text), `printer` (data to
-//! LaTeX). `spec/latex.md` says what each notation is read as.
+//! `environments` (their factors), `definitions` (what stands behind `where`, and notes), `lines` (equations of a text), `starts` (when
+//! starts of states hold), `printer` (data to LaTeX). `spec/latex.md` says what each notation is read as.
 
 mod definitions;
 mod environments;
@@ -15,6 +15,7 @@ mod names;
 mod parser;
 mod primary;
 pub(crate) mod printer;
+mod starts;
 mod sums;
 
 pub(crate) use lines::read;

@@ -42,6 +42,8 @@ pub(super) struct Parser<'a> {
     pub(super) equals: bool,
     /// Inside of `|…|`, where `|` closes.
     pub(super) bars: usize,
+    /// The times of which starts were written, `x(0) = 1`, and where.
+    pub(super) starts: Vec<(f64, Span)>,
 }
 
 walks!(Parser over Token);
@@ -59,6 +61,7 @@ impl<'a> Parser<'a> {
             again: MOST_AGAIN,
             equals: false,
             bars: 0,
+            starts: Vec::new(),
         }
     }
 

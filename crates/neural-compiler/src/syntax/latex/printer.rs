@@ -114,9 +114,13 @@ impl<'a> Printer<'a> {
             "define" if children.len() > 2 && self.data.list(d).is_some() => self.definition(children),
             "derive" if children.len() == 3 => format!("\\dot{{{}}} &= {}", set(1), set(2)),
             "next" if children.len() == 3 => format!("{} &\\leftarrow {}", set(1), set(2)),
-            "state" if children.len() == 3 => format!("{}\\left(0\\right) &= {}", set(1), set(2)),
-            "state" if children.len() > 3 => {
-                format!("{}\\left(0\\right) &= {} \\quad \\text{{(state{})}}", set(1), set(2), self.options(&children[3..]))
+            "state" if children.len() > 2 => {
+                let options = self.options(&children[3..]);
+                match self.start_time() {
+                    Some(at) if options.is_empty() => format!("{}{} &= {}", set(1), parentheses(&at), set(2)),
+                    Some(at) => format!("{}{} &= {} \\quad \\text{{(state{options})}}", set(1), parentheses(&at), set(2)),
+                    None => format!("{} &= {} \\quad \\text{{(state{options})}}", set(1), set(2)),
+                }
             }
             "observe" if children.len() > 2 => {
                 format!("{} &= {} \\quad \\text{{(observed{})}}", set(1), set(2), self.options(&children[3..]))
@@ -151,6 +155,14 @@ impl<'a> Printer<'a> {
     }
 
     /// The options of a declaration, in words.
+    /// The time at which the program says that starts hold, where it is written without a power of ten.
+    fn start_time(&self) -> Option<String> {
+        let time = self.data.top.iter().map(|&d| self.data.children(d)).find(|c| c.first().is_some_and(|&h| self.is(h, "time")))?;
+        let key = time.iter().position(|&d| self.is(d, ":start"))?;
+        let Datum::Number(at) = self.data.get(*time.get(key + 1)?) else { return None };
+        Some(number(at).text).filter(|text| !text.contains('\\'))
+    }
+
     fn options(&self, options: &[DatumId]) -> String {
         let words = options.iter().enumerate().map(|(i, &o)| match self.text(o) {
             Some(unit) if i > 0 && self.is(options[i - 1], ":unit") => format!(" {}", set_unit(unit)),

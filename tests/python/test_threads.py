@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -114,3 +115,33 @@ def test_errors_in_threads_end_a_soak() -> None:
         soak.under_change(lambda k: None, call, calls=8, workers=2)
     with pytest.raises(AssertionError, match="MB more after 0 calls"):
         soak.threads(calls=8, most_bytes=-1 << 40)
+
+
+SIZES_IN_TURN = """
+import os, time
+import neural_compiler as nc
+import numpy as np
+
+program = nc.compile("(sin (* x (exp x)))")
+x = np.linspace(0.0, 1.0, 200_000)
+expected = program(x).tobytes()
+count = lambda: len(os.listdir("/proc/self/task"))
+for n in (*range(2, 20), *range(2, 20)):
+    nc.set_num_threads(n)
+    assert program(x).tobytes() == expected
+# Those of the last two numbers, the main thread, and what NumPy has; ending takes the system a moment.
+nc.set_num_threads(1)
+deadline = time.monotonic() + 60
+while count() > 18 + 19 + 1 + SPARE and time.monotonic() < deadline:
+    time.sleep(0.01)
+assert count() <= 18 + 19 + 1 + SPARE, count()
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="counts threads where Linux lists them")
+def test_threads_of_other_numbers_end() -> None:
+    # As many as the process has before it asks for any of ours.
+    counted = "import os, numpy, neural_compiler; print(len(os.listdir('/proc/self/task')))"
+    spare = int(subprocess.run([sys.executable, "-c", counted], capture_output=True, text=True, check=True).stdout)
+    run = subprocess.run([sys.executable, "-c", SIZES_IN_TURN.replace("SPARE", str(spare))], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr

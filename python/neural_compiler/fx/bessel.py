@@ -106,7 +106,7 @@ def _k_series(x: Value) -> tuple[Value, Value]:
         term = term * z / (k * k)
         harmonic += 1 / k
         zeroth, first, extra = zeroth + term, first + term / (k + 1), extra + harmonic * term
-    low = extra - (torch.log(0.5 * x) + _EULER) * zeroth
+    low = extra - (torch.log(x) + (_EULER - math.log(2))) * zeroth
     return low, (1 / x - 0.5 * x * first * low) / zeroth
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from .gaps import exp_less_one, log_gamma_gap
+from .gaps import exp_less_one, log_gamma_gap, undefined
 from .leaf import leaf
 
 Value = Any
@@ -50,10 +50,9 @@ def _behind_power(here: Value, a: Value, x: Value) -> Value:
     return torch.exp(-place - log_gamma_gap(torch.ones_like(low), low))
 
 
-def known(shape: Value, value: Value) -> Value:
-    """A probability, or NaN where the shape leaves no digit of it; what has become 0 or 1 is."""
-    lost = (shape > MOST[value.dtype]) & (value != 0) & (value != 1)
-    return torch.where(lost, math.nan, value)
+def lost(shape: Value, value: Value) -> Value:
+    """Whether the shape leaves no digit of a probability; what has become 0 or 1 is known."""
+    return (shape > MOST[value.dtype]) & (value != 0) & (value != 1)
 
 
 def log_of_ratio(x: Value, y: Value, m: Value) -> Value:
@@ -118,11 +117,16 @@ def _inside(a: Value, x: Value, complement: bool) -> Value:
 def gamma_p(a: Value, x: Value, complement: bool = False) -> Value:
     """P(a, x), or Q(a, x)."""
     a, x = torch.broadcast_tensors(a, x)
-    edge = ((x == 0) & (a >= 30)) | (x == math.inf) | (a == math.inf)
+    edge = ((x == 0) & (a >= 30)) | (x == math.inf) | (a == math.inf) | ~(a > 0) | ~(x >= 0)
     value = _inside(torch.where(edge, 1.0, a), torch.where(edge, 1.0, x), complement)
     end = torch.where((x == math.inf) != complement, 1.0, 0.0)
-    wrong = (a <= 0) | (x < 0) | torch.isnan(a) | torch.isnan(x) | ((a == math.inf) & (x == math.inf))
-    return torch.where(wrong, math.nan, torch.where(edge, end, known(a, value)))
+    wrong = ~(a > 0) | ~(x >= 0) | ((a == math.inf) & (x == math.inf))
+    # Of a shape of 0 all lies at 0; what becomes of that with the shape, nothing here says.
+    none = (a == 0) & (x > 0)
+    wrong = wrong & ~none | ~edge & lost(a, value)
+    root = torch.sqrt(torch.where(none, a + 0.0, 1.0))
+    value = torch.where(none, (0.0 if complement else 1.0) + (root - root), torch.where(edge, end, value))
+    return torch.where(wrong, undefined(wrong, a, x), value)
 
 
 @leaf
@@ -150,5 +154,7 @@ def gamma_density(a: Value, x: Value) -> Value:
     by_power = torch.pow(torch.where(power, x, 1.0), torch.where(power, a, 1.0) - 1) * torch.where(power, a, 1.0)
     by_power = by_power * _behind_power(power, a, x)
     start = torch.where(a < 1, math.inf, torch.where(a == 1, 1.0, 0.0))
-    wrong = (a <= 0) | (x < 0) | torch.isnan(a) | torch.isnan(x)
-    return torch.where(wrong, math.nan, torch.where(power, by_power, torch.where(inside, value, torch.where(x == 0, start, 0.0))))
+    wrong = ~(a > 0) | ~(x >= 0)
+    return torch.where(
+        wrong, undefined(wrong, a, x), torch.where(power, by_power, torch.where(inside, value, torch.where(x == 0, start, 0.0)))
+    )

@@ -13,8 +13,8 @@ from typing import Any
 
 import torch
 
-from .gaps import exp_less_one, log_gamma_gap
-from .incomplete import MOST, NODES, known, log_of_ratio
+from .gaps import exp_less_one, log_gamma_gap, undefined
+from .incomplete import MOST, NODES, log_of_ratio, lost
 from .leaf import leaf
 
 Value = Any
@@ -129,8 +129,8 @@ def beta_p(a: Value, b: Value, x: Value, complement: bool = False) -> Value:
     value = torch.where(turned != complement, upper, lower)
     end = torch.where(low == complement, 1.0, 0.0)
     # Of two such shapes even a 0 says nothing.
-    wrong = wrong | ~edge & (torch.minimum(a, b) > MOST[value.dtype])
-    return torch.where(wrong, math.nan, torch.where(edge, end, known(torch.maximum(a, b), value)))
+    wrong = wrong | ~edge & ((torch.minimum(a, b) > MOST[value.dtype]) | lost(torch.maximum(a, b), value))
+    return torch.where(wrong, undefined(wrong, a, b, x), torch.where(edge, end, value))
 
 
 @leaf
@@ -159,4 +159,6 @@ def beta_density(a: Value, b: Value, x: Value) -> Value:
     start = torch.where(a < 1, math.inf, torch.where(a == 1, b, 0.0))
     last = torch.where(b < 1, math.inf, torch.where(b == 1, a, 0.0))
     wrong = (a <= 0) | (b <= 0) | (x < 0) | (x > 1) | torch.isnan(a) | torch.isnan(b) | torch.isnan(x)
-    return torch.where(wrong, math.nan, torch.where(inside, value, torch.where(x == 0, start, torch.where(x == 1, last, 0.0))))
+    return torch.where(
+        wrong, undefined(wrong, a, b, x), torch.where(inside, value, torch.where(x == 0, start, torch.where(x == 1, last, 0.0)))
+    )

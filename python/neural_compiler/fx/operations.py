@@ -115,9 +115,28 @@ def cube_root(x: Value) -> Value:
     return torch.where(below, -root, root)
 
 
+def power(x: Value, y: Value) -> Value:
+    if isinstance(x, float) or isinstance(y, float):
+        return x**y
+    # Where the exponent is 0, so is torch's slope by the base, whatever the exponent does next.
+    flat = (y == 0) & (x > 0) & (x < math.inf)
+    found = torch.where(flat, 1.0, x) ** torch.where(flat, 1.0, y)
+    found = torch.where(flat, torch.exp(torch.where(flat, y, 0.0) * torch.log(torch.where(flat, x, 1.0))), found)
+    # From 0^0 = 1 it falls to 0 at once.
+    corner = (y == 0) & (x == 0)
+    return torch.where(corner, 1 - torch.sqrt(torch.where(corner, y, 1.0) + 0.0), found)
+
+
+def log_gamma(x: Value) -> Value:
+    # torch has numbers for derivatives at the poles below 0, whose slopes have no sign.
+    pole = (x < 0) & (x == torch.floor(x)) & (x > -math.inf)
+    off = torch.where(pole, x - x.detach(), 1.0)
+    return torch.where(pole, -0.5 * torch.log(off * off), torch.lgamma(torch.where(pole, 1.0, x)))
+
+
 def gamma(x: Value) -> Value:
-    # torch has its logarithm only; between -2n - 1 and -2n the function is negative.
-    below = (x < 0) & (torch.remainder(torch.floor(x), 2.0) == 1)
+    # torch has its logarithm only; between -2n - 1 and -2n the function is negative, and from the left at 0.
+    below = (x < 0) & (torch.remainder(torch.floor(x), 2.0) == 1) | (1 / x == -math.inf)
     size = torch.exp(torch.lgamma(x))
     # At the poles below 0 it has no sign, so no value.
     return torch.where((x < 0) & (x == torch.floor(x)), math.nan, torch.where(below, -size, size))
@@ -164,23 +183,23 @@ def trigamma(x: Value) -> Value:
 def beta_mixed(a: Value, b: Value) -> Value:
     # The first terms of the gaps cancel the first one of trigamma: the others are left.
     first, second = digamma_gap(a + 1, b), digamma_gap(b + 1, a)
-    rest = b / (a * (a + b)) * second + a / (b * (a + b)) * first + first * second - trigamma(a + b + 1)
+    rest = b / (a + b) / a * second + a / (a + b) / b * first + first * second - trigamma(a + b + 1)
     return torch.exp(log_beta(a, b)) * rest
 
 
-_EASY_ANGLES = {torch.float32: (2.0**-56, 2.0**56, 2.0**100, 2.0**-90), torch.float64: (2.0**-480, 2.0**480, 2.0**800, 2.0**-750)}
-"""Sizes whose squares are numbers of the type, and powers of two that lead there from below and from above."""
+_EASY_ANGLES = {torch.float32: (2.0**-28, 2.0**28, 2.0**-120), torch.float64: (2.0**-240, 2.0**240, 2.0**-1000)}
+"""Sizes whose fourth powers are numbers of the type, and the least one that has a reciprocal."""
 
 
 @leaf
 def angle(y: Value, x: Value) -> Value:
-    # torch divides by the sum of the squares for the derivative, which is 0 or infinite where the quotient is neither. An angle is that of
-    # any multiple.
+    # torch divides by the sum of the squares for the derivative, by its square for the second, which are 0 or infinite where the quotient
+    # is neither. An angle is that of any multiple.
     if y.dtype not in _EASY_ANGLES:
         return torch.atan2(y, x)
-    low, high, up, down = _EASY_ANGLES[y.dtype]
+    low, high, least = _EASY_ANGLES[y.dtype]
     size = torch.maximum(y.detach().abs(), x.detach().abs())
-    scale = torch.where(size < low, torch.full_like(size, up), torch.where(size > high, torch.full_like(size, down), 1.0))
+    scale = torch.where(((size >= low) & (size <= high)) | torch.isinf(size), 1.0, 1 / size.clamp(min=least))
     # At the origin, where torch has a slope of 0, there is none: that of 0 as the difference of two roots.
     root = torch.sqrt(torch.where(size == 0, y + x, 1.0))
     scale = scale + (root - root)
@@ -346,7 +365,7 @@ OPERATIONS: dict[str, Expression] = {
     "Div": infix(lambda x, y: x / y),
     "Min": function(torch.minimum),
     "Max": function(torch.maximum),
-    "Pow": infix(lambda x, y: x**y),
+    "Pow": infix(power),
     "Modulo": function(torch.remainder),
     "Remainder": function(torch.fmod),
     "Quotient": function(quotient),
@@ -391,7 +410,7 @@ OPERATIONS: dict[str, Expression] = {
     "ErfcxSlope": function(partial(erfcx_of_order, 1)),
     "ErfcxOfOrder": infix(erfcx_of_order),
     "Gamma": function(gamma),
-    "Lgamma": function(torch.lgamma),
+    "Lgamma": function(log_gamma),
     "Digamma": function(digamma),
     "Trigamma": function(trigamma),
     "Polygamma": infix(lambda order, x: torch.polygamma(int(order), x)),

@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from .gaps import undefined
 from .leaf import leaf
 
 Value = Any
@@ -102,7 +103,7 @@ def voigt(x: Value, sigma: Value, gamma: Value) -> Value:
     ratio = torch.where((place / w).abs() < 30, place, 20.0 * w) / w
     bell = torch.where((place / w).abs() < 30, _axis_bell(ratio, torch.where(height / w < _AXIS, height, w) / w), 0.0)
     outer = (_series(place, height, w) + bell / w) * _INV_SQRT_PI
-    return torch.where(wrong, math.nan, torch.where(nothing, 0.0, torch.where(far, outer, inner)))
+    return torch.where(wrong, undefined(wrong, x, sigma, gamma), torch.where(nothing, 0.0, torch.where(far, outer, inner)))
 
 
 @leaf

@@ -79,13 +79,15 @@ pub(crate) fn remainder_partials(b: &mut Builder, x: &[NodeId], m: NodeId) -> No
     vec![b.constant(1.0), b.neg(whole)]
 }
 
-/// `1 / sqrt((1 - x)(1 + x))`, which keeps its digits near 1; near 0 with `1 - x^2`, whose own derivative keeps its digits there.
+/// `1 / sqrt((1 - x)(1 + x))`, which keeps its digits near 1; near 0 with `1 - x^2`, whose own derivative keeps its digits there, and so at
+/// 1 itself, where that of the product would be 0 times infinity.
 pub(crate) fn arc_partial(b: &mut Builder, x: NodeId) -> NodeId {
     let (one, half, square) = (b.constant(1.0), b.constant(0.5), b.mul(x, x));
     let (below, above) = (b.sub(one, x), b.add(one, x));
     let (product, less) = (b.mul(below, above), b.sub(one, square));
-    let near = b.op(Op::Lt, &[square, half]);
-    let rest = b.op(Op::Select, &[near, less, product]);
+    let (near, end) = (b.op(Op::Lt, &[square, half]), b.op(Op::Eq, &[square, one]));
+    let single = b.op(Op::Max, &[near, end]);
+    let rest = b.op(Op::Select, &[single, less, product]);
     let root = b.op(Op::Sqrt, &[rest]);
     b.recip(root)
 }
@@ -104,11 +106,13 @@ pub(crate) fn inverse_part_partials(b: &mut Builder, x: &[NodeId], u: NodeId) ->
     vec![b.mul(less, more), b.mul(two, product)]
 }
 
+/// `1 / (x log b)` and `-y / (b log b)`, by the logarithm first: the reciprocal of a product has a derivative with the square of x, which
+/// leaves the numbers where the mixed one does not.
 pub(crate) fn log_base_partials(b: &mut Builder, x: &[NodeId], y: NodeId) -> Nodes {
     let log = b.op(Op::Log, &[x[1]]);
-    let (first, second) = (b.mul(x[0], log), b.mul(x[1], log));
-    let ratio = b.div(y, second);
-    vec![b.recip(first), b.neg(ratio)]
+    let (scale, ratio) = (b.recip(log), b.div(y, log));
+    let slope = b.div(ratio, x[1]);
+    vec![b.div(scale, x[0]), b.neg(slope)]
 }
 
 /// `sech^2 x`, y being `tanh x`: by y where that is small, as what is left by its square; elsewhere by e^(-2|x|), where that has lost its

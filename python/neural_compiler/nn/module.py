@@ -23,13 +23,13 @@ from .compiled import Compiled, Ready, Shapes, Steps, describe, find
 from .function import apply
 from .gate import differentiated_by_function, functionalized, is_compiling, lanes_hidden, numbers_hidden, seen, transformed, way
 from .run import call, run
-from .shared import LINK, ORIGINS, Held, follow, hand_on, held, hold, join_links, moved, tensor_of
+from .shared import DELETED, LINK, ORIGINS, Held, exchanged, follow, hand_on, held, hold, join_links, remember, replaced, tensor_of
 from .tensors import as_tensor, assert_exact, common_device, common_type, computed_in, real, refuse_rounding
 
 _is_grad_enabled = torch.is_grad_enabled
 _autocast = torch._C._is_any_autocast_enabled
 
-_LINKED = frozenset({"_spec", "_compiled", "_function", "_names", "_open", "_follow", "_own", "_caller", LINK, ORIGINS})
+_LINKED = frozenset({"_spec", "_compiled", "_function", "_names", "_open", "_follow", "_own", "_caller", LINK, ORIGINS, DELETED})
 """What `_link` and `follow` give a module."""
 _UNCHECKED = "`check=True` looks at numbers, which `torch.func.vmap` hides: give the batch as leading axes, or check outside of `vmap`"
 BACKENDS = ("auto", "native", "torch")
@@ -197,16 +197,37 @@ class CompiledModule(nn.Module):
         return call_signature(self.inputs, {n: _shown(v) for n, v in self._own_values().items()}, {"check": False})
 
     def __setattr__(self, name: str, value: Any) -> None:
-        before = tensor_of(self, name) if LINK in self.__dict__ else None
+        before = replaced(self, name)
         super().__setattr__(name, value)
-        if before is not None:
-            hand_on(self, before, tensor_of(self, name))
+        hand_on(self, before, tensor_of(self, name))
+
+    def __delattr__(self, name: str) -> None:
+        remember(self, name)
+        super().__delattr__(name)
+
+    def register_parameter(self, name: str, param: nn.Parameter | None) -> None:
+        """As `nn.Module` does; the modules made of this one have it, too."""
+        before = replaced(self, name)
+        super().register_parameter(name, param)
+        hand_on(self, before, tensor_of(self, name))
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """As `nn.Module` does; the modules made of this one have it, too."""
+        before = replaced(self, name)
+        super().register_buffer(name, tensor, persistent)
+        hand_on(self, before, tensor_of(self, name))
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> CompiledModule:
         before = {field: tensor_of(self, field) for field in self._fields.values()}
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
-        moved(self, before)
+        exchanged(self, before)
         return self
+
+    def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:
+        # `load_state_dict(assign=True)` makes a parameter of each entry, though several entries are of one parameter that modules share.
+        before = {field: tensor_of(self, field) for field in self._fields.values()}
+        super()._load_from_state_dict(*args, **kwargs)
+        exchanged(self, before)
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._fields.values()]  # type: ignore[no-untyped-call]

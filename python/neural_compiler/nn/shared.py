@@ -3,7 +3,7 @@ the same behind its own.
 
 Invariant: a parametrization (`torch.nn.utils.parametrize`) is shared as it is, its originals with it: nothing is computed once and kept.
 A tensor that takes another's place in a module does so in the modules made of it, unless they have put something else there; one that
-PyTorch moves is moved wherever it is shared. Copies of modules are linked as these are, with one another only.
+PyTorch moves or loads is so wherever it is shared. Copies of modules are linked as these are, with one another only.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def _held(module: CompiledModule, name: str, field: str) -> Held:
     )
 
 
-LINK, ORIGINS = "_link_of_its_own", "_origins"
-"""Where a module keeps the link of those made of it, and the links of all it was made of, directly or not."""
+LINK, ORIGINS, DELETED = "_link_of_its_own", "_origins", "_deleted"
+"""Where a module keeps the link of those made of it, the links of all it was made of, directly or not, and tensors of fields it lost."""
 
 
 class Link:
@@ -84,30 +84,63 @@ def tensor_of(module: nn.Module, field: str) -> Tensor | None:
     return module._parameters.get(field, module._buffers.get(field))
 
 
-def hand_on(module: CompiledModule, before: Tensor, after: Tensor | None) -> None:
+def replaced(module: CompiledModule, field: str) -> Tensor | None:
+    """What a tensor that a field is to have now takes the place of, if there are modules made of this one: what the field has, or had
+    before it was deleted."""
+    if LINK not in module.__dict__:
+        return None
+    deleted: Tensor | None = module.__dict__.get(DELETED, {}).pop(field, None)
+    return deleted if (here := tensor_of(module, field)) is None else here
+
+
+def remember(module: CompiledModule, field: str) -> None:
+    """Keeps the tensor of a field that is about to be deleted: the modules made of this one still have it."""
+    if LINK in module.__dict__ and field in module._fields.values() and (here := tensor_of(module, field)) is not None:
+        module.__dict__.setdefault(DELETED, {})[field] = here
+
+
+def hand_on(module: CompiledModule, before: Tensor | None, after: Tensor | None) -> None:
     """Puts a tensor in the place of another in all modules made of this one."""
-    if after is not None and after is not before:
+    if before is not None and after is not None and after is not before:
         _exchange(module.__dict__[LINK].dependents, before, after)
 
 
-def moved(module: CompiledModule, before: dict[str, Tensor | None]) -> None:
-    """Puts what PyTorch made of a module's tensors (on another device, of another type) in their place wherever they are shared. It changes
-    most of them as they are, so that all who share one have it changed; where it makes new ones, the same comes of it so."""
-    links = [*module.__dict__.get(ORIGINS, ())]
-    if (own := module.__dict__.get(LINK)) is not None:
-        links.append(own)
+def exchanged(module: CompiledModule, before: dict[str, Tensor | None]) -> None:
+    """Puts what PyTorch made of a module's tensors (on another device, of another type) or loaded in their stead in their place wherever
+    they are shared. It changes most of them as they are, so that all who share one have it changed; where it makes new ones, the same comes
+    of it so."""
+    news = {field: tensor_of(module, field) for field in before}
     for field, old in before.items():
-        new = tensor_of(module, field)
-        if old is not None and new is not None and new is not old:
-            for link in links:
-                _exchange(link.owners, old, new)
-                _exchange(link.dependents, old, new)
+        # The last one of those that come for one tensor: it would have been written last into the one they were.
+        new = [news[f] for f, other in before.items() if other is old][-1]
+        if old is None or new is None or new is old:
+            continue
+        if tensor_of(module, field) is not new:
+            setattr(module, field, new)
+        _exchange(_linked(module), old, new)
+
+
+def _linked(module: CompiledModule) -> list[CompiledModule]:
+    """All modules that a module is linked with, directly or by way of others: of two that have a tensor of the user's in common, only
+    what was made of both may know."""
+    found, links = [module], list[Link]()
+    for known in found:
+        for link in (known.__dict__.get(LINK), *known.__dict__.get(ORIGINS, ())):
+            if link is not None and link not in links:
+                links.append(link)
+                found.extend(m for m in (*link.owners, *link.dependents) if m not in found)
+    return found
 
 
 def _exchange(modules: Iterable[CompiledModule], before: Tensor, after: Tensor) -> None:
     for module in list(modules):
         for field in [f for f in module._fields.values() if tensor_of(module, f) is before]:
-            setattr(module, field, after)
+            if field in module._parameters and not isinstance(after, nn.Parameter):
+                # PyTorch lets no buffer take the place of a parameter.
+                delattr(module, field)
+                module.register_buffer(field, after)
+            else:
+                setattr(module, field, after)
 
 
 def hold(module: nn.Module, field: str, value: Held) -> None:

@@ -385,3 +385,18 @@ def test_tensors_that_require_gradients_are_data_like_others() -> None:
     result = nc.fit("(param a 1) (* a x)", {"x": x.requires_grad_(), "y": x * x + 1}, target="y")
     plain = nc.fit("(param a 1) (* a x)", {"x": np.arange(5.0), "y": np.arange(5.0) ** 2 + 1}, target="y")
     assert result.params["a"] == plain.params["a"]
+
+
+def test_frames_without_data_or_with_one_name_twice_are_refused() -> None:
+    model = "(param a 2) (* a x)"
+    lazy = pl.DataFrame({"x": [1.0, 2.0], "y": [2.0, 4.0]}).lazy()
+    pandas = pd.DataFrame([[1.0, 2.0, 3.0], [2.0, 4.0, 5.0], [3.0, 6.0, 7.0]], columns=["x", "y", "x"])
+    arrow = pa.table([pa.array([1.0, 2.0]), pa.array([2.0, 4.0]), pa.array([1.0, 1.0])], names=["x", "y", "x"])
+    for use in (lambda data: nc.fit(model, data, target="y"), lambda data: nc.predict(model, data)):
+        with pytest.raises(TypeError, match=r"a LazyFrame has no data yet: give what its collect\(\) returns"):
+            use(lazy)
+        for data in (pandas, arrow):
+            # Both columns were taken for the two of a matrix, and two predictions made of them.
+            with pytest.raises(ValueError, match="two columns of the data are called 'x'"):
+                use(data)
+    assert nc.fit(model, lazy.collect(), target="y").params["a"] == pytest.approx(2.0)

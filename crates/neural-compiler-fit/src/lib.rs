@@ -41,7 +41,7 @@ pub use dynamics::ensemble::Given;
 pub use dynamics::schedule::Dose;
 pub use dynamics::simulate::{Simulation, simulate};
 pub use fit::{fit, fit_at_once, split as held_out_rows};
-pub use forecast::bands::{Band, Ends, bands, columns as band_columns, of_saved as saved_bands};
+pub use forecast::bands::{Band, Ends, bands, columns as band_columns, of_saved as saved_bands, unsaid as unsaid_of_bands};
 pub use forecast::known::Known;
 pub use model::layout::{self, Values};
 pub use optimise::loss::Loss;

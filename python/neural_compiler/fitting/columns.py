@@ -8,7 +8,7 @@ An array with more axes than rows becomes one column per number, named as the mo
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import date, datetime, timezone
 from typing import Any
 
@@ -246,8 +246,22 @@ def _items(data: Any) -> list[tuple[Any, Any]]:
         return list(data.items())
     if isinstance(data, np.ndarray) and data.dtype.names:
         return [(n, data[n]) for n in data.dtype.names]
+    # A polars frame of which nothing is known before it is computed.
+    if hasattr(data, "collect") and hasattr(data, "collect_schema"):
+        raise TypeError(f"a {type(data).__name__} has no data yet: give what its collect() returns")
     if hasattr(data, "column_names") and hasattr(data, "column"):
+        _once(data.column_names)
         return [(n, data.column(n)) for n in data.column_names]
     if hasattr(data, "columns") and hasattr(data, "__getitem__"):
+        _once(data.columns)
         return [(n, data[n]) for n in data.columns]
     raise TypeError(f"the data are a dict of arrays, a pandas or polars frame or an Arrow table, not {type(data).__name__}")
+
+
+def _once(found: Iterable[Any]) -> None:
+    """Complains about a name that two columns have: a frame gives both for it, which would be taken for the columns of a matrix."""
+    seen = set()
+    for name in found:
+        if name in seen:
+            raise ValueError(f"two columns of the data are called {name!r}: rename one, or leave it out")
+        seen.add(name)

@@ -17,6 +17,7 @@ use crate::dynamics::{differences, shooting, white};
 use crate::fit::{enough, solve, typical};
 use crate::model::layout::Layout;
 use crate::optimise::effort::Effort;
+use crate::optimise::linear::Linear;
 use crate::optimise::lm::{self, End, Local};
 use crate::optimise::search::{Found, Task};
 use crate::optimise::{Residuals, elsewhere};
@@ -27,7 +28,7 @@ use crate::statistics::profile;
 use crate::statistics::uncertainty::EXACT;
 use crate::{Loss, hybrid};
 use neural_compiler::ode::Scheme;
-use neural_compiler::{Diagnostics, Program};
+use neural_compiler::{Diagnostics, Program, number_text};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -76,29 +77,69 @@ pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>, effor
     }
     let Weighted { mut problem, best: mut found, loss, unit, notes: about } = found;
     notes.extend(about);
+    let accurate = accurate(&problem, &mut found.best);
+    let relative = options.accuracy().relative.min(if accurate.is_some() { JUDGED } else { COARSEST });
     // Adaptive steps leave errors of the size of their tolerance in the derivatives too.
     let precision = match (prepared.by_differences, problem.solver.adaptive()) {
-        (true, _) => options.accuracy().relative.powf(2.0 / 3.0).max(1e-6),
-        (false, true) => (100.0 * options.accuracy().relative).max(EXACT),
+        (true, _) => relative.powf(2.0 / 3.0).max(1e-6),
+        (false, true) => (100.0 * relative).max(EXACT),
         (false, false) => EXACT,
     };
     let check = Checking { layout, loss, known: prepared.known, precision, search }.run(&mut problem, &mut found.best);
+    // The check may have found another minimum.
+    let judged = accurate.and_then(|_| self::accurate(&problem, &mut found.best));
+    if options.accuracy().relative > JUDGED && problem.solver.adaptive() {
+        let can_be = judged.is_some() || problem.solver.tolerance().relative <= JUDGED;
+        notes.push(coarse(options.accuracy().relative, can_be));
+    }
+    let (problem, solved) = (judged.as_ref().unwrap_or(&problem), &problem);
     let observations = problem.count();
     let (best, linear) = (&found.best, &found.best.linear);
     let (robust, variance) = counted(linear, loss, prepared.known);
     let counted = (robust.as_ref().unwrap_or(linear), variance);
-    let sure = Minimum { problem: &problem, linear, best, counted, observations, precision }.certainty(layout)?;
-    let compared = prepared.compared(&problem, &found.best.theta, layout.len() as f64)?;
+    let sure = Minimum { problem, linear, best, counted, observations, precision }.certainty(layout)?;
+    let compared = prepared.compared(solved, &found.best.theta, layout.len() as f64)?;
     let mut fit = summarise(layout, Ended::of(&found, &layout.names, loss, unit), compared, sure);
     fit.check = check;
     fit.warnings.extend(notes);
     prepared.finish(&mut fit);
     if options.profile && found.best.end != End::Wall {
-        let ends =
-            profile::intervals(&problem, &found.best, &layout.bounds, loss, &fit.uncertainty, &options.telling_of_profiles(fit.cost));
+        let ends = profile::intervals(solved, &found.best, &layout.bounds, loss, &fit.uncertainty, &options.telling_of_profiles(fit.cost));
         fit.parameters.iter_mut().zip(ends).for_each(|(p, e)| p.profile = e);
     }
     Ok(fit)
+}
+
+/// The relative tolerance of the solution by which it is judged what the data determine: the derivatives of one that is coarser have errors
+/// in which the influence of a constant is lost.
+const JUDGED: f64 = 1e-6;
+/// The tolerance that stands for one that is coarser still, where nothing more accurate can be had.
+const COARSEST: f64 = 1e-4;
+
+/// The problem solved accurately enough to judge by, where it is not; the derivatives at the minimum become those.
+fn accurate(problem: &Dynamics, best: &mut Local) -> Option<Dynamics> {
+    let coarser = problem.solver.tolerance().relative / JUDGED;
+    let (solver, _) = problem.solver.finer(coarser, 1).filter(|_| coarser > 1.0 && problem.solver.adaptive())?;
+    let fine = problem.with(Arc::new(solver));
+    let (m, n) = (fine.count(), best.theta.len());
+    let (mut residuals, mut jacobian) = (vec![0.0; m], vec![0.0; m * n]);
+    fine.evaluate(&best.theta, &mut residuals, Some(&mut jacobian)).ok()?;
+    best.linear = Linear::new(residuals, jacobian);
+    Some(fine)
+}
+
+/// What the user should know of a tolerance that says little of derivatives.
+fn coarse(relative: f64, judged: bool) -> String {
+    let (asked, by) = (number_text(relative), number_text(JUDGED));
+    match judged {
+        true => format!(
+            "a relative tolerance of {asked} is too coarse to tell what constants do: how sure they are was judged by a solution with {by}"
+        ),
+        false => format!(
+            "a relative tolerance of {asked} is too coarse to tell what constants do, and none of {by} can be had here: how sure they are \
+             is not to be trusted"
+        ),
+    }
 }
 
 /// The parameters that least squares finds, where it finds any.

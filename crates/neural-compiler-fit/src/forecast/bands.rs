@@ -30,8 +30,10 @@ pub struct Band {
     pub stderr: Vec<f64>,
     /// Where the prediction lies with 95 %.
     pub confidence: Ends,
-    /// Where a new observation lies with 95 %.
+    /// Where a new observation lies with 95 %; of binomial counts, how many of the trials of the row succeed.
     pub prediction: Ends,
+    /// Why nothing is known of observations, where there is a reason besides that none were fitted.
+    pub unsaid: Option<String>,
 }
 
 /// The scale on which a prediction is free.
@@ -88,7 +90,12 @@ pub fn of_saved(program: &Program, table: &Table, options: &Options<'_>) -> Resu
     options.check()?;
     no_constants(program, table, options)?;
     remember::check_doses(program, options)?;
-    bands(program, table, &crate::predict::begun(program, options)?, &known)
+    let mut options = crate::predict::begun(program, options)?;
+    // Errors that a column gave the fit are those of new observations too, where a table has them.
+    if options.sigma.is_none() && options.sigma_column.is_none() {
+        options.sigma_column = remember::sigma_column(program)?;
+    }
+    bands(program, table, &options, &known)
 }
 
 /// The bands of all predictions.
@@ -107,6 +114,7 @@ fn one(found: &Forecast, k: usize, table: &Table, options: &Options<'_>, known: 
     let end = |by: f64| (0..rows).map(|row| scale.moved(value[row], stderr[row], by)).collect::<Vec<f64>>();
     let confidence = (end(-known.reach), end(known.reach));
     let unknown = || (vec![f64::NAN; rows], vec![f64::NAN; rows]);
+    let mut unsaid = None;
     let prediction = match distribution {
         None => {
             let named = |column: &str| found.quantities.iter().any(|q| q.name == Name::Given(column.to_string()));
@@ -115,19 +123,34 @@ fn one(found: &Forecast, k: usize, table: &Table, options: &Options<'_>, known: 
                 Name::Own(own, _) => known.sigma(None, *own, named),
             };
             let given = options.sigma_column.as_ref().and_then(|c| table.column(c));
-            let sigma = |row: usize| given.map_or_else(|| options.sigma.or(sigma).unwrap_or(f64::NAN), |s| s[row]);
+            let (fitted, sigma) = (sigma.is_some(), options.sigma.or(sigma.flatten()));
+            if fitted && given.is_none() && sigma.is_none() {
+                unsaid = Some(options.sigma_column.as_ref().map_or_else(
+                    || "its errors were given row by row, or its loss is robust, and nothing says those of other rows".into(),
+                    |column| format!("its errors were those of the column `{column}`, which this table has not"),
+                ));
+            }
+            let sigma = |row: usize| given.map_or_else(|| sigma.unwrap_or(f64::NAN), |s| s[row]);
             // What is not known of observations is not known of a certain prediction either.
             let reach = |row: usize| if sigma(row).is_nan() { f64::NAN } else { known.reach * norm(&[stderr[row], sigma(row)]) };
             ((0..rows).map(|row| value[row] - reach(row)).collect(), (0..rows).map(|row| value[row] + reach(row)).collect())
         }
-        // A probability is no observation.
-        Some(d) if d.location == "probability" => unknown(),
+        Some(d) if d.support == Support::Bits => {
+            unsaid = Some("what is observed is 0 or 1, and the prediction is the probability of 1".into());
+            unknown()
+        }
         Some(d) => of_observations(d, &value, &stderr, &found.arguments(k), scale)?.unwrap_or_else(unknown),
     };
     let name = match &quantity.name {
         Name::Given(name) | Name::Own(_, name) => name.clone(),
     };
-    Ok(Band { name, value, stderr, confidence, prediction })
+    Ok(Band { name, value, stderr, confidence, prediction, unsaid })
+}
+
+/// Why there is no interval for new observations, in sentences, column by column.
+pub fn unsaid(all: &[Band]) -> Vec<String> {
+    let one = |b: &Band| b.unsaid.as_ref().map(|why| format!("there is no interval for new observations of `{}`: {why}", b.name));
+    all.iter().filter_map(one).collect()
 }
 
 /// Where new observations lie, of rows where everything is known.

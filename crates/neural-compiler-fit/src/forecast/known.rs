@@ -93,11 +93,12 @@ impl Known {
         variance.max(0.0).sqrt() + if variance.is_nan() { f64::NAN } else { 0.0 }
     }
 
-    /// The standard deviation of the errors of a column; of a formula's own value, of the one that no quantity is named like.
-    pub(crate) fn sigma(&self, column: Option<&str>, own: usize, named: impl Fn(&str) -> bool) -> Option<f64> {
+    /// The standard deviation of the errors of a column; of a formula's own value, of the one that no quantity is named like. `None`: it
+    /// was not fitted to; nothing inside: it was, and its errors have none.
+    pub(crate) fn sigma(&self, column: Option<&str>, own: usize, named: impl Fn(&str) -> bool) -> Option<Option<f64>> {
         match column {
-            Some(name) => self.errors.iter().find(|e| e.0 == name)?.1,
-            None => self.errors.iter().filter(|e| !named(&e.0)).nth(own)?.1,
+            Some(name) => Some(self.errors.iter().find(|e| e.0 == name)?.1),
+            None => Some(self.errors.iter().filter(|e| !named(&e.0)).nth(own)?.1),
         }
     }
 }

@@ -9,7 +9,7 @@ use super::effects::Effects;
 use super::groups::Grouping;
 use super::joint::Joint;
 use super::marginal::{self, Kind, Marginal};
-use super::maximum::{Starts, maximise};
+use super::maximum::{Maximum, Starts, maximise};
 use super::observed::{Densities, Errors, Target};
 use super::problem::{Cells, Likelihood, Source};
 use crate::fit::{enough, wrong};
@@ -104,18 +104,19 @@ pub(super) fn fit(
         followed(&*inner, &maximum.found.best.theta[..model.layout().len()], model.layout())?;
     }
     let Some(grouping) = grouping else {
-        let maximum = maximum?;
+        let mut maximum = maximum?;
+        let exact = is_met(&whole, &mut maximum);
         let theta = &maximum.found.best.theta;
         let compared = compared(model, program, layout.len(), |inside| model.predicted(&theta[..model.layout().len()], inside))?;
         let likely = (model.precision(), undeclared(model, &whole).map(|d| d.len()));
         let mut fit = summary::likely(&layout, &whole, &maximum, compared, likely, options)?;
-        if whole.parts[0].collapsed(theta) {
-            summary::met_exactly(&mut fit);
+        if exact {
+            summary::met_exactly(&mut fit, undeclared(model, &whole).is_some());
         } else if !maximum.runaways.is_empty() {
             let limits = whole.parts[0].limits(theta);
             fit.warnings.extend(limits.iter().map(|limit| format!("the distribution declared goes over into {limit}")));
         }
-        judge(model, &whole, &mut fit);
+        judge(model, &whole, &mut fit, exact);
         return Ok(fit);
     };
     let groups = grouping.labels.len();
@@ -135,7 +136,8 @@ pub(super) fn fit(
     enough(&full, joint.observations())?;
     let pooled = maximum.as_ref().ok().map(|m| joint.spread(&m.found.best.theta));
     let also = || pooled.iter().cloned().collect();
-    let maximum = maximise(&joint, &full.start, &full.bounds, &also, (2, 1, 0), options, effort)?;
+    let mut maximum = maximise(&joint, &full.start, &full.bounds, &also, (2, 1, 0), options, effort)?;
+    let exact = is_met(&joint, &mut maximum);
     let theta = &maximum.found.best.theta;
     let of_group = |g: usize| joint.of_part(theta, g)[..model.layout().len()].to_vec();
     let mut compared = compared(model, program, full.len(), |inside| by_group(model, grouping, inside, &of_group))?;
@@ -145,8 +147,22 @@ pub(super) fn fit(
     let likely = (model.precision(), undeclared(model, &joint).map(|d| d.len()));
     let mut fit = summary::likely(&full, &joint, &maximum, compared, likely, options)?;
     fit.values = grouping.values(model.layout(), (0..groups).map(of_group).collect());
-    judge(model, &joint, &mut fit);
+    if exact {
+        summary::met_exactly(&mut fit, undeclared(model, &joint).is_some());
+    }
+    judge(model, &joint, &mut fit, exact);
     Ok(fit)
+}
+
+/// Whether nothing is left but rounding, so that errors are estimated to be nothing: that there is no more to be computed beyond is then no
+/// wall, and other starts only ended earlier on the way to the same.
+fn is_met(problem: &Joint<'_>, maximum: &mut Maximum) -> bool {
+    let best = &mut maximum.found.best;
+    let exact = problem.parts.iter().enumerate().any(|(g, part)| part.collapsed(&problem.of_part(&best.theta, g)));
+    if exact {
+        (best.wall, maximum.found.own, maximum.found.tie) = (None, None, None);
+    }
+    exact
 }
 
 /// An error if a group has nothing that determines its own constants.
@@ -202,7 +218,7 @@ fn with_effects(
     if let Some(axis) = compared.axis.as_mut().filter(|a| a.trajectory.is_empty()) {
         axis.trajectory.clone_from(&grouping.of_row);
     }
-    let mut fit = summary::likely_of(&shared, &problem, &maximum, compared, (n, model.precision().max(1e-6)), None)?;
+    let mut fit = summary::likely_of(&shared, (&problem, None), &maximum, compared, (n, model.precision().max(1e-6)), None)?;
     fit.likelihood.loglik = -0.5 * maximum.found.best.cost;
     let named = |g: usize| {
         let own = grouping.local.iter().zip(&modes[g]);
@@ -268,8 +284,8 @@ fn deviations(model: &dyn Model, shared: usize) -> Range<usize> {
 }
 
 /// What there is to say of a maximum besides: where nothing of a likelihood was declared, errors are those of least squares.
-fn judge(model: &dyn Model, problem: &Joint<'_>, fit: &mut Fit) {
-    if let Some(deviations) = undeclared(model, problem).filter(|_| fit.converged) {
+fn judge(model: &dyn Model, problem: &Joint<'_>, fit: &mut Fit, exact: bool) {
+    if let Some(deviations) = undeclared(model, problem).filter(|_| fit.converged && !exact) {
         freedom::as_least_squares(fit, deviations);
     }
     freedom::above_zero(fit, deviations(model, problem.shared()));

@@ -1,9 +1,9 @@
 //! Fits by maximum likelihood, of models that say how their observations are distributed. In: a program with noise, log-likelihoods or
 //! priors, and a table; out: a [`Fit`](crate::Fit). `observed` says what cells there are, `density` computes their distributions, `problem`
-//! makes them a problem of the search that all fits share, `joint` puts those of groups together, `maximum` finds and judges the maximum,
-//! `fit` says it all; `algebraic` and `dynamic` are the two kinds of model, `groups` the constants that differ between groups,
-//! `marginal` those of them that are drawn at random. `alternate` does with these
-//! as R's nlme does, `endless` notices where there is no maximum.
+//! makes them a problem of the search that all fits share, `joint` puts those of groups together (`numbers`: what they predict), `maximum`
+//! finds and judges the maximum, `fit` says it all; `algebraic` and `dynamic` are the two kinds of model, `groups` the constants that
+//! differ between groups, `marginal` those of them that are drawn at random. `alternate` does with these as R's nlme does, `endless`
+//! notices where there is no maximum.
 
 pub(crate) mod algebraic;
 mod alternate;
@@ -16,6 +16,7 @@ pub(crate) mod groups;
 mod joint;
 mod marginal;
 mod maximum;
+pub(crate) mod numbers;
 pub(crate) mod observed;
 mod problem;
 

@@ -236,7 +236,13 @@ pub fn minimise(problem: &dyn Residuals, start: &[f64], bounds: &Bounds, loss: L
         wall = None;
         while !accepted && search.evaluations < options.evaluations && !options.cancelled() {
             let Some(step) = search.step(&point, &safe, radius, None) else {
-                return Err(Unusable("the derivatives of the residuals are not finite".into()));
+                let why = Unusable("the derivatives of the residuals are not finite".into());
+                // What was reached on the way is better than nothing.
+                if search.evaluations == 1 {
+                    return Err(why);
+                }
+                (end, wall) = (End::Wall, Some(why));
+                break 'points;
             };
             let length = norm(&step.by.iter().zip(&safe).map(|(b, s)| b * s).collect::<Vec<_>>());
             let still = step.by.iter().zip(&point.theta).all(|(b, x)| b.abs() <= 1e-15 * x.abs());

@@ -1,12 +1,13 @@
 //! What is known of residuals. In: a finished fit with its model and data; out: the same with residuals that are standard normal if the
-//! model is right, and what they show.
+//! model is right, what they show, and of fits by likelihood whether the model describes the data (`judged.rs`).
 
 use crate::data::table::Table;
 use crate::fit::{typical, weights};
 use crate::forecast::distribution::Cumulative;
-use crate::forecast::{Forecast, forecast};
+use crate::forecast::forecast;
 use crate::options::Options;
 use crate::report::Fit;
+use crate::report::judged::Judged;
 use crate::statistics::diagnostics::diagnose;
 use neural_compiler::syntax::distributions::Distribution;
 use neural_compiler::{Diagnostics, Program};
@@ -17,14 +18,16 @@ const MOST: usize = 100_000;
 /// Puts standard residuals and what they show into a fit.
 pub(crate) fn finish(program: &Program, table: &Table, options: &Options<'_>, fit: &mut Fit) -> Result<(), Diagnostics> {
     let rows = table.rows();
-    if rows > MOST {
+    let by_likelihood = !fit.noise.is_empty();
+    if rows > MOST && !by_likelihood {
         return Ok(());
     }
     // Residuals that cannot be told are none: the fit stands.
-    let found = if fit.noise.is_empty() { None } else { forecast(program, table, &fitted(options, fit), false).ok() };
+    let found = if by_likelihood { forecast(program, table, &fitted(options, fit), false).ok() } else { None };
     let unobserved: Vec<usize> = (0..rows).filter(|&row| (0..fit.targets.len()).all(|t| fit.observed[t * rows + row].is_nan())).collect();
     let (scales, known) = weights(table, options, &unobserved)?;
-    let mut own = 0;
+    let mut judged = Judged::new(fit, &scales, known);
+    let (mut own, mut standard) = (0, Vec::new());
     for t in 0..fit.targets.len() {
         let part = t * rows..(t + 1) * rows;
         let quantity = found.as_ref().and_then(|f| f.find(&fit.targets[t], own).map(|k| (f, k)));
@@ -32,18 +35,34 @@ pub(crate) fn finish(program: &Program, table: &Table, options: &Options<'_>, fi
         let declared = quantity.and_then(|(f, k)| Some((f, k, f.quantities[k].noise.as_ref()?.0)));
         let (observed, predicted) = (&fit.observed[part.clone()], &fit.predicted[part]);
         let residuals = match declared {
-            Some((f, k, d)) => by_distribution(d, f, k, observed),
+            Some((f, k, d)) => {
+                let numbers: Vec<&[f64]> = std::iter::once(f.location(k)).chain(f.arguments(k)).collect();
+                let residuals = by_distribution(d, &numbers, observed);
+                judged.declared(t, d, &numbers, &residuals);
+                residuals
+            }
             None => {
                 let scale = |row: usize| scales.get(row).copied().unwrap_or(1.0);
                 let plain: Vec<f64> = (0..rows).map(|row| (observed[row] - predicted[row]) * scale(row)).collect();
                 let there: Vec<f64> = plain.iter().copied().filter(|x| x.is_finite()).collect();
                 let robust = || if there.is_empty() { f64::NAN } else { typical(&there) };
                 let sigma = if known { 1.0 } else { fit.errors[t].unwrap_or_else(robust) };
+                if quantity.is_some() {
+                    judged.normal(t, &plain);
+                }
                 plain.iter().map(|x| if sigma > 0.0 { x / sigma } else { f64::NAN }).collect()
             }
         };
-        fit.diagnostics.push(diagnose(&fit.targets[t], &residuals, fit.axis.as_ref()));
-        fit.standard.extend(residuals);
+        standard.push(residuals);
+    }
+    let verdict = judged.verdict();
+    if by_likelihood {
+        verdict.tell(fit);
+    }
+    if rows <= MOST {
+        let shown = fit.targets.iter().zip(&standard).map(|(name, residuals)| diagnose(name, residuals, fit.axis.as_ref())).collect();
+        fit.diagnostics = shown;
+        fit.standard = standard.concat();
     }
     Ok(())
 }
@@ -53,13 +72,12 @@ pub(crate) fn fitted<'a>(options: &Options<'a>, fit: &Fit) -> Options<'a> {
     Options { values: fit.values.clone(), holdout: None, ..options.clone() }
 }
 
-fn by_distribution(d: &'static Distribution, of: &Forecast, quantity: usize, observed: &[f64]) -> Vec<f64> {
+fn by_distribution(d: &'static Distribution, numbers: &[&[f64]], observed: &[f64]) -> Vec<f64> {
     let mut all = vec![f64::NAN; observed.len()];
-    let numbers: Vec<&[f64]> = std::iter::once(of.location(quantity)).chain(of.arguments(quantity)).collect();
     let rows: Vec<usize> =
         (0..observed.len()).filter(|&row| observed[row].is_finite() && numbers.iter().all(|n| n[row].is_finite())).collect();
     let pick = |all: &[f64]| rows.iter().map(|&row| all[row]).collect::<Vec<f64>>();
-    let numbers: Vec<Vec<f64>> = numbers.into_iter().map(pick).collect();
+    let numbers: Vec<Vec<f64>> = numbers.iter().map(|all| pick(all)).collect();
     if let Some(Ok(found)) = Cumulative::new(d).map(|c| c.residuals(&pick(observed), &numbers)) {
         rows.iter().zip(found).for_each(|(&row, x)| all[row] = x);
     }

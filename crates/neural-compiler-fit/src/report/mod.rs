@@ -3,6 +3,7 @@
 pub mod compare;
 pub(crate) mod finish;
 pub(crate) mod json;
+pub(crate) mod judged;
 pub(crate) mod outcome;
 pub mod plot;
 pub(crate) mod summary;

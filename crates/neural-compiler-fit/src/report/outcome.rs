@@ -84,8 +84,11 @@ pub struct Fit {
     pub observations: usize,
     /// Whether a minimum was reached.
     pub converged: bool,
-    /// Whether what is there describes the data, which a minimum need not; `None`: it was not judged. The warnings say why not.
+    /// Whether what is there describes the data, which a minimum need not; `None`: there is no sound judgement, as of `(loglik …)`. The
+    /// warnings say why not.
     pub describes_data: Option<bool>,
+    /// Of a fit by likelihood whose errors were given: the sum of squares in their units.
+    pub chi_square: Option<f64>,
     /// How it ended, in a sentence.
     pub message: String,
     /// What the user should know besides.
@@ -189,6 +192,9 @@ impl Fit {
     pub fn reduced_chi_square(&self) -> Option<f64> {
         let l = &self.likelihood;
         let freedom = l.n as f64 - l.k;
+        if let Some(sum) = self.chi_square {
+            return (freedom > 0.0).then(|| sum / freedom);
+        }
         (l.sigmas == 0 && !l.declared && !l.loglik.is_nan() && freedom > 0.0).then(|| self.cost / freedom)
     }
 

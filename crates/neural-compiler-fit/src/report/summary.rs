@@ -1,5 +1,6 @@
 //! Numbers and words about a minimum. In: where a fit ended, data and predictions; out: a [`Fit`].
 
+use crate::likelihood::numbers::Numbers;
 use crate::likelihood::{self as likely_fit, Joint, Maximum};
 use crate::model::layout::Layout;
 use crate::optimise::Residuals;
@@ -307,6 +308,7 @@ pub(crate) fn told(
         effects: vec![],
         converged: matches!(end, End::Converged | End::HeldOut),
         describes_data,
+        chi_square: None,
         message: message.into(),
         warnings,
         tried,
@@ -377,14 +379,20 @@ fn of_many(layout: &Layout, maximum: &Maximum, observations: usize) -> Uncertain
     }
 }
 
-/// Says of a fit that leaves no errors that these are not to be estimated, nor anything that is told by them.
-pub(crate) fn met_exactly(fit: &mut Fit) {
+/// Says of a fit that leaves no errors that these are not to be estimated, nor anything that is told by them. `undeclared`: nobody said
+/// that there are any, so that what was looked for is the least sum of squares, and this is it.
+pub(crate) fn met_exactly(fit: &mut Fit, undeclared: bool) {
     let names: Vec<String> = fit.parameters.iter().map(|p| p.name.clone()).collect();
     let values: Vec<f64> = fit.parameters.iter().map(|p| p.value).collect();
     fit.uncertainty = Uncertainty::without(Certainty::NoMinimum, names.len());
     fit.parameters = outcome::parameters(&names, &values, &fit.uncertainty);
-    fit.converged = false;
-    fit.message = "the model meets the data exactly: the likelihood has no maximum, it rises without end as the errors go to 0".into();
+    fit.parameters.iter_mut().for_each(|p| p.note = Some("nothing is left to tell by".into()));
+    fit.converged = undeclared;
+    fit.message = match undeclared {
+        true => "a minimum was reached: the model meets the data exactly, but for rounding",
+        false => "the model meets the data exactly: the likelihood has no maximum, it rises without end as the errors go to 0",
+    }
+    .into();
 }
 
 /// Everything there is to say of a maximum of a likelihood. `undeclared`: so many standard deviations that nobody declared, none else.
@@ -397,18 +405,27 @@ pub(crate) fn likely(
     options: &Options<'_>,
 ) -> Result<Fit, Diagnostics> {
     let parts = problem.parts(&maximum.found.best.theta).map_err(|e| crate::fit::wrong("no-prediction", e.0))?;
-    let mut fit = likely_of(
-        layout,
-        problem,
-        maximum,
-        compared,
-        (problem.observations(), precision),
-        options.profile.then_some((options, undeclared)),
-    )?;
+    let numbers = Numbers(problem);
+    let profile = options.profile.then_some((options, undeclared));
+    let mut fit = likely_of(layout, (problem, Some(&numbers)), maximum, compared, (problem.observations(), precision), profile)?;
     fit.likelihood.loglik = parts.0;
     fit.log_prior = problem.has_priors().then_some(parts.1);
     with_priors(problem, &mut fit);
     Ok(fit)
+}
+
+/// What the data determine in place of what is open, tried on the numbers that predict where these are to be had.
+fn determined(layout: &Layout, best: &Local, uncertainty: &Uncertainty, numbers: Option<&dyn Residuals>) -> Vec<Undetermined> {
+    let moving = numbers.filter(|_| !uncertainty.open.is_empty()).and_then(|numbers| {
+        let m = numbers.count();
+        let (mut values, mut derivatives) = (vec![0.0; m], vec![0.0; m * best.theta.len()]);
+        numbers.evaluate(&best.theta, &mut values, Some(&mut derivatives)).ok()?;
+        Some((numbers, Linear::new(values, derivatives)))
+    });
+    match moving {
+        Some((numbers, linear)) => identify::determined(&layout.names, &best.theta, &linear, uncertainty, Some(numbers)),
+        None => identify::determined(&layout.names, &best.theta, &best.linear, uncertainty, None),
+    }
 }
 
 /// What is largest with priors is no likelihood.
@@ -420,10 +437,10 @@ pub(crate) fn with_priors(problem: &Joint<'_>, fit: &mut Fit) {
 
 const MAXIMUM: &str = "a maximum of the likelihood was reached";
 
-/// The same but for the likelihood itself. `profile`: with intervals by it.
+/// The same but for the likelihood itself. `numbers`: what predicts, where it is to be had; `profile`: with intervals by it.
 pub(crate) fn likely_of(
     layout: &Layout,
-    problem: &dyn Residuals,
+    (problem, numbers): (&dyn Residuals, Option<&dyn Residuals>),
     maximum: &Maximum,
     compared: Compared,
     (n, precision): (usize, f64),
@@ -442,7 +459,7 @@ pub(crate) fn likely_of(
         true => of_many(&held, maximum, n),
     };
     maximum.runaways.iter().for_each(|r| uncertainty.certainty[r.0] = Certainty::Endless);
-    let undetermined = if many { vec![] } else { identify::determined(&layout.names, &best.theta, &best.linear, &uncertainty, None) };
+    let undetermined = if many { vec![] } else { determined(layout, best, &uncertainty, numbers) };
     let k = compared.spent;
     let ended = Ended::of(&maximum.found, &layout.names, Loss::Squares, 1.0);
     let mut fit = summarise(layout, ended, compared, Sure { uncertainty, undetermined });

@@ -31,7 +31,7 @@ fn criteria(fit: &Fit) -> String {
     // Weights of nets count by what the data determine of them, which is no whole number.
     let k = if l.k.fract() == 0.0 { l.k.to_string() } else { significant(l.k, 4) };
     let counted = match l.sigmas {
-        0 if l.declared => format!("k = {k}"),
+        0 if l.declared && fit.chi_square.is_none() => format!("k = {k}"),
         0 => format!("k = {k}, errors known: reduced chi-square {}", fit.reduced_chi_square().map_or("-".into(), |x| significant(x, 4))),
         1 => format!("k = {k} with the standard deviation of the errors"),
         n => format!("k = {k} with {n} standard deviations of the errors"),

@@ -155,6 +155,13 @@ pub(crate) fn known(program: &Program) -> Result<Option<Known>, Diagnostic> {
     Ok(known)
 }
 
+/// The column that gave a fit the standard deviations of its data; none where it was a number, or there was none.
+pub fn sigma_column(program: &Program) -> Result<Option<String>, Diagnostic> {
+    let Some((_, fields)) = record(&program.scheme())? else { return Ok(None) };
+    let given = fields.get("options").and_then(|o| o.get("sigma")).and_then(Value::as_str);
+    Ok(given.filter(|text| text.parse::<f64>().is_err()).map(str::to_string))
+}
+
 /// Whether a text is not the one that the fit of its record saved; nothing is said of one without a record, or without a hash in it.
 pub fn is_changed(text: &str) -> bool {
     let saved = save::record(text).and_then(|(_, fields)| Some(fields.ok()?["text"]["sha256"].as_str()?.to_string()));

@@ -7,6 +7,7 @@ pub(crate) mod lack_of_fit;
 pub(crate) mod likelihood;
 pub(crate) mod poor;
 pub(crate) mod profile;
+pub(crate) mod scatter;
 pub(crate) mod smooth;
 pub(crate) mod student;
 pub mod uncertainty;

@@ -36,7 +36,7 @@ pub(crate) fn given_errors(chi_square: f64, n: usize, spent: f64) -> Option<Stri
 }
 
 /// A few digits.
-fn digits(x: f64) -> String {
+pub(super) fn digits(x: f64) -> String {
     if (1e-3..1e6).contains(&x.abs()) {
         format!("{:.*}", (3 - x.abs().log10().floor() as i32).clamp(0, 6) as usize, x)
     } else {
@@ -67,21 +67,34 @@ pub(crate) fn little(name: &str, r2: f64, most: &str) -> Option<String> {
     (r2 < HALF).then(|| format!("the model explains only {:.0} % of what varies in {most}`{name}`", 100.0 * r2))
 }
 
+/// What is poor about residuals that are standard normal if the model is right: neighbours are alike.
+pub(crate) fn alike_standard(name: &str, standard: &[f64], axis: Option<&Axis>) -> Option<String> {
+    let axis = axis?;
+    let r = alike(&Target { name, observed: standard, predicted: &vec![0.0; standard.len()], scale: 0 }, &[], axis)?;
+    Some(no_noise(name, axis, r))
+}
+
+/// Whether what is left of a column is rounding: residuals that are systematic and mean nothing.
+pub(crate) fn is_negligible(column: &Column, observed: &[f64]) -> bool {
+    column.rmse <= NEGLIGIBLE * observed.iter().filter(|x| x.is_finite()).fold(0.0f64, |m, x| m.max(x.abs()))
+}
+
+fn no_noise(name: &str, axis: &Axis, r: f64) -> String {
+    format!(
+        "the residuals of `{name}` are not noise: neighbours along `{}` are alike (correlation {:.2}), so the model misses something",
+        axis.name,
+        r.min(1.0)
+    )
+}
+
 /// What is poor, column by column. `robust`: whether outliers were given little weight.
 pub(crate) fn remarks(targets: &[Target<'_>], columns: &[Column], weights: &[f64], axis: Option<&Axis>, robust: bool) -> Vec<String> {
     let mut all = Vec::new();
     for (target, column) in targets.iter().zip(columns) {
         let name = target.name;
         all.extend(if robust { little(name, of_most(target), "most of the data ") } else { little(name, column.r2, "") });
-        let size = target.observed.iter().filter(|x| x.is_finite()).fold(0.0f64, |m, x| m.max(x.abs()));
-        if let Some(r) = axis.filter(|_| column.rmse > NEGLIGIBLE * size).and_then(|axis| alike(target, weights, axis)) {
-            let along = axis.map_or("", |a| &a.name);
-            all.push(format!(
-                "the residuals of `{name}` are not noise: neighbours along `{along}` are alike (correlation {:.2}), \
-                 so the model misses something",
-                r.min(1.0)
-            ));
-        }
+        let axis = axis.filter(|_| !is_negligible(column, target.observed));
+        all.extend(axis.and_then(|axis| alike(target, weights, axis).map(|r| no_noise(name, axis, r))));
     }
     all
 }

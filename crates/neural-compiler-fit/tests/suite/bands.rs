@@ -39,6 +39,45 @@ const LINE: [[f64; 6]; 3] = [
     [19.895238095238096, 0.2870142384821, 19.1929395536489, 20.59753663682729, 18.85757005396574, 20.9329061365105],
 ];
 
+/// Half of 5000 trials: of 10 more, 2 to 8 succeed (`qbinom(c(0.025, 0.975), 10, 0.5)`), of 1000 more 469 to 531; 1000 add the error of the
+/// probability, 0.5/sqrt(5000), to theirs, 0.5/sqrt(1000), and reach 1.96 * 17.3 = 34 to either side.
+#[test]
+fn successes_of_trials_have_an_interval() {
+    let model = "(param b 0) (observe y (sigmoid b) :noise (binomial n))";
+    let found = run(model, &table(vec![("n", vec![1000.0; 5]), ("y", vec![500.0, 480.0, 520.0, 490.0, 510.0])]), &Options::default());
+    let options = Options { values: found.values.clone(), ..Options::default() };
+    let all = bands(&compile(model), &table(vec![("n", vec![10.0, 1000.0])]), &options, &Known::of(&found).unwrap()).unwrap();
+    let ends = &all[0].prediction;
+    assert_eq!((ends.0[0], ends.1[0]), (2.0, 8.0));
+    assert!((ends.0[1] - 466.0).abs() <= 1.0 && (ends.1[1] - 534.0).abs() <= 1.0, "{ends:?}");
+    assert_eq!(all[0].unsaid, None);
+}
+
+/// Where there is no interval for new observations, it is said why.
+#[test]
+fn intervals_that_are_missing_have_a_reason() {
+    let bits = "(param b 0) (observe y (sigmoid b) :noise (bernoulli))";
+    let data = table(vec![("y", vec![0.0, 1.0, 1.0, 0.0, 1.0, 0.0])]);
+    let found = run(bits, &data, &Options::default());
+    let options = Options { values: found.values.clone(), ..Options::default() };
+    let all = bands(&compile(bits), &data, &options, &Known::of(&found).unwrap()).unwrap();
+    assert!(all[0].prediction.0[0].is_nan() && all[0].unsaid.as_ref().unwrap().contains("0 or 1"), "{all:?}");
+    let line = "(param a 1) (* a x)";
+    let errors: Vec<f64> = (1..=8).map(f64::from).collect();
+    let data = table(vec![("x", X.to_vec()), ("y", Y.to_vec()), ("sd", errors)]);
+    let given = Options { sigma_column: Some("sd".into()), target: Some("y".into()), ..Options::default() };
+    let found = run(line, &data, &given);
+    let ask = |data: &Table, sigma_column: Option<String>| {
+        let options = Options { values: found.values.clone(), sigma_column, ..Options::default() };
+        bands(&compile(line), data, &options, &Known::of(&found).unwrap()).unwrap().remove(0)
+    };
+    let (without, with) = (table(vec![("x", vec![2.0])]), table(vec![("x", vec![2.0]), ("sd", vec![3.0])]));
+    assert!(ask(&without, None).unsaid.unwrap().contains("row by row"));
+    assert!(ask(&without, Some("sd".into())).unsaid.unwrap().contains("`sd`"));
+    let there = ask(&with, Some("sd".into()));
+    assert!(there.unsaid.is_none() && there.prediction.1[0] - there.value[0] > 3.0, "{there:?}");
+}
+
 /// `predict(glm(y ~ x, family = poisson), data.frame(x = c(0, 5)), se.fit = TRUE)`: the interval is that of the linear predictor. The
 /// interval for counts is that of Poisson's quantiles mixed over the normal distribution of the logarithm, by `uniroot` on `integrate`.
 #[test]

@@ -263,3 +263,31 @@ fn an_operation_that_leaves_its_domain_is_named() {
     let message = predict(&compile("(state x 9) (next x (exp x))"), &times, &Options::default()).unwrap_err().0[0].message.clone();
     assert!(message.contains("the solution diverges at time 2"), "{message}");
 }
+
+/// What constants do is lost in the errors of a coarse solution, and not to be judged by it.
+#[test]
+fn a_coarse_tolerance_does_not_take_the_influence_from_constants() {
+    let t: Vec<f64> = (0..30).map(|i| 0.2 * f64::from(i)).collect();
+    let x = t.iter().enumerate().map(|(i, t)| 10.0 * (-0.5 * t).exp() + 0.14 * (1.0 - (-0.5 * t).exp()) + 0.01 * noise(i, 3)).collect();
+    let data = table(vec![("t", t), ("x", x)]);
+    let program = compile("(param k 1) (param c 0.1) (state x 10) (derive x (- c (* k x)))");
+    let of =
+        |tolerance: Option<f64>| fit(&program, &data, &Options { tolerance, absolute_tolerance: tolerance, ..Options::default() }).unwrap();
+    let fine = of(None);
+    assert!(fine.warnings.is_empty(), "{:?}", fine.warnings);
+    for tolerance in [1e-3, 1e-2, 0.1] {
+        let found = of(Some(tolerance));
+        assert!(found.undetermined.is_empty(), "{tolerance}: {:?}", found.warnings);
+        assert!(found.warnings.iter().any(|w| w.contains("too coarse to tell what constants do")), "{:?}", found.warnings);
+        for name in ["k", "c"] {
+            let (a, b) = (found.parameter(name).unwrap(), fine.parameter(name).unwrap());
+            let (e, f) = (a.stderr.unwrap(), b.stderr.unwrap());
+            assert!((a.value - b.value).abs() < 0.1 * f && (e / f - 1.0).abs() < 0.01, "{tolerance}: {a:?} {b:?}");
+        }
+    }
+    // What is not determined is still told.
+    let both = compile("(param k 1) (param c 0.1) (param d 0.1) (state x 10) (derive x (- (+ c d) (* k x)))");
+    let found = fit(&both, &data, &Options { tolerance: Some(0.01), ..Options::default() }).unwrap();
+    assert_eq!(found.undetermined.len(), 1, "{:?}", found.warnings);
+    assert_eq!(found.undetermined[0].parameters, ["c", "d"]);
+}

@@ -65,6 +65,27 @@ fn counts_that_scatter_less_than_poisson_s() {
 
 const POISSON: f64 = -21.4223034187;
 
+/// Where nobody declared errors, what is looked for is the least sum of squares, and 0 is the least there is.
+#[test]
+fn data_that_are_met_exactly_are_met_though_a_constant_is_zero() {
+    let (x, g): (Vec<f64>, Vec<f64>) = ((0..20).map(|i| f64::from(i % 10)).collect(), (0..20).map(|i| f64::from(1 + i / 10)).collect());
+    let y: Vec<f64> = x.iter().map(|x| 3.0 * x).collect();
+    let of_groups: Vec<f64> = x.iter().zip(&g).map(|(x, g)| 3.0 * g * x).collect();
+    for (model, y, names) in [
+        ("(param a 1) (param b 1) (observe y (+ (* a x) b))", &y, &["a"][..]),
+        ("(param a 1 :per g) (param b 1) (observe y (+ (* a x) b))", &of_groups, &["a[1]", "a[2]"]),
+    ] {
+        let found = run(model, &table(vec![("x", x.clone()), ("g", g.clone()), ("y", y.clone())]));
+        assert!(found.converged, "{model}: {}", found.message);
+        assert_eq!(found.message, "a minimum was reached: the model meets the data exactly, but for rounding");
+        assert!(found.warnings.is_empty() && found.describes_data == Some(true), "{:?}", found.warnings);
+        assert!(found.parameter("b").unwrap().value.abs() < 1e-12, "{:?}", found.parameters);
+        for (k, name) in names.iter().enumerate() {
+            assert!((found.parameter(name).unwrap().value - 3.0 * (1.0 + k as f64)).abs() < 1e-12, "{:?}", found.parameters);
+        }
+    }
+}
+
 #[test]
 fn data_that_are_met_exactly() {
     let data = table(vec![("x", numbers(10)), ("y", numbers(10).iter().map(|x| 2.0 * x + 1.0).collect())]);

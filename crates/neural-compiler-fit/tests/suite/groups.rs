@@ -1,6 +1,6 @@
 //! Constants with a value of their own for each group, beside shared ones.
 
-use crate::common::{compile, noise, uniform};
+use crate::common::{compile, noise, table, uniform};
 use neural_compiler_fit::{Fit, Options, Table, fit, predict, save, to_json};
 use serde_json::json;
 
@@ -167,4 +167,23 @@ fn groups_must_make_sense() {
     };
     assert_eq!(code(two), "bad-declaration");
     assert_eq!(code("(param a 1 :per plot) (* a age)"), "missing-column");
+}
+
+/// A share F of a dose and volumes of groups: only their quotients are seen, by name.
+#[test]
+fn combinations_that_groups_determine_are_named() {
+    let (x, g): (Vec<f64>, Vec<f64>) = ((0..30).map(|i| f64::from(i % 10)).collect(), (0..30).map(|i| f64::from(i / 10)).collect());
+    let y = (0..30).map(|i| 0.5 / (1.0 + g[i]) * (1.0 + x[i]) + 0.01 * noise(i, 5)).collect();
+    let data = table(vec![("x", x), ("g", g), ("y", y)]);
+    let found = fit(&compile("(param F 1) (param V 2 :per g) (observe y (* (/ F V) (+ 1 x)))"), &data, &Options::default()).unwrap();
+    assert_eq!(found.undetermined.len(), 1, "{:?}", found.warnings);
+    let texts: Vec<&str> = found.undetermined[0].determined.iter().map(|c| c.text.as_str()).collect();
+    assert_eq!(texts, ["F/V[0]", "F/V[1]", "F/V[2]"]);
+    for (k, c) in found.undetermined[0].determined.iter().enumerate() {
+        assert!(c.exact && (c.value - 0.5 / (1.0 + k as f64)).abs() < 0.01 && c.stderr.is_some_and(|e| e < 0.01), "{c:?}");
+    }
+    // Without groups by the same words.
+    let model = compile("(param F 1) (param V 2) (observe y (* (/ F V) (+ 1 x)) :noise (normal 1))");
+    let found = fit(&model, &data, &Options::default()).unwrap();
+    assert_eq!(found.undetermined[0].determined[0].text, "F/V");
 }

@@ -18,6 +18,7 @@ mod feynman;
 mod grids;
 mod groups;
 mod hybrid;
+mod judged;
 mod jumps;
 mod likelihood;
 mod likely_trials;

@@ -11,7 +11,7 @@ use neural_compiler_fit::plot::{self, Drawing, Line, Look};
 use neural_compiler_fit::remember::{Remembered, check_weights};
 use neural_compiler_fit::{
     Axis, Band, Check, Dose, DoseTable, Ends, Fit, Known, Options, Other, Side, Stage, Table, bands, fit, fit_at_once, predict, save,
-    saved_bands, simulate, text, to_json, weights,
+    saved_bands, simulate, text, to_json, unsaid_of_bands, weights,
 };
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
@@ -291,7 +291,12 @@ pub(crate) fn predict_bands<'py>(
         let parts = [b.value, b.stderr, b.confidence.0, b.confidence.1, b.prediction.0, b.prediction.1];
         (b.name, parts.into_iter().map(|numbers| PyArray1::from_vec(py, numbers)).collect())
     };
-    Ok(all.map_err(|e| blame(py, core, &e))?.into_iter().map(one).collect())
+    let all = all.map_err(|e| blame(py, core, &e))?;
+    for why in unsaid_of_bands(&all) {
+        let text = std::ffi::CString::new(why.replace('\0', " ")).unwrap_or_default();
+        PyErr::warn(py, &py.get_type::<pyo3::exceptions::PyUserWarning>(), &text, 3)?;
+    }
+    Ok(all.into_iter().map(one).collect())
 }
 
 /// States and observables of a model by name, each with its sizes and its numbers row by row, set by set; and how many sets there are.

@@ -75,6 +75,9 @@ pub struct Distribution {
     pub rule: &'static str,
     /// What it becomes as its first argument grows without end, and what data are for which that is most probable.
     pub limit: Option<&'static str>,
+    /// Of whole numbers: mean, variance and excess kurtosis by location and arguments, which say how far observations scatter; the last is
+    /// NaN of two values, whose scatter follows from their mean and says nothing more.
+    pub moments: Option<fn(of: &[f64]) -> [f64; 3]>,
 }
 
 impl Distribution {
@@ -119,6 +122,7 @@ pub const NOISES: &[Distribution] = &[
         possible: |_, of| of[1] > 0.0,
         rule: "the standard deviation is positive",
         limit: None,
+        moments: None,
     },
     Distribution {
         name: "lognormal",
@@ -134,6 +138,7 @@ pub const NOISES: &[Distribution] = &[
         possible: |_, of| of[0] > 0.0 && of[1] > 0.0,
         rule: "the prediction and the standard deviation of the logarithm are positive",
         limit: None,
+        moments: None,
     },
     Distribution {
         name: "student-t",
@@ -155,6 +160,7 @@ pub const NOISES: &[Distribution] = &[
         possible: |_, of| of[1] > 0.0 && of[2] > 0.0,
         rule: "the degrees of freedom and the scale are positive",
         limit: Some("the normal distribution: the tails of the data are no heavier"),
+        moments: None,
     },
     Distribution {
         name: "laplace",
@@ -171,6 +177,7 @@ pub const NOISES: &[Distribution] = &[
         possible: |_, of| of[1] > 0.0,
         rule: "the mean absolute deviation is positive",
         limit: None,
+        moments: None,
     },
     Distribution {
         name: "poisson",
@@ -186,6 +193,7 @@ pub const NOISES: &[Distribution] = &[
         possible: |y, of| of[0] > 0.0 || (of[0] == 0.0 && y == 0.0),
         rule: "the mean of a count is positive",
         limit: None,
+        moments: Some(|of| [of[0], of[0], 1.0 / of[0]]),
     },
     Distribution {
         name: "negative-binomial",
@@ -202,6 +210,10 @@ pub const NOISES: &[Distribution] = &[
         possible: |y, of| (of[0] > 0.0 || (of[0] == 0.0 && y == 0.0)) && of[1] > 0.0,
         rule: "the mean of a count and the size k are positive",
         limit: Some("Poisson's distribution: the counts scatter no more than its"),
+        moments: Some(|of| {
+            let variance = of[0] + of[0] * of[0] / of[1];
+            [of[0], variance, 6.0 / of[1] + 1.0 / variance]
+        }),
     },
     Distribution {
         name: "bernoulli",
@@ -217,6 +229,7 @@ pub const NOISES: &[Distribution] = &[
         possible: |y, of| (0.0..=1.0).contains(&of[0]) && of[0] != 1.0 - y,
         rule: "a probability lies between 0 and 1",
         limit: None,
+        moments: Some(|of| [of[0], of[0] * (1.0 - of[0]), f64::NAN]),
     },
     Distribution {
         name: "binomial",
@@ -236,6 +249,10 @@ pub const NOISES: &[Distribution] = &[
         },
         rule: "a probability lies between 0 and 1, and the number of trials is a whole number of at least as many as succeeded",
         limit: None,
+        moments: Some(|of| {
+            let variance = of[1] * of[0] * (1.0 - of[0]);
+            [of[1] * of[0], variance, if of[1] > 1.0 { 1.0 / variance - 6.0 / of[1] } else { f64::NAN }]
+        }),
     },
 ];
 
@@ -254,6 +271,7 @@ const PRIOR: Distribution = Distribution {
     possible: |_, _| true,
     rule: "",
     limit: None,
+    moments: None,
 };
 
 /// All distributions of parameters: of the value `m` of a parameter, given numbers. Their `possible` takes NaN for any value.

@@ -194,7 +194,9 @@ pub(crate) struct CompareArgs {
 Parameters have their declared values, which `neuralc fit --save` has replaced by the fitted ones; weights of nets are read from the \
 .safetensors file of the same name beside the model. The output has all columns of \
 the table, then `prediction` (or for a model with states STATE.predicted for every state). --bands adds standard errors and 95 % \
-intervals, of the prediction (prediction.stderr, prediction.ci95.low and .high) and of new observations (prediction.pi95.low and .high).
+intervals, of the prediction (prediction.stderr, prediction.ci95.low and .high) and of new observations (prediction.pi95.low and .high; of \
+binomial noise, how many of the row's trials succeed). Where --sigma named a column, the table needs it for these; where there are none, a \
+note says why.
 
 A saved model remembers how it was fitted: --time (where the table has the column), --group, --method, --step, --rtol and --atol are as in \
 the fit unless they are given. A table that is one trajectory of a model fitted to several: --group ''.

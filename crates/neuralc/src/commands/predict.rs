@@ -9,9 +9,10 @@ use crate::context::{Context, Failure};
 use crate::core::Compiled;
 use crate::table::{self, Again, Format, Results, Target, Writer, rows_for};
 use neural_compiler::Diagnostic;
-use neural_compiler_fit::remember::{Remembered, check_weights};
-use neural_compiler_fit::{Options, Values, band_columns, predict, saved_bands, weights};
+use neural_compiler_fit::remember::{Remembered, check_weights, sigma_column};
+use neural_compiler_fit::{Options, Values, band_columns, predict, saved_bands, unsaid_of_bands, weights};
 use serde_json::json;
+use std::io::Write;
 
 pub(crate) fn run(context: &mut Context, args: &PredictArgs) -> Result<u8, Failure> {
     if args.from.data == "-" && args.source.file.as_deref() == Some("-") {
@@ -33,8 +34,10 @@ pub(crate) fn run(context: &mut Context, args: &PredictArgs) -> Result<u8, Failu
     let known = known.within(reader.columns().iter().map(String::as_str), args.group.as_deref()).map_err(plain)?;
     let options = options(args, &model, known)?;
     options.check().map_err(bad_options)?;
-    let named = [&options.time].into_iter().flatten().map(String::as_str).collect();
-    let roles = Roles { time: options.time.as_deref(), ..Roles::default() };
+    let sigma = if args.bands { sigma_column(&model.program).map_err(plain)? } else { None };
+    let sigma = sigma.filter(|name| reader.columns().contains(name));
+    let named = [&options.time, &sigma].into_iter().flatten().map(String::as_str).collect();
+    let roles = Roles { time: options.time.as_deref(), sigma: sigma.as_deref(), ..Roles::default() };
     let wanted = Wanted { model: &model, named, roles, group: options.group.as_deref(), dates: &args.from.dates, fitting: false };
     let predicted = |whole: Whole| {
         let start_time = args.begin.start_time.map(|t| t.number(whole.calendar)).transpose()?;
@@ -42,20 +45,22 @@ pub(crate) fn run(context: &mut Context, args: &PredictArgs) -> Result<u8, Failu
         let doses = doses::read(args.begin.events.as_deref(), &args.from.table, &model, called, Some(&whole))?;
         let options = Options { start_time, doses, ..options.clone() };
         let found = predict(&model.program, &whole.table, &options).and_then(|mut columns| {
-            if args.bands {
-                columns.extend(band_columns(&saved_bands(&model.program, &whole.table, &options)?));
-            }
-            Ok(columns)
+            let bands = if args.bands { saved_bands(&model.program, &whole.table, &options)? } else { vec![] };
+            columns.extend(band_columns(&bands));
+            Ok((columns, unsaid_of_bands(&bands)))
         });
         found.map_err(|e| whole.blame(&model, e, None))
     };
     let outcome = Whole::read(reader, &wanted).and_then(predicted);
     table::say(context, &args.from.data, &notes);
-    let columns = outcome?;
+    let (columns, unsaid) = outcome?;
+    if !context.json {
+        unsaid.iter().for_each(|why| drop(writeln!(std::io::stderr(), "note: {}", crate::render::shown(why))));
+    }
     let names: Vec<String> = columns.iter().map(|c| c.0.clone()).collect();
     let rows = write(args, &mut data, format, &columns, &names, context.limits.memory_bytes)?;
     if context.json {
-        context.print_json(&json!({"rows": rows, "columns": names, "table": notes.borrow().json()}))?;
+        context.print_json(&json!({"rows": rows, "columns": names, "notes": unsaid, "table": notes.borrow().json()}))?;
     } else if args.out != "-" {
         context.print(&format!("{}: {rows} rows, {}\n", args.out, names.join(" ")))?;
     }

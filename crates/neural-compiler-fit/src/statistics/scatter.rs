@@ -1,0 +1,114 @@
+//! Whether observations scatter as far as their declared distribution says. In: a distribution with its location and arguments, cell by
+//! cell, what was observed, and standard residuals; out: a sentence where they scatter further than chance allows.
+//!
+//! Whole numbers are judged by Pearson's sum of squares over the variances, whose own variance is known from the kurtosis; others by their
+//! quantile residuals, which are standard normal if the model is right. Where the width of the distribution may itself be estimated, as the
+//! size of negative binomial counts, degrees of freedom are not taken off: the estimate has spent them, and the judgement errs on the side
+//! of silence. Nothing is said of scatter that is too small: such errors are larger than they need be, and the model is no worse.
+
+use super::poor::digits;
+use neural_compiler::syntax::distributions::Distribution;
+use statrs::distribution::{ChiSquared, ContinuousCDF};
+
+/// How probable a scatter as large must be by chance, if nothing is said: one in several thousand, as of neighbours that are alike.
+const CHANCE: f64 = 2.3e-4;
+
+/// A sum of squares, what is expected of it, and its variance.
+struct Sum {
+    found: f64,
+    expected: f64,
+    variance: f64,
+}
+
+impl Sum {
+    /// How probable a larger one is by chance, by the multiple of a chi-square of the same mean and variance.
+    fn probability(&self) -> f64 {
+        let unit = self.variance / (2.0 * self.expected);
+        let of = ChiSquared::new(2.0 * self.expected * self.expected / self.variance);
+        of.map_or(f64::NAN, |of| of.sf(self.found / unit))
+    }
+}
+
+/// The numbers of a cell: what was observed, its location and arguments.
+fn pearson(moments: fn(&[f64]) -> [f64; 3], observed: &[f64], numbers: &[&[f64]], spent: f64) -> Sum {
+    let (mut found, mut variance, mut n) = (0.0, 0.0, 0.0);
+    for (row, y) in observed.iter().enumerate() {
+        let of: Vec<f64> = numbers.iter().map(|all| all[row]).collect();
+        let [mean, width, excess] = moments(&of);
+        if y.is_finite() && width > 0.0 && excess.is_finite() {
+            found += (y - mean) * (y - mean) / width;
+            variance += 2.0 + excess;
+            n += 1.0;
+        }
+    }
+    let expected = n - spent;
+    Sum { found, expected, variance: variance * expected / n }
+}
+
+/// What is wrong with how far the observations of a column scatter. `numbers`: location and arguments; `spent`: numbers the fit had to
+/// spend.
+pub(crate) fn too_far(
+    (name, words): (&str, &str),
+    of: &Distribution,
+    (observed, numbers): (&[f64], &[&[f64]]),
+    standard: &[f64],
+    spent: f64,
+) -> Option<String> {
+    // The number of trials is data, every other argument may be a parameter.
+    let spent = if of.arguments.is_empty() || of.name == "binomial" { spent } else { 0.0 };
+    let (sum, whose) = match of.moments {
+        Some(moments) => (pearson(moments, observed, numbers, spent), "Pearson's chi-square"),
+        None => {
+            let there = standard.iter().filter(|x| x.is_finite());
+            let (found, n) = there.fold((0.0, 0.0), |(sum, n), x| (sum + x * x, n + 1.0));
+            (Sum { found, expected: n, variance: 2.0 * n }, "chi-square of quantile residuals")
+        }
+    };
+    let p = if sum.expected > 0.0 && sum.variance > 0.0 { sum.probability() } else { f64::NAN };
+    (p < CHANCE).then(|| {
+        format!(
+            "the data scatter more than the noise of `{name}`, {words}, allows: {} times its variance ({whose} {} for {} degrees of \
+             freedom, p {p:.1e}): the model misses something, or the noise is another, and the standard errors above are too small",
+            digits(sum.found / sum.expected),
+            digits(sum.found),
+            digits(sum.expected)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use neural_compiler::syntax::distributions::noise;
+
+    fn said(name: &str, observed: &[f64], numbers: &[&[f64]], spent: f64) -> Option<String> {
+        too_far(("y", "(noise)"), noise(name).unwrap(), (observed, numbers), &[], spent)
+    }
+
+    /// Four counts of mean 4: Pearson's sum is that of (y - 4)^2/4, its expectation 3, its variance 2 + 1/4 a cell.
+    #[test]
+    fn sums_are_those_of_pearson() {
+        let sum = pearson(noise("poisson").unwrap().moments.unwrap(), &[2.0, 6.0, 4.0, 0.0], &[&[4.0; 4]], 1.0);
+        assert_eq!((sum.found, sum.expected, sum.variance), (1.0 + 1.0 + 0.0 + 4.0, 3.0, 2.25 * 3.0));
+        // Of 10 trials at 1/2: variance 2.5, excess -0.2.
+        let sum = pearson(noise("binomial").unwrap().moments.unwrap(), &[5.0, 10.0], &[&[0.5; 2], &[10.0; 2]], 0.0);
+        assert!((sum.found - 10.0).abs() < 1e-12 && (sum.variance - 2.0 * 1.8).abs() < 1e-12);
+    }
+
+    #[test]
+    fn counts_that_scatter_too_far_are_told_and_others_are_not() {
+        // Variance and mean alike, then a variance of 16 times the mean.
+        let fair: Vec<f64> = (0..40).map(|i| [12.0, 16.0, 20.0, 16.0][i % 4]).collect();
+        let wild: Vec<f64> = (0..40).map(|i| [0.0, 32.0][i % 2]).collect();
+        let mean = vec![16.0; 40];
+        assert_eq!(said("poisson", &fair, &[&mean], 1.0), None);
+        let told = said("poisson", &wild, &[&mean], 1.0).unwrap();
+        assert!(told.contains("16.41 times") && told.contains("for 39.00 degrees"), "{told}");
+        // The same is what a size of 16/15 says.
+        assert_eq!(said("negative-binomial", &wild, &[&mean, &vec![16.0 / 15.0; 40]], 2.0), None);
+        // Bits, and single trials, scatter as their mean says.
+        let bits: Vec<f64> = (0..40).map(|i| f64::from(i % 2)).collect();
+        assert_eq!(said("bernoulli", &bits, &[&[0.5; 40]], 1.0), None);
+        assert_eq!(said("binomial", &bits, &[&[0.5; 40], &[1.0; 40]], 1.0), None);
+    }
+}

@@ -43,9 +43,9 @@ pub(crate) fn determined(
     problem: Option<&dyn Residuals>,
 ) -> Vec<Undetermined> {
     let one = |open: &Open| {
-        let at = At { open, theta, linear, problem };
-        let (kind, rows) = at.combinations();
         let own: Vec<&str> = open.parameters.iter().map(|&j| names[j].as_str()).collect();
+        let shared = own.iter().map(|name| !name.contains('[')).collect();
+        let (kind, rows) = At { open, theta, linear, problem, shared }.combinations();
         let values: Vec<f64> = open.parameters.iter().map(|&j| theta[j]).collect();
         let determined = rows.iter().map(|row| combination(kind, row, &own, &values, open, uncertainty)).collect();
         Undetermined { parameters: own.iter().map(|n| n.to_string()).collect(), determined, elsewhere: false }
@@ -70,6 +70,8 @@ struct At<'a> {
     theta: &'a [f64],
     linear: &'a Linear,
     problem: Option<&'a dyn Residuals>,
+    /// Which of the open parameters are no group's own.
+    shared: Vec<bool>,
 }
 
 /// How far parameters are moved to see whether predictions follow: a fifth of their value.
@@ -85,13 +87,13 @@ impl At<'_> {
             let logarithms: Vec<Vec<f64>> =
                 self.open.ways.iter().map(|way| way.iter().zip(&values).map(|(w, x)| w / x).collect()).collect();
             let moved = |way: &[f64], t: f64| values.iter().zip(way).map(|(x, w)| x * (t * w).exp()).collect::<Vec<f64>>();
-            if let Some(rows) = simple(&complement(&logarithms))
+            if let Some(rows) = simple(&complement(&logarithms, &self.shared))
                 && self.stays(&logarithms, moved)
             {
                 return (Kind::Product, rows);
             }
         }
-        let rows = complement(&self.open.ways);
+        let rows = complement(&self.open.ways, &self.shared);
         let moved = |way: &[f64], t: f64| values.iter().zip(way).map(|(x, w)| x + t * w).collect::<Vec<f64>>();
         let size = values.iter().fold(0.0f64, |m, x| m.max(x.abs()));
         let sized: Vec<Vec<f64>> = self.open.ways.iter().map(|way| scaled(way, if size > 0.0 { size } else { 1.0 })).collect();
@@ -127,8 +129,9 @@ fn scaled(way: &[f64], by: f64) -> Vec<f64> {
     way.iter().map(|w| w * by).collect()
 }
 
-/// A basis of all rows at right angles to some independent ones, with as many zeros as elimination gives.
-fn complement(ways: &[Vec<f64>]) -> Vec<Vec<f64>> {
+/// A basis of all rows at right angles to some independent ones, with as many zeros as elimination gives. `shared`: parameters that may
+/// stand in all of them, where there is a choice: `F/V[1]` and `F/V[2]` say more than `F/V[2]` and `V[1]/V[2]`.
+fn complement(ways: &[Vec<f64>], shared: &[bool]) -> Vec<Vec<f64>> {
     let (q, n) = (ways.len(), ways.first().map_or(0, Vec::len));
     let mut rows = ways.to_vec();
     let mut pivots: Vec<usize> = Vec::new();
@@ -137,7 +140,7 @@ fn complement(ways: &[Vec<f64>]) -> Vec<Vec<f64>> {
         let entry = |&(i, j): &(usize, usize)| rows[i][j].abs();
         let candidates = (k..q).flat_map(|i| (0..n).map(move |j| (i, j)));
         let largest = candidates.clone().map(|at| entry(&at)).fold(0.0, f64::max);
-        let Some((i, j)) = candidates.filter(|at| entry(at) >= 0.999 * largest).max_by_key(|at| at.1) else { break };
+        let Some((i, j)) = candidates.filter(|at| entry(at) >= 0.999 * largest).max_by_key(|at| (shared[at.1], at.1)) else { break };
         rows.swap(k, i);
         let pivot = rows[k][j];
         rows[k].iter_mut().for_each(|x| *x /= pivot);
@@ -236,7 +239,7 @@ mod tests {
     #[test]
     fn rows_at_right_angles() {
         for ways in [vec![vec![1.0, -1.0, 0.0]], vec![vec![0.3, 0.5, -0.2], vec![1.0, 0.0, 2.0]], vec![vec![2.0, 1.0]]] {
-            let rows = complement(&ways);
+            let rows = complement(&ways, &vec![true; ways[0].len()]);
             assert_eq!(rows.len(), ways[0].len() - ways.len());
             for (r, w) in rows.iter().flat_map(|r| ways.iter().map(move |w| (r, w))) {
                 assert!(r.iter().zip(w).map(|(a, b)| a * b).sum::<f64>().abs() < 1e-12, "{r:?} {w:?}");

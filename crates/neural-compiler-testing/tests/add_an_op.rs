@@ -1,6 +1,7 @@
 //! docs/add-an-op.md tells the truth: its steps are done in a copy of the source, one by one as they stand on the page, and the new
 //! operation and form are then found in the parser, all executors, derivatives, the domain check, generators and lists. The copy lies in
-//! the build folder, whose dependencies it uses, and only what changed is written, so a second run builds little.
+//! the build folder, whose dependencies it uses, and only what changed is written, so a second run builds little. Its crates have a version
+//! of their own: Cargo tells crates of one version in two places apart by their time alone, and would build ours anew after the copy's.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -68,6 +69,21 @@ fn follow(step: &Step, files: &mut Files) {
     *file = text.into_bytes();
 }
 
+/// Gives the crates of the copy another version, in its manifest and its lock file.
+fn of_another_version(files: &mut Files) {
+    let (ours, other) = ("version = \"0.1.0\"", "version = \"0.1.1\"");
+    let mut change = |name: &str, by: &dyn Fn(&str) -> String| {
+        let file = files.get_mut(Path::new(name)).expect("a manifest");
+        let text = by(std::str::from_utf8(file).expect("a manifest is UTF-8"));
+        assert_ne!(text.as_bytes(), &file[..], "{name} has the version of the workspace");
+        *file = text.into_bytes();
+    };
+    change("Cargo.toml", &|text| text.replacen(&format!("[workspace.package]\n{ours}"), &format!("[workspace.package]\n{other}"), 1));
+    // What comes from a registry says so.
+    let own = |package: &str| if package.contains("\nsource = ") { package.to_string() } else { package.replacen(ours, other, 1) };
+    change("Cargo.lock", &|text| text.split("[[package]]").map(own).collect::<Vec<_>>().join("[[package]]"));
+}
+
 /// Makes a folder hold these files and no others.
 fn write(folder: &Path, files: &Files) {
     let mut old = Files::new();
@@ -119,6 +135,7 @@ fn the_steps_of_the_page_add_an_operation_and_a_form() {
     files.insert("crates/neural-compiler-testing/tests/added.rs".into(), include_bytes!("data/added.rs").to_vec());
     // This test would follow the page within its own copy.
     files.remove(Path::new("crates/neural-compiler-testing/tests/add_an_op.rs"));
+    of_another_version(&mut files);
     let copy = Path::new(env!("CARGO_TARGET_TMPDIR")).join("add-an-op");
     write(&copy, &files);
     test(&copy, &["-p", "neural-compiler", "--test", "spec"], true);

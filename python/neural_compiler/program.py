@@ -33,7 +33,7 @@ from .signature import (
 )
 from .threads import get_num_threads
 from .travel import arrived, digest
-from .whole import ADVICE, rounded
+from .whole import ADVICE, rounded, rounded_in
 
 Array: TypeAlias = "NDArray[np.floating[Any]]"
 Steps: TypeAlias = "tuple[tuple[str, tuple[int, ...]], ...]"
@@ -81,7 +81,7 @@ def _plain(name: str, value: ArrayLike) -> NDArray[np.float64]:
     array = np.asarray(unmasked(f"the parameter `{name}`", value))
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
         raise TypeError(f"the parameter `{name}` is a number or an array of numbers, not of type {array.dtype}")
-    _refuse_rounding(f"the parameter `{name}`", array)
+    _refuse_rounding(f"the parameter `{name}`", value, array)
     return array.astype(np.float64)
 
 
@@ -418,7 +418,7 @@ def _one_type(values: Sequence[Any], names: Sequence[str], weak: set[str]) -> li
     for name, value, array in zip(names, values, arrays):
         kind = array.dtype.kind
         unmasked(f"`{name}`", value)
-        _refuse_rounding(f"`{name}`", array)
+        _refuse_rounding(f"`{name}`", value, array)
         if kind not in "fiub" or (kind == "f" and array.dtype.newbyteorder("=") not in _FLOATS):
             raise TypeError(f"`{name}` is float32 or float64 (or whole numbers), not {_what(value, array)}")
         if (
@@ -447,7 +447,10 @@ def _array(name: str, value: Any) -> NDArray[Any]:
         raise TypeError(f"`{name}` is a {type(value).__name__} NumPy makes no array of: give {advice}an array of numbers") from error
 
 
-def _refuse_rounding(name: str, array: NDArray[Any]) -> None:
+def _refuse_rounding(name: str, value: Any, array: NDArray[Any]) -> None:
+    among = rounded_in(value, array)
+    if among is not None:
+        raise TypeError(f"{name} holds the whole number {among}: {ADVICE}")
     beyond = rounded(array)
     if beyond is not None:
         index, value = beyond

@@ -1,7 +1,9 @@
-"""Whole numbers as float64. In: arrays of whole numbers; out: the first number that no float64 holds, which would be rounded in silence."""
+"""Whole numbers as float64. In: arrays and lists of whole numbers; out: the first number that no float64 holds, which would be rounded in
+silence."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,29 @@ def rounded(array: NDArray[Any]) -> tuple[tuple[int, ...], int] | None:
         return None
     index = tuple(map(int, wrong[0]))
     return index, int(array[index])
+
+
+def rounded_in(value: Any, array: NDArray[Any]) -> int | None:
+    """The first whole number of a list that is none of float64's, where fractions beside it made floats of all in the array."""
+    if not isinstance(value, (list, tuple)) or array.dtype.kind != "f" or not bool(np.any(np.abs(array) >= EXACT)):
+        return None
+    for leaf in leaves(value):
+        found = None if isinstance(leaf, float) else rounded(np.asarray(leaf, object if isinstance(leaf, int) else None))
+        if found is not None:
+            return found[1]
+    return None
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """What a list holds, and the lists in it; anything else is its own only leaf."""
+    if not isinstance(value, (list, tuple)):
+        yield value
+        return
+    for v in value:
+        if isinstance(v, (list, tuple)):
+            yield from leaves(v)
+        else:
+            yield v
 
 
 def _held(value: int) -> bool:

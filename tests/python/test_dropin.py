@@ -183,3 +183,14 @@ def test_a_branch_not_taken_leaves_no_trace_in_the_gradient() -> None:
     x = torch.tensor([0.0, 4.0], requires_grad=True)
     DirectModule(compile_scheme("(if (> x 0) (sqrt x) 0)", inputs=["x"])).forward_batch({"x": x}).sum().backward()
     assert x.grad is not None and x.grad.tolist() == [0.0, 0.25]
+
+
+def test_lists_of_tensors_keep_their_gradients_and_whole_numbers_their_digits() -> None:
+    model = DirectModule(compile_scheme("(dot v v)", inputs={"v": 2}))
+    a = torch.tensor(3.0, dtype=torch.float64, requires_grad=True)
+    found = model({"v": [a, 4.0]})
+    found.backward()
+    assert found.item() == 25.0 and found.dtype == torch.float64 and a.grad is not None and a.grad.item() == 6.0
+    for whole in ([2**53 + 1, 0], torch.tensor([2**53 + 1, 0])):
+        with pytest.raises(TypeError, match="float64"):
+            model({"v": whole})

@@ -200,3 +200,14 @@ def test_slopes_of_the_angle_of_tiny_and_huge_vectors(dtype: torch.dtype, size: 
     value = nc.compile_scheme("(atan y x)", inputs=["y", "x"], backend="torch")(y, x)
     found = torch.stack(torch.autograd.grad(value, (y, x))) * size
     torch.testing.assert_close(found, torch.tensor([0.16, -0.12], dtype=dtype), rtol=4 * torch.finfo(dtype).eps, atol=0)
+
+
+@pytest.mark.parametrize("backend", ["native", "torch"])
+def test_slopes_at_infinity(backend: str) -> None:
+    # Where a function goes to its limit as 1/x or faster, it is flat in the end; log of the normal distribution falls as -x^2/2.
+    flat = [("digamma", 1), ("trigamma", 1), ("erfcx", 1), ("bessel-j0", 1), ("bessel-j0", -1), ("bessel-j1", 1), ("bessel-j1", -1)]
+    for name, side, first, second in [*((n, s, 0.0, 0.0) for n, s in flat), ("normal-log-cdf", -1, math.inf, -1.0)]:
+        x = torch.tensor([side * math.inf], dtype=torch.float64, requires_grad=True)
+        (slope,) = torch.autograd.grad(nc.compile_scheme(f"({name} x)", backend=backend)(x).sum(), x, create_graph=True)
+        curve = torch.autograd.grad(slope.sum(), x)[0].item() if slope.requires_grad else 0.0
+        assert (name, slope.item(), curve) == (name, first, second)

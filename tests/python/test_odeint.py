@@ -180,6 +180,7 @@ def test_mistakes() -> None:
         (ValueError, r"shape of the state, \[2\], not \[3\]", lambda: nc.odeint(lambda t, y: torch.ones(3), START, TIMES)),
         (ValueError, "vector of 2 derivatives", lambda: nc.odeint(nc.compile_scheme("[x v 1]"), {"x": 1.0, "v": 0.0}, TIMES)),
         (ValueError, "positive", lambda: nc.odeint(spring, START, TIMES, step=0.0)),
+        (TypeError, "a dict from state to value, a tensor or None, not list", lambda: nc.odeint(spring, [1.0, 0.0], TIMES)),
     ]
     for kind, words, act in mistakes:
         with pytest.raises(kind, match=words):
@@ -300,3 +301,62 @@ def test_tensors_without_numbers_are_refused_where_numbers_are_needed():
         with pytest.raises(ValueError, match="has a shape and no numbers"):
             nc.odeint(lambda t, y: -y, start, times, method="dopri5")
         assert nc.odeint(lambda t, y: -y, start, times, method="rk4").shape == (3, 2)
+
+
+@pytest.mark.parametrize("method", ["rk4", "dopri5"])
+def test_lists_of_tensors_are_differentiated(method: str) -> None:
+    # x' = u has the solution x0 + u t.
+    line = nc.compile_scheme("(state x [0 0]) (derive x u)", inputs={"u": 2})
+    a, b = torch.tensor(3.0, dtype=F64), torch.tensor(4.0, dtype=F64)
+
+    def pushed(a: torch.Tensor) -> torch.Tensor:
+        return nc.odeint(line, None, [0.0, 2.0], inputs={"u": [a, b]}, method=method)["x"][-1]
+
+    def begun(a: torch.Tensor) -> torch.Tensor:
+        return nc.odeint(line, {"x": [a, b]}, [0.0, 2.0], inputs={"u": [1.0, 1.0]}, method=method)["x"][-1]
+
+    def ended(a: torch.Tensor) -> torch.Tensor:
+        times = [torch.tensor(0.0, dtype=F64), a]
+        return nc.odeint(line, None, times, inputs={"u": [2.0, 5.0]}, method=method)["x"][-1]
+
+    for act, slope in ((pushed, [2.0, 0.0]), (begun, [1.0, 0.0]), (ended, [2.0, 5.0])):
+        x = a.clone().requires_grad_()
+        found = act(x)
+        found.sum().backward()
+        assert x.grad is not None and x.grad.item() == pytest.approx(sum(slope))
+        assert torch.func.jacrev(act)(a).tolist() == pytest.approx(slope)
+    assert begun(a).dtype == ended(a).dtype == F64
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, F64])
+def test_a_list_of_times_is_one_graph_in_every_type(dtype: torch.dtype) -> None:
+    decay = nc.compile_scheme("(state x 1) (derive x (- x))")
+    torch._dynamo.reset()
+
+    def run(x: torch.Tensor) -> torch.Tensor:
+        return nc.odeint(decay, {"x": x}, [0.0, 1.0], method="rk4", step=0.1)["x"]
+
+    x = torch.tensor(1.0, dtype=dtype)
+    assert torch.equal(torch.compile(run, backend="aot_eager", fullgraph=True)(x), run(x))
+    with pytest.raises(ValueError, match="lose their distance"):
+        nc.odeint(decay, {"x": x.float()}, [1.7e9, 1.7e9 + 1])
+
+
+def test_whole_numbers_count_as_in_calls() -> None:
+    decay = nc.compile_scheme("(state x 1) (derive x (* u (- x)))")
+    for times in (torch.arange(3), torch.arange(3, dtype=torch.int32), np.arange(3), [torch.tensor(0), torch.tensor(1)]):
+        assert nc.odeint(decay, None, times, inputs={"u": 1.0})["x"].dtype == F64
+    assert nc.odeint(decay, None, torch.arange(3, dtype=torch.uint8), inputs={"u": 1.0})["x"].dtype == torch.float32
+    assert nc.odeint(decay, None, [0, 1, 2], inputs={"u": 1.0})["x"].dtype == torch.float32
+    assert nc.odeint(decay, {"x": torch.tensor(1)}, [0, 1], inputs={"u": 1.0})["x"].dtype == F64
+    late = 1_700_000_000_123_456_789
+    for whole in (late, [late], np.array([late]), np.int64(late), np.uint64(late), torch.tensor([late])):
+        for act in (
+            lambda: nc.odeint(decay, None, [0.0, 1.0], inputs={"u": whole}),
+            lambda: nc.odeint(decay, {"x": whole}, [0.0, 1.0], inputs={"u": 1.0}),
+        ):
+            with pytest.raises(TypeError, match="float64"):
+                act()
+    for times in ([late, late + 10**9], np.array([late, late + 10**9]), torch.tensor([late, late + 10**9])):
+        with pytest.raises(TypeError, match="float64"):
+            nc.odeint(decay, None, times, inputs={"u": 1.0})

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import gc
 import inspect
 import pathlib
 import pickle
 import pydoc
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -247,3 +249,187 @@ def test_help_tells_the_inputs_of_a_module() -> None:
     assert "x: an input, scalar" in told and "k: a parameter, scalar, 0.5 unless given, at least 0" in told
     assert "project_" in pydoc.render_doc(nc.CompiledModule, renderer=pydoc.plaintext)
     assert "source" in inspect.signature(nc.CompiledModule).parameters
+
+
+def norm_of(*numbers: float, dtype: torch.dtype = F64) -> tuple[torch.Tensor, ...]:
+    return tuple(torch.tensor(n, dtype=dtype) for n in numbers)
+
+
+@BACKENDS
+def test_a_list_of_tensors_is_differentiated(backend: str) -> None:
+    n = nc.compile_scheme("(norm v)", inputs={"v": 2}, backend=backend)
+    a, b = norm_of(3.0, 4.0)
+    calls: list[Callable[[Any], Any]] = [
+        lambda x: n([x, b]),
+        lambda x: n((x, b)),
+        lambda x: n(v=[x, b]),
+        lambda x: n({"v": [x, b]}),
+        lambda x: n([x, 4]),
+        lambda x: n([x, np.array(4.0)]),
+        lambda x: n([[x, b], [b, x]])[0],
+        lambda x: n([torch.stack([x, b]), torch.stack([b, b])])[0],
+    ]
+    for act in calls:
+        # The slope of sqrt(a^2 + b^2) by a is a/5.
+        assert torch.func.grad(act)(a).item() == pytest.approx(0.6)
+        assert torch.func.jvp(act, (a,), (torch.ones_like(a),))[1].item() == pytest.approx(0.6)
+        assert torch.func.jacrev(act)(a).item() == pytest.approx(0.6)
+        x = a.clone().requires_grad_()
+        found = act(x)
+        found.backward()
+        assert found.item() == 5.0 and found.dtype == F64
+        assert x.grad is not None and x.grad.item() == pytest.approx(0.6)
+    lanes = torch.func.vmap(lambda x: n([x, b]))(torch.tensor([3.0, 0.0], dtype=F64))
+    assert lanes.tolist() == [5.0, 4.0]
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda x: n([x, b]), backend="aot_eager", fullgraph=True)
+    x = a.clone().requires_grad_()
+    compiled(x).backward()
+    assert x.grad is not None and x.grad.item() == pytest.approx(0.6)
+
+
+@BACKENDS
+def test_parameters_in_a_list_learn(backend: str) -> None:
+    k = nc.compile_scheme("(* k (norm v))", inputs={"v": 2}, params={"k": 2.0}, backend=backend)
+    held = torch.nn.ParameterList([torch.nn.Parameter(v) for v in norm_of(3.0, 4.0)])
+    k(list(held)).backward()
+    assert [p.grad.item() for p in held if p.grad is not None] == pytest.approx([1.2, 1.6])
+    assert k.k.grad.item() == pytest.approx(5.0)
+
+
+@BACKENDS
+def test_a_list_has_the_type_of_its_tensors(backend: str) -> None:
+    n = nc.compile_scheme("(- (ref v 0) (ref v 1))", inputs={"v": 2}, backend=backend)
+    single, whole = norm_of(3.0, 4.0, dtype=torch.float32), torch.tensor([1_700_000_001, 1_700_000_000])
+    cases = [
+        (list(single), torch.float32, -1.0),
+        ([single[0], torch.tensor(4.0, dtype=F64)], F64, -1.0),
+        ([single[0], 4], torch.float32, -1.0),
+        ([t.half() for t in single], torch.float16, -1.0),
+        (list(whole), F64, 1.0),
+        ([whole[0], 1_700_000_000], F64, 1.0),
+        ([np.int64(1_700_000_001), np.uint64(1_700_000_000)], F64, 1.0),
+        ([torch.tensor(True), torch.tensor(3, dtype=torch.uint8)], torch.float32, -2.0),
+        ([np.array(0.5), np.array(0.25)], F64, 0.25),
+    ]
+    for given, dtype, value in cases:
+        found = n(given)
+        assert found.dtype == dtype and found.item() == value
+
+
+@BACKENDS
+def test_arrays_in_compiled_graphs(backend: str) -> None:
+    n = nc.compile_scheme("(norm v)", inputs={"v": 2}, backend=backend)
+    torch._dynamo.reset()
+    compiled = torch.compile(n, backend="aot_eager", fullgraph=True)
+    for given in (np.array([3, 4]), np.array([3.0, 4.0]), [np.array(3.0), 4.0], [np.float64(3.0), np.float32(4.0)]):
+        assert compiled(given).item() == 5.0
+    with pytest.raises(RuntimeError, match="beyond 2\\^53"):
+        compiled(np.array([2**53 + 1, 4]))
+
+
+def test_tensors_that_make_no_array_are_refused() -> None:
+    n = nc.compile_scheme("(norm v)", inputs={"v": 2})
+    with pytest.raises(TypeError, match=r"the input `v` is a list .* tensors of different shapes, \[2\] and \[3\]"):
+        n([torch.zeros(2), torch.zeros(3)])
+    with pytest.raises(TypeError, match=r"the input `v` is a tuple .* tensors of different shapes, \[\] and \[2\]"):
+        n((torch.tensor(1.0), [torch.tensor(1.0), 2.0]))
+    with pytest.raises(TypeError, match="the input `v` is complex"):
+        n([torch.tensor(1j), 2.0])
+    with pytest.raises(TypeError, match="the input `v` is a tensor or a number, not str"):
+        n([torch.tensor(1.0), "2"])
+
+
+def test_a_list_in_a_traced_module_is_one_node() -> None:
+    class Whole(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.n = nc.compile_scheme("(norm v)", inputs={"v": 2})
+
+        def forward(self, a: torch.Tensor, b: torch.Tensor) -> Any:
+            return self.n([a, b]) + self.n({"v": (b, a)})
+
+    traced = torch.fx.symbolic_trace(Whole())
+    assert [node.op for node in traced.graph.nodes].count("call_module") == 2
+    assert traced(*norm_of(3.0, 4.0)).item() == 10.0
+
+
+LATE, EARLY = 1_700_000_000_123_456_789, 1_700_000_000_123_456_000
+MAKERS: dict[str, Callable[[int], Any]] = {
+    "array": lambda v: np.array([v]),
+    "unsigned": lambda v: np.array([v], np.uint64),
+    "backward": lambda v: np.array([0, v])[::-1],
+    "no axes": lambda v: np.array(v),
+    "int64": np.int64,
+    "uint64": np.uint64,
+    "list": lambda v: [v],
+    "nested": lambda v: ((1, 2.5), (v, 0)),
+    "list of scalars": lambda v: [np.int64(v)],
+    "list of arrays": lambda v: [np.array([v]), np.array([1.5])],
+    "list of tensors": lambda v: [torch.tensor(v), torch.tensor(v)],
+    "tensor beside a number": lambda v: [torch.tensor(v), 1.5],
+    "number beside a tensor": lambda v: [torch.tensor(1.5), v],
+    "beyond int64": lambda v: [v * 1000],
+    "alone beyond int64": lambda v: v * 1000,
+}
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_whole_numbers_of_every_kind_are_refused_beyond_float64(kind: str) -> None:
+    make, module, program = MAKERS[kind], nc.compile_scheme("(- x y)"), nc.compile("(- x y)")
+    late, early = make(LATE), make(EARLY)
+    for act in (lambda: module(late, early), lambda: module(0.5, late), lambda: program(late, early), lambda: program(0.5, late)):
+        with pytest.raises(TypeError, match="float64"):
+            act()
+    if not kind.startswith("unsigned") and kind != "uint64":
+        with pytest.raises(TypeError, match="float64"):
+            module(make(-LATE), 0.5)
+    if "tensor" not in kind:
+        # Python's numbers and NumPy's are there to be looked at, whoever transforms the call.
+        with pytest.raises(TypeError, match="float64"):
+            torch.func.grad(lambda x: module(x, late).sum())(torch.tensor(1.0))
+    for parameter in (nc.compile_scheme, nc.compile):
+        with pytest.raises(TypeError, match="the parameter `k`"):
+            parameter("(* k x)", inputs={"x": None}, params={"k": late})
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_whole_numbers_of_every_kind_are_taken(kind: str) -> None:
+    given = MAKERS[kind](3) if "beyond" not in kind else 3
+    expected = np.asarray(given, float) - 1
+    assert nc.compile_scheme("(- x y)")(given, 1).tolist() == expected.tolist()
+
+
+def test_twelve_equations_are_compiled_in_one_process() -> None:
+    torch._dynamo.reset()
+    x = torch.tensor([0.5], dtype=F64)
+    modules = [nc.compile_scheme(f"(+ {k} (* k x))", params={"k": 2.0}) for k in range(12)]
+    for k, module in enumerate(modules):
+        assert torch.compile(module, backend="eager", fullgraph=True)(x).item() == k + 1.0
+        # The other two ways to compile one.
+        assert torch.compile(module.forward, backend="eager", fullgraph=True)(x).item() == k + 1.0
+        module.compile(backend="eager", fullgraph=True)
+        assert module(x).item() == k + 1.0
+
+
+def test_modules_of_one_program_share_what_is_compiled_and_are_plain_modules() -> None:
+    first, second = (nc.compile_scheme("(* k x)", params={"k": 2.0}) for _ in range(2))
+    other = nc.compile_scheme("(* 3 k x)", params={"k": 2.0})
+    assert first.forward.__func__ is second.forward.__func__ is not other.forward.__func__
+    for module in (first, copy.deepcopy(first), copy.copy(first), pickle.loads(pickle.dumps(first))):
+        assert isinstance(module, nc.CompiledModule) and type(module) is type(first)
+        assert repr(module).startswith("CompiledModule(") and module(1.0).item() == 2.0
+
+    class Mine(nc.CompiledModule):
+        def forward(self, /, *args: Any, check: bool = False, **kwargs: Any) -> Any:
+            return -super().forward(*args, check=check, **kwargs)
+
+    assert type(Mine("(* 2 x)", None, {}, {})) is Mine
+
+
+def test_what_is_compiled_for_a_program_goes_with_it() -> None:
+    module = nc.compile_scheme("(* 7 k x)", params={"k": 2.0})
+    gone = weakref.ref(module.forward.__func__.__code__)
+    del module
+    gc.collect()
+    assert gone() is None

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from ..compiler import ComputeGraph
 from ..fx import lower
 from ..fx.control import Limits
+from ..nn.tensors import as_tensor, joined, refuse_rounding
 
 
 class DirectModule(nn.Module):
@@ -88,11 +89,14 @@ class DirectModule(nn.Module):
         missing = [n for n in self.graph.input_names if n not in inputs]
         if missing:
             raise KeyError(f"missing input{'s' if len(missing) > 1 else ''}: {', '.join(missing)}")
-        values = [inputs[n] for n in self.graph.input_names]
+        values = [joined(n, inputs[n]) for n in self.graph.input_names]
         floats = [v.dtype for v in values if isinstance(v, Tensor) and v.dtype.is_floating_point]
         common = dtype or (reduce(torch.promote_types, floats) if floats else torch.get_default_dtype())
         device = next((v.device for v in values if isinstance(v, Tensor)), None)
-        return [torch.as_tensor(v, dtype=common, device=device) for v in values]
+        tensors = [as_tensor(n, v) for n, v in zip(self.graph.input_names, values)]
+        for name, value, tensor in zip(self.graph.input_names, values, tensors):
+            refuse_rounding(name, value, tensor)
+        return [t.to(device, common) for t in tensors]
 
     def _shapes(self, tensors: list[Tensor]) -> dict[str, tuple[int, ...]]:
         return {i.name: tuple(t.shape[t.dim() - i.rank :]) for i, t in zip(self.program.inputs, tensors)}

@@ -68,13 +68,14 @@ def bessel_j(order: float, x: Value) -> Value:
         inner = sum(math.sin(n * a) * torch.sin(near * math.sin(a)) for a in _ANGLES) / 20
     else:
         inner = sum(math.cos(n * a) * torch.cos(near * math.sin(a)) for a in _ANGLES) / 20
-    size = torch.where(far, x.abs(), 100.0)
+    endless = x.abs() == math.inf
+    size = torch.where(far & ~endless, x.abs(), 100.0)
     s, c = torch.sin(size), torch.cos(size)
     first = []
     for k, (p, q) in ((k, _hankel(k, size, True)) for k in (0, 1)):
         first.append((p * (s + c) - q * (s - c) if k == 0 else p * (s - c) + q * (s + c)) / torch.sqrt(math.pi * size))
     outer = _raised(n, size, (first[0], first[1]), lambda k, low, high: 2 * k / size * high - low)
-    outer = torch.where(x.abs() == math.inf, 0.0, outer)
+    outer = torch.where(endless, 0.0, outer)
     found = torch.where(far, torch.where(x < 0, -outer, outer) if odd else outer, inner)
     return -found if odd and order < 0 else found
 

@@ -93,11 +93,13 @@ def erfcx_of_order(order: float, x: Value) -> Value:
     """The derivative of erfcx of a whole order: far right its asymptotic series, elsewhere the recurrence."""
     n = int(order)
     far = torch.where(x > _FAR, x, _FAR)
-    z = 0.5 / (far * far)
+    # Powers of the reciprocal: those of infinity have infinite slopes, which autograd multiplies by 0.
+    inverse = 1 / far
+    z = 0.5 * inverse * inverse
     series = torch.ones_like(z)
     for k in range(24, 0, -1):
         series = 1 - (2 * k + n) * (2 * k + n - 1) / (2 * k) * z * series
-    series = series * ((-1) ** n * math.factorial(n) / math.sqrt(math.pi)) / far ** (n + 1)
+    series = series * ((-1) ** n * math.factorial(n) / math.sqrt(math.pi)) * inverse ** (n + 1)
     near = torch.where(x > _FAR, _FAR, x)
     here = scaled_complement(near)
     below = torch.zeros_like(here)

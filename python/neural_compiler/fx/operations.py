@@ -151,7 +151,8 @@ def shifted(x: Value) -> tuple[Value, Value, list[Value]]:
 def digamma(x: Value) -> Value:
     # The derivative of torch's own, its polygamma, has ten digits.
     _, far, way = shifted(x)
-    z = 1 / (far * far)
+    # The square of the reciprocal: at infinity autograd multiplies the square's slope, infinite, by 0.
+    z = torch.square(1 / far)
     series = z * (1 / 12 - z * (1 / 120 - z * (1 / 252 - z * (1 / 240 - z * (1 / 132)))))
     found = torch.log(far) - 0.5 / far - series - sum(1 / w for w in way)
     below = x < 0.5
@@ -171,9 +172,9 @@ def cotangent(x: Value) -> Value:
 
 def trigamma(x: Value) -> Value:
     _, far, way = shifted(x)
-    z = 1 / (far * far)
+    z = torch.square(1 / far)
     series = (1 + z * (1 / 6 - z * (1 / 30 - z * (1 / 42 - z * (1 / 30 - z * (5 / 66)))))) / far
-    found = series + 0.5 * z + sum(1 / (w * w) for w in way)
+    found = series + 0.5 * z + sum(torch.square(1 / w) for w in way)
     # By the way to the nearest whole number, which is 0 at the poles and keeps the digits far left.
     below = x < 0.5
     turn = torch.where(below, x - torch.round(x.detach()), 0.25)
@@ -216,7 +217,9 @@ def normal_log_cdf(x: Value) -> Value:
     low = x < -1
     below = torch.where(low, x, -1.0)
     above = torch.where(low, -1.0, x)
-    tail = torch.log(0.5 * erfcx(below * -0.7071067811865476)) - 0.5 * below * below
+    # At infinity the square alone is left, and no logarithm of 0.
+    scaled = torch.where(below == -math.inf, -1.0, below)
+    tail = torch.log(0.5 * erfcx(scaled * -0.7071067811865476)) - 0.5 * below * below
     return torch.where(low, tail, torch.log1p(-0.5 * erfc(above * 0.7071067811865476)))
 
 

@@ -15,7 +15,7 @@ from ..masks import unmasked
 from ..signature import Input, Inputs, described_inputs, positions, read_inputs, warn_of_groups
 from .module import CompiledModule
 from .shared import Held, follow, held
-from .tensors import native, real
+from .tensors import native, real, refuse_parameter
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,7 @@ def _parameter(name: str, value: Any) -> nn.Parameter:
         real("parameter", name, value)
         return value
     value = native(unmasked(f"the parameter `{name}`", value))
+    refuse_parameter(name, value)
     try:
         tensor = torch.as_tensor(value)
     except (TypeError, ValueError, RuntimeError) as error:

@@ -43,6 +43,8 @@ class Compiled:
         self.on_torch = on_torch
         """Whether it runs as torch operations on the CPU too."""
         self.names = tuple(i.name for i in self.inputs)
+        self.called_as: Any = None
+        """The class of its modules, once there is one."""
         self._functions: dict[Chain, _native.Function] = {}
         self._lowered: dict[tuple[Chain, Shapes, bool], Lowered] = {}
         self.value = self.function()

@@ -29,7 +29,7 @@ from .rosenbrock import Rosenbrock
 from .schemes import Scheme, chosen
 from .steppers import Explicit, States, fixed
 from .switches import switches
-from .tensors import as_tensor, real
+from .tensors import as_tensor, common_type, joined, real, refuse_rounding
 
 
 def odeint(
@@ -52,8 +52,8 @@ def odeint(
     the order of `y0`, or any function `f(t, y)` of a tensor. `y0`: a dict from state to initial value (the result is such a dict); a
     tensor whose last axis runs over the states; or None, for the values the model declares, which hold at the first of the times: one that
     the model declares otherwise, `(time t :start 1)`, is refused. Leading axes of the values are a batch.
-    `inputs`: values of the module's other inputs, each a tensor, a number or a function of the time. `time`: the name of the time among the
-    module's inputs (left out: the one that the model declares, `(time s)`, else `t`).
+    `inputs`: values of the module's other inputs, each a tensor, a number, a list of these or a function of the time. `time`: the name of
+    the time among the module's inputs (left out: the one that the model declares, `(time s)`, else `t`).
 
     `method`: `dopri5`, adaptive, to the tolerances `rtol` (1e-6; 1e-4 in float32) and `atol` (a hundredth of it), or likewise `tsit5` and,
     for rough accuracy, `bosh3`; `rosenbrock` and, of fifth order, `rodas5p`, the same for stiff equations, by the Jacobian and linear
@@ -85,6 +85,7 @@ def odeint(
     if step is not None and not step > 0:
         raise ValueError(f"a step is a positive number, not {step!r}")
     _check_tolerances(adaptive, method, rtol, atol, max_steps)
+    t = joined("t", t)
     times, numbers = _times(t, step is not None and not adaptive)
     field = _Compiled(module, y0, inputs or {}, time, t) if isinstance(module, CompiledModule) else _Plain(module, y0, inputs)
     if isinstance(field, _Compiled):
@@ -110,13 +111,21 @@ def _check_gaps(numbers: list[float] | None, dtype: torch.dtype) -> None:
     """Refuses times that are so far from 0, beside their distances, that the type of the states does not tell them apart."""
     if numbers is None or dtype == torch.float64:
         return
-    kept = torch.tensor(numbers, dtype=torch.float64).to(dtype).to(torch.float64).tolist()
+    kept = [_single(v) for v in numbers]
     for a, b, c, d in zip(numbers, numbers[1:], kept, kept[1:]):
         if abs((d - c) - (b - a)) > 0.01 * abs(b - a):
             raise ValueError(
                 f"the times {a!r} and {b!r} lose their distance in {dtype}: give initial values in float64 (`y0.double()`), or count "
                 "the time from its beginning"
             )
+
+
+def _single(v: float) -> float:
+    """The float32 next to a number, by Dekker's splitting: a compiled graph knows the times as Python's numbers, and looks at no tensor."""
+    if abs(v) > 3.4028235e38:
+        return math.copysign(math.inf, v)
+    c = (2.0**29 + 1) * v
+    return c - (c - v)
 
 
 def _check_start(start: Tensor) -> None:
@@ -197,7 +206,8 @@ def _numbers(times: Tensor) -> list[float]:
 
 def _times(t: Any, looked_at: bool) -> tuple[Tensor, list[float] | None]:
     """The times, and the numbers they are, unless only a compiled graph will know and nothing needs them."""
-    times = t if isinstance(t, Tensor) else torch.as_tensor(t, dtype=torch.float64)
+    times = as_tensor("t", t)
+    refuse_rounding("t", t, times)
     if times.dim() != 1 or not len(times):
         raise ValueError(f"the times are a list of numbers, not of shape {list(times.shape)}")
     if isinstance(t, Tensor) and torch.compiler.is_compiling() and not looked_at:
@@ -267,6 +277,8 @@ class _Compiled:
             raise ValueError(
                 "the model is a map (`next`), whose states go from step to step: `simulate` gives them, `odeint` solves `derive`"
             )
+        if y0 is not None and not isinstance(y0, (Tensor, Mapping)):
+            raise TypeError(f"the initial values are a dict from state to value, a tensor or None, not {type(y0).__name__}")
         if count := core.events:
             raise ValueError(f"the model declares events ({count}), which `odeint` does not know: `simulate` and `fit` let them happen")
         states = [i.name for i in module.inputs if i.kind == "state"]
@@ -279,17 +291,17 @@ class _Compiled:
             # What the model declares, unless it is the name of a column or an expression.
             values = {n: (declared[n].info["initial"], declared[n].shape or ()) for n in states}
             known = {n: (v, shape) for n, (v, shape) in values.items() if isinstance(v, list)}
-            given = {n: torch.tensor(v, dtype=torch.float64).reshape(shape) for n, (v, shape) in known.items()} | dict(y0 or {})
+            told = {n: joined(n, v) for n, v in (y0 or {}).items()}
+            given = {n: torch.tensor(v, dtype=torch.float64).reshape(shape) for n, (v, shape) in known.items()} | told
         _known(given, names, declared, free)
         self.begins = None if self.stacked or all(n in (y0 or ()) for n in names) else core.start_time
         """When the values that the model declares hold, where it says so and they are used."""
-        tensors = [v for n, v in given.items() if isinstance(v, Tensor) and v.dtype.is_floating_point and (self.stacked or n in (y0 or {}))]
-        like = tensors[0] if tensors else t if isinstance(t, Tensor) and t.dtype.is_floating_point else torch.empty(())
+        like = _first_typed({n: v for n, v in given.items() if self.stacked or n in (y0 or {})}, t)
         found = [_like(n, given[n], like) for n in names]
         self.names, self.ranks = names, [declared[n].rank for n in names]
         self.sizes = [v.shape[v.dim() - r :] for v, r in zip(found, self.ranks)]
         self.forcing = {n: v for n, v in inputs.items() if callable(v)}
-        self.fixed = {n: _like(n, v, like) for n, v in inputs.items() if not callable(v)}
+        self.fixed = {n: _like(n, joined(n, v), like) for n, v in inputs.items() if not callable(v)}
         ranked = [(v, r) for v, r in zip(found, self.ranks)] + [(v, declared[n].rank) for n, v in self.fixed.items() if n in declared]
         self.batch = torch.broadcast_shapes(*(v.shape[: v.dim() - r] for v, r in ranked))
         self.start = [v.expand(self.batch + size) for v, size in zip(found, self.sizes)]
@@ -398,8 +410,27 @@ def _apart(y0: Tensor, names: list[str]) -> dict[str, Tensor]:
     return dict(zip(names, y0.unbind(-1)))
 
 
+def _first_typed(given: Mapping[str, Any], t: Any) -> Tensor:
+    """A tensor of the device and the type to compute in: those of the first initial value that has a type, else of the times, where
+    whole numbers count as they do in calls."""
+    arrays = (Tensor, np.ndarray)
+    values = {n: v for n, v in given.items() if isinstance(v, arrays)}
+    tensors = {n: real("input", n, as_tensor(n, v)) for n, v in values.items()}
+    for tensor in tensors.values():
+        if tensor.dtype.is_floating_point:
+            return tensor
+    if not tensors and isinstance(t, arrays):
+        values, tensors = {"t": t}, {"t": as_tensor("t", t)}
+    if not tensors:
+        return torch.empty(())
+    dtype = common_type(list(values), list(values.values()), list(tensors.values()))
+    return torch.empty((), dtype=dtype, device=next(iter(tensors.values())).device)
+
+
 def _like(name: str, value: Any, like: Tensor) -> Tensor:
-    return real("input", name, as_tensor(name, value)).to(like.device, like.dtype)
+    tensor = real("input", name, as_tensor(name, value))
+    refuse_rounding(name, value, tensor)
+    return tensor.to(like.device, like.dtype)
 
 
 def _known(given: Mapping[str, Any], names: list[str], declared: Mapping[str, Any], free: list[str]) -> None:

@@ -3,13 +3,14 @@
 Types are promoted by PyTorch's rules, with one difference: no whole number is rounded to fit. Tensors with axes decide before those
 without, and these before Python's numbers, which follow. Whole numbers of 32 and 64 bits count as float64, shorter ones follow; of
 whole numbers alone the shorter ones become the default type. float16 and bfloat16 are computed in float32. Whole numbers beyond 2^53, which
-no float64 holds, are refused; in compiled and exported graphs by an assertion; under other tracers and transforms nothing looks at them.
+no float64 holds, are refused; in compiled and exported graphs by an assertion; under other tracers and transforms nothing looks at those of
+tensors. A list that holds tensors or arrays is the tensor they make together, by the same rules, and differentiates as such.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from typing import Any
 
@@ -18,28 +19,29 @@ import torch
 from torch import Tensor
 
 from ..masks import unmasked
+from ..whole import EXACT, leaves
+from .gate import is_compiling, way
 
 _HALVES = (torch.float16, torch.bfloat16)
 _FLOATS = (torch.float32, torch.float64, *_HALVES)
 _SHORT = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.uint16)
 """Whole numbers that every float32 holds."""
-_EXACT = 2**53
-"""float64 holds whole numbers up to here."""
 _BEYOND = "has whole numbers beyond 2^53, which float64 does not hold: subtract an offset first"
 
 
 def as_tensor(name: str, value: Any) -> Tensor:
     """A tensor, a number, or what PyTorch makes a tensor of; Python's numbers in float64, so that nothing is lost before the type is
     known."""
+    value = joined(name, value)
     if isinstance(value, Tensor):
         return _dense(name, value)
     unmasked(f"the input `{name}`", value)
+    _refuse_beyond(f"the input `{name}`", value)
+    if isinstance(value, (list, tuple)) and _any_of(_kinds(value), np.generic):
+        value = _of_python(value)
     try:
         found = torch.as_tensor(native(value))
     except (TypeError, ValueError, RuntimeError, OverflowError) as error:
-        if _overflows(value):
-            kind = "a whole number" if isinstance(value, int) else f"a {type(value).__name__} with a whole number"
-            raise TypeError(f"the input `{name}` is {kind} that is too large for float64, beyond 1.8e308") from error
         if isinstance(value, (list, tuple)):
             advice = "pad its rows to one length, or call once for each" if _ragged(value) else "it holds something that is no number"
             raise TypeError(f"the input `{name}` is a {type(value).__name__} that is no array of numbers: {advice}") from error
@@ -50,8 +52,63 @@ def as_tensor(name: str, value: Any) -> Tensor:
     return torch.as_tensor(value, dtype=torch.float64)
 
 
+def joined(name: str, value: Any) -> Any:
+    """The value; a list, nested or not, that holds tensors or arrays as the one tensor of them. Numbers beside them take their type."""
+    if not isinstance(value, (list, tuple)) or not _any_of(_kinds(value), (Tensor, np.ndarray)):
+        return value
+    held = list(leaves(value))
+    names = [name] * len(held)
+    tensors = [as_tensor(name, v) for v in held]
+    device, dtype = common_device(names, tensors), tensors[0].dtype
+    if any(t.dtype is not dtype or _weak(v) for v, t in zip(held, tensors)):
+        dtype = common_type(names, held, tensors)
+        for leaf, tensor in zip(held, tensors):
+            refuse_rounding(name, leaf, tensor)
+    return _stacked(name, value, iter([t.to(device, dtype) for t in tensors]))
+
+
+def _stacked(name: str, value: Any, tensors: Iterator[Tensor]) -> Tensor:
+    """The tensors in the places of the leaves of a list."""
+    if not isinstance(value, (list, tuple)):
+        return next(tensors)
+    parts = [_stacked(name, v, tensors) for v in value]
+    for part in parts:
+        if part.shape != parts[0].shape:
+            raise TypeError(
+                f"the input `{name}` is a {type(value).__name__} that is no array of numbers: it holds tensors of different shapes, "
+                f"{list(parts[0].shape)} and {list(part.shape)}; pad them to one, or call once for each"
+            )
+    return torch.stack(parts) if parts else torch.empty(0)
+
+
+def _kinds(value: Any) -> set[type]:
+    """The types of what a list holds, and the lists in it: found without a look at each of many numbers."""
+    kinds = set(map(type, value))
+    if _any_of(kinds, (list, tuple)):
+        for v in value:
+            if isinstance(v, (list, tuple)):
+                kinds |= _kinds(v)
+    return kinds
+
+
+def _any_of(kinds: set[type], wanted: Any) -> bool:
+    return any(issubclass(k, wanted) for k in kinds)
+
+
+def _of_python(value: Any) -> Any:
+    """A list with Python's numbers in the places of NumPy's, not all of which PyTorch takes."""
+    if isinstance(value, (list, tuple)):
+        return [_of_python(v) for v in value]
+    return value.item() if isinstance(value, (np.number, np.bool_)) else value
+
+
 def native(value: Any) -> Any:
-    """The value; an array that runs backward, or whose numbers have their bytes in another order, as a copy that PyTorch takes."""
+    """The value; an array that runs backward, or whose numbers have their bytes in another order, as a copy that PyTorch takes, and so a
+    number of NumPy's."""
+    if is_compiling():
+        return value  # Arrays are tensors there.
+    if isinstance(value, np.generic) and not isinstance(value, float):
+        return np.array(value)
     if not isinstance(value, np.ndarray) or (value.dtype.isnative and all(s >= 0 for s in value.strides)):
         return value
     return np.array(value, value.dtype.newbyteorder("="), order="C")
@@ -62,11 +119,29 @@ def _weak(value: Any) -> bool:
     return isinstance(value, (bool, int, float, list, tuple))
 
 
-def _overflows(value: Any) -> bool:
-    """Whether a whole number is there that is larger than every float."""
+def _refuse_beyond(what: str, value: Any) -> None:
+    """Refuses whole numbers among Python's and NumPy's that no float64 holds."""
     if isinstance(value, (list, tuple)):
-        return any(map(_overflows, value))
-    return isinstance(value, int) and abs(value) > sys.float_info.max
+        kind = type(value).__name__
+        for leaf in leaves(value) if _any_of(_kinds(value), (int, np.integer, np.ndarray)) else ():
+            if isinstance(leaf, (int, np.integer)) and abs(int(leaf)) > EXACT:
+                _refuse(f"{what} is a {kind} with", int(leaf))
+            elif isinstance(leaf, np.ndarray):
+                _refuse_beyond(what, leaf)
+    elif isinstance(value, (int, np.integer)):
+        if abs(int(value)) > EXACT:
+            _refuse(f"{what} is", int(value))
+    elif isinstance(value, np.ndarray) and not is_compiling():
+        # In a compiled graph arrays are tensors.
+        long = value.dtype.kind in "iu" and value.dtype.itemsize == 8 and value.size > 0
+        if long and (int(value.min()) < -EXACT or int(value.max()) > EXACT):
+            raise TypeError(f"{what} {_BEYOND}")
+
+
+def _refuse(begin: str, number: int) -> None:
+    if abs(number) > sys.float_info.max:
+        raise TypeError(f"{begin} a whole number that is too large for float64, beyond 1.8e308")
+    raise TypeError(f"{begin} {number}, a whole number that float64 does not hold: subtract an offset first")
 
 
 def _ragged(value: Any) -> bool:
@@ -120,8 +195,8 @@ def common_type(names: Sequence[str], values: Sequence[Any], tensors: Sequence[T
 def _holds_whole(value: Any) -> bool:
     """Whether the whole numbers among Python's numbers are in the range where float32 holds each."""
     if isinstance(value, (list, tuple)):
-        return all(map(_holds_whole, value))
-    return not isinstance(value, int) or abs(value) <= 2**24
+        return not _any_of(_kinds(value), (int, np.integer)) or all(map(_holds_whole, value))
+    return not isinstance(value, (int, np.integer)) or abs(int(value)) <= 2**24
 
 
 def computed_in(dtype: torch.dtype) -> torch.dtype:
@@ -130,22 +205,37 @@ def computed_in(dtype: torch.dtype) -> torch.dtype:
 
 
 def refuse_rounding(name: str, value: Any, tensor: Tensor) -> None:
-    """Refuses whole numbers that no float64 holds. Looks at the numbers: not for tensors a tracer or transform stands behind."""
-    if isinstance(value, int) and abs(value) > _EXACT:
-        raise TypeError(f"the input `{name}` is {value}, a whole number that float64 does not hold: subtract an offset first")
-    if isinstance(value, Tensor) and tensor.dtype in (torch.int64, torch.uint64) and tensor.numel():
-        signed = tensor.to(torch.int64)
-        low, high = torch.aminmax(signed)
-        if (tensor.dtype == torch.uint64 and int(low) < 0) or int(low) < -_EXACT or int(high) > _EXACT:
-            raise TypeError(f"the input `{name}` {_BEYOND}")
+    """Refuses whole numbers that no float64 holds, among those that `as_tensor` has not looked at: in tensors, and in what PyTorch made a
+    tensor of. Looks at the numbers, in a compiled graph by an assertion: not in tensors a tracer or transform stands behind."""
+    if _weak(value) or tensor.dtype not in (torch.int64, torch.uint64):
+        return
+    if is_compiling():
+        if not torch.onnx.is_in_onnx_export():
+            _assert_exact(name, tensor)
+    elif tensor.numel() and way([tensor]) == "plain":
+        _refuse_whole(f"the input `{name}`", tensor)
 
 
-def assert_exact(name: str, tensor: Tensor) -> None:
+def refuse_parameter(name: str, value: Any) -> None:
+    """Refuses a value of a parameter with whole numbers that no float64 holds."""
+    what = f"the parameter `{name}`"
+    _refuse_beyond(what, value)
+    for leaf in leaves(value):
+        if isinstance(leaf, Tensor) and leaf.dtype in (torch.int64, torch.uint64) and leaf.numel() and not leaf.is_meta:
+            _refuse_whole(what, leaf)
+
+
+def _refuse_whole(what: str, tensor: Tensor) -> None:
+    low, high = torch.aminmax(tensor.to(torch.int64))
+    if (tensor.dtype == torch.uint64 and int(low) < 0) or int(low) < -EXACT or int(high) > EXACT:
+        raise TypeError(f"{what} {_BEYOND}")
+
+
+def _assert_exact(name: str, tensor: Tensor) -> None:
     """The same inside a compiled graph, which no exception leaves by a branch on data: an assertion does."""
-    if tensor.dtype in (torch.int64, torch.uint64):
-        signed = tensor.to(torch.int64)
-        low = -_EXACT if tensor.dtype == torch.int64 else 0
-        torch._assert_async(((signed >= low) & (signed <= _EXACT)).all(), f"the input `{name}` {_BEYOND}")
+    signed = tensor.to(torch.int64)
+    low = -EXACT if tensor.dtype == torch.int64 else 0
+    torch._assert_async(((signed >= low) & (signed <= EXACT)).all(), f"the input `{name}` {_BEYOND}")
 
 
 def common_device(names: Sequence[str], tensors: Sequence[Tensor]) -> torch.device:

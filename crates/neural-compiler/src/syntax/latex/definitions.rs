@@ -177,16 +177,16 @@ impl Parser<'_> {
     /// A declaration: its word, its first parts, and the options of a note, whose words are those of the declaration.
     pub(super) fn declared(&mut self, word: &str, parts: &[Item], options: Vec<Item>, span: Span) -> Read<Item> {
         let mut items = parts.to_vec();
-        let mut unit = false;
+        let mut named = false;
         for option in options {
             let name = self.data.symbol(option.id).map(|s| self.data.names.text(s).to_string());
             items.push(match name {
-                Some(name) if !unit => {
-                    unit = name == "unit";
+                Some(name) if !named => {
+                    named = NAMED.contains(&&name[..]);
                     self.symbol(&format!(":{name}"), span)
                 }
                 _ => {
-                    unit = false;
+                    named = false;
                     option
                 }
             });
@@ -194,6 +194,9 @@ impl Parser<'_> {
         self.list(Some(word), &items, span, false)
     }
 }
+
+/// Options whose value is a name, not an option.
+const NAMED: [&str; 3] = ["interpolate", "per", "unit"];
 
 /// A unit as it was before it was set: `m/s^{2}` is `m/s^2`.
 fn unit_text(set: &str) -> String {

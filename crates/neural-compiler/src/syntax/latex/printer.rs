@@ -154,7 +154,6 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// The options of a declaration, in words.
     /// The time at which the program says that starts hold, where it is written without a power of ten.
     fn start_time(&self) -> Option<String> {
         let time = self.data.top.iter().map(|&d| self.data.children(d)).find(|c| c.first().is_some_and(|&h| self.is(h, "time")))?;
@@ -163,6 +162,7 @@ impl<'a> Printer<'a> {
         Some(number(at).text).filter(|text| !text.contains('\\'))
     }
 
+    /// The options of a declaration, in words.
     fn options(&self, options: &[DatumId]) -> String {
         let words = options.iter().enumerate().map(|(i, &o)| match self.text(o) {
             Some(unit) if i > 0 && self.is(options[i - 1], ":unit") => format!(" {}", set_unit(unit)),

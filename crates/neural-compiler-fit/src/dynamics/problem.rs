@@ -60,6 +60,12 @@ pub struct Dynamics {
     pub by_differences: bool,
 }
 
+/// The share of the cost of a constant in place of the model that errors of the solution are not taken for more than, or the fit would end
+/// before it begins where data differ little from one another.
+const TOLD_APART: f64 = 1e-8;
+/// The share of the squares of data below which their differences are rounding.
+const CONSTANT: f64 = 1e-28;
+
 impl Dynamics {
     /// All observations of some trajectories. `weight`: of a column at a row of the table; one of weight 0 is left out.
     pub fn new(solver: Arc<Solver>, layout: Arc<Layout>, data: Arc<Trajectories>, weight: impl Fn(usize, usize) -> f64) -> Dynamics {
@@ -272,7 +278,10 @@ impl Residuals for Dynamics {
         if !self.solver.adaptive() {
             return 0.0;
         }
-        (10.0 * self.solver.tolerance().relative).powi(2) * self.size()
+        let (share, apart) = ((10.0 * self.solver.tolerance().relative).powi(2), self.of_the_mean());
+        let size = self.size();
+        // An observable may be a large number beside a state: errors of the solution are no share of that one.
+        if apart > CONSTANT * size { (share * size).min(TOLD_APART * apart) } else { share * size }
     }
 
     fn evaluate(&self, theta: &[f64], residuals: &mut [f64], mut jacobian: Option<&mut [f64]>) -> Result<(), Unusable> {

@@ -8,6 +8,7 @@
 
 use super::density::{Density, Slopes};
 use crate::optimise::{Residuals, Unusable, all_finite};
+use crate::statistics::poor::spread;
 use std::sync::Arc;
 
 /// Where a number that predicts a cell comes from.
@@ -141,7 +142,7 @@ impl<'a> Likelihood<'a> {
             return false;
         }
         let none = |c: &Cells| {
-            let size = c.y.iter().fold(0.0f64, |m, y| m.max(y.abs()));
+            let size = spread(&c.y);
             c.predictors(&eta, theta).is_ok_and(|of| of.len() > 1 && of[of.len() - 1].iter().all(|s| *s < COLLAPSED * size))
         };
         self.cells.iter().any(|c| !c.prior && none(c))

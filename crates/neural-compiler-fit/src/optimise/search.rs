@@ -369,8 +369,11 @@ fn settle(task: &Task<'_>, free: &[usize], mut runs: Vec<Run>, tried: usize, opt
     let wanted = kept.unwrap_or(lowest);
     let (from, best) = fits.iter().filter(|f| f.1.cost == wanted).min_by_key(|f| f.0)?.clone();
     let at = runs.iter().find(|r| r.number == from).map_or(f64::NAN, |r| r.cost);
-    let (here, apart): (Vec<&Run>, Vec<&Run>) =
-        runs.iter().filter(|r| task.alike(r.cost, at)).partition(|r| !is_twin(task, options.loss, &best.theta, &r.theta));
+    // The run that was followed to the end counts as what it became, however far that was.
+    let (here, apart): (Vec<&Run>, Vec<&Run>) = runs
+        .iter()
+        .filter(|r| task.alike(r.cost, at))
+        .partition(|r| r.number == from || !is_twin(task, options.loss, &best.theta, &r.theta));
     let agreed = here.len().max(1);
     // A run may have ended on a part of the data, or short of its minimum: what is offered has been followed on all of them.
     let fine = lm::Options { evaluations: options.evaluations, cancel: options.cancel, ..lm::Options::default() };

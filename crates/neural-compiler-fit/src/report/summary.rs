@@ -14,7 +14,7 @@ use crate::statistics::identify::{self, Undetermined};
 use crate::statistics::likelihood::{self, Lengths, Target};
 use crate::statistics::smooth::{self, Influence};
 use crate::statistics::uncertainty::{self, Certainty, Open, Uncertainty, Variance};
-use crate::statistics::{freedom, poor, profile, student};
+use crate::statistics::{freedom, lost, poor, profile, student};
 use neural_compiler::Diagnostics;
 
 /// Data and predictions of a finished fit, a number per row of the table for each target.
@@ -183,19 +183,26 @@ impl Minimum<'_> {
             let begun = layout.start[j].abs();
             begun > 0.0 && theta[j].abs() > FAR_OFF * begun && matches!(found.certainty[j], Certainty::Error(e) if e > theta[j].abs())
         };
-        let strays: Vec<usize> = (0..layout.parameters).filter(|&j| ran_off(j)).collect();
-        if strays.is_empty() {
-            return (found, strays);
-        }
-        let mut held = layout.clone();
-        strays.iter().for_each(|&j| (held.bounds.min[j], held.bounds.max[j]) = (theta[j], theta[j]));
-        found = of(&held);
-        for &j in &strays {
-            found.certainty[j] = Certainty::Unidentified;
-            found.open.push(Open { parameters: vec![j], ways: vec![vec![1.0]] });
+        let mut strays: Vec<usize> = (0..layout.parameters).filter(|&j| ran_off(j)).collect();
+        let lost = lost::on_plateau(self.problem, theta, self.linear, &layout.bounds, &found.certainty[..layout.parameters]);
+        strays.extend(lost.into_iter().filter(|&j| !ran_off(j)).collect::<Vec<usize>>());
+        if !strays.is_empty() {
+            found = without(&strays, layout, theta, of);
         }
         (found, strays)
     }
+}
+
+/// The uncertainty where some parameters are held at their values, which are not determined.
+fn without(strays: &[usize], layout: &Layout, theta: &[f64], of: impl Fn(&Layout) -> Uncertainty) -> Uncertainty {
+    let mut held = layout.clone();
+    strays.iter().for_each(|&j| (held.bounds.min[j], held.bounds.max[j]) = (theta[j], theta[j]));
+    let mut found = of(&held);
+    for &j in strays {
+        found.certainty[j] = Certainty::Unidentified;
+        found.open.push(Open { parameters: vec![j], ways: vec![vec![1.0]] });
+    }
+    found
 }
 
 /// Starts that make one which ended alone doubtful.
@@ -414,14 +421,17 @@ pub(crate) fn likely(
     Ok(fit)
 }
 
+/// The linear model of residuals.
+fn linear_of(problem: &dyn Residuals, theta: &[f64]) -> Option<Linear> {
+    let m = problem.count();
+    let (mut values, mut derivatives) = (vec![0.0; m], vec![0.0; m * theta.len()]);
+    problem.evaluate(theta, &mut values, Some(&mut derivatives)).ok()?;
+    Some(Linear::new(values, derivatives))
+}
+
 /// What the data determine in place of what is open, tried on the numbers that predict where these are to be had.
 fn determined(layout: &Layout, best: &Local, uncertainty: &Uncertainty, numbers: Option<&dyn Residuals>) -> Vec<Undetermined> {
-    let moving = numbers.filter(|_| !uncertainty.open.is_empty()).and_then(|numbers| {
-        let m = numbers.count();
-        let (mut values, mut derivatives) = (vec![0.0; m], vec![0.0; m * best.theta.len()]);
-        numbers.evaluate(&best.theta, &mut values, Some(&mut derivatives)).ok()?;
-        Some((numbers, Linear::new(values, derivatives)))
-    });
+    let moving = numbers.filter(|_| !uncertainty.open.is_empty()).and_then(|numbers| Some((numbers, linear_of(numbers, &best.theta)?)));
     match moving {
         Some((numbers, linear)) => identify::determined(&layout.names, &best.theta, &linear, uncertainty, Some(numbers)),
         None => identify::determined(&layout.names, &best.theta, &best.linear, uncertainty, None),
@@ -454,10 +464,14 @@ pub(crate) fn likely_of(
     for j in maximum.runaways.iter().map(|r| r.0).chain(at_zero) {
         (held.bounds.min[j], held.bounds.max[j]) = (best.theta[j], best.theta[j]);
     }
-    let mut uncertainty = match many {
-        false => certainty(&held, best, Loss::Squares, true, n, precision),
-        true => of_many(&held, maximum, n),
-    };
+    let of = |held: &Layout| certainty(held, best, Loss::Squares, true, n, precision);
+    let mut uncertainty = if many { of_many(&held, maximum, n) } else { of(&held) };
+    if let Some((numbers, linear)) = numbers.filter(|_| !many).and_then(|numbers| Some((numbers, linear_of(numbers, &best.theta)?))) {
+        let lost = lost::on_plateau(numbers, &best.theta, &linear, &held.bounds, &uncertainty.certainty[..layout.parameters]);
+        if !lost.is_empty() {
+            uncertainty = without(&lost, &held, &best.theta, of);
+        }
+    }
     maximum.runaways.iter().for_each(|r| uncertainty.certainty[r.0] = Certainty::Endless);
     let undetermined = if many { vec![] } else { determined(layout, best, &uncertainty, numbers) };
     let k = compared.spent;

@@ -5,6 +5,7 @@ pub(crate) mod freedom;
 pub mod identify;
 pub(crate) mod lack_of_fit;
 pub(crate) mod likelihood;
+pub(crate) mod lost;
 pub(crate) mod poor;
 pub(crate) mod profile;
 pub(crate) mod scatter;

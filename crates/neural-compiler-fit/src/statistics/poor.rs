@@ -14,6 +14,8 @@ const NOTICED: f64 = 3.5;
 const FEWEST: usize = 8;
 /// Residuals of this share of the data are those of rounding and of solvers, which are systematic and mean nothing.
 const NEGLIGIBLE: f64 = 1e-6;
+/// The same of data that are large beside their differences: what solvers leave of the size itself.
+const ROUNDING: f64 = 1e-10;
 
 /// Standard deviations at which a sum of squares is no chance.
 const IMPROBABLE: f64 = 5.0;
@@ -76,7 +78,17 @@ pub(crate) fn alike_standard(name: &str, standard: &[f64], axis: Option<&Axis>) 
 
 /// Whether what is left of a column is rounding: residuals that are systematic and mean nothing.
 pub(crate) fn is_negligible(column: &Column, observed: &[f64]) -> bool {
-    column.rmse <= NEGLIGIBLE * observed.iter().filter(|x| x.is_finite()).fold(0.0f64, |m, x| m.max(x.abs()))
+    let largest = observed.iter().filter(|x| x.is_finite()).fold(0.0f64, |m, x| m.max(x.abs()));
+    column.rmse <= (NEGLIGIBLE * spread(observed)).max(ROUNDING * largest)
+}
+
+/// How far numbers lie apart, half of it; their size where they are one and the same but for rounding.
+pub(crate) fn spread(values: &[f64]) -> f64 {
+    let there = || values.iter().copied().filter(|x| x.is_finite());
+    let (low, high) = there().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
+    let size = there().fold(0.0f64, |m, x| m.max(x.abs()));
+    let half = 0.5 * high - 0.5 * low;
+    if half > 4.0 * f64::EPSILON * size { half } else { size }
 }
 
 fn no_noise(name: &str, axis: &Axis, r: f64) -> String {

@@ -21,8 +21,12 @@ struct Sum {
 }
 
 impl Sum {
-    /// How probable a larger one is by chance, by the multiple of a chi-square of the same mean and variance.
+    /// How probable a larger one is by chance, by the multiple of a chi-square of the same mean and variance. NaN of one that is no larger
+    /// than expected: the means of rare counts make it so skew that most of it lies far below its own mean.
     fn probability(&self) -> f64 {
+        if self.found <= self.expected {
+            return f64::NAN;
+        }
         let unit = self.variance / (2.0 * self.expected);
         let of = ChiSquared::new(2.0 * self.expected * self.expected / self.variance);
         of.map_or(f64::NAN, |of| of.sf(self.found / unit))
@@ -106,6 +110,10 @@ mod tests {
         assert!(told.contains("16.41 times") && told.contains("for 39.00 degrees"), "{told}");
         // The same is what a size of 16/15 says.
         assert_eq!(said("negative-binomial", &wild, &[&mean, &vec![16.0 / 15.0; 40]], 2.0), None);
+        // Rare counts that scatter less than expected, and none at all.
+        let rare: Vec<f64> = (1..=12).map(|i| (2.3 - 1.2 * f64::from(i)).exp()).collect();
+        assert_eq!(said("poisson", &[3.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], &[&rare], 2.0), None);
+        assert_eq!(said("poisson", &[0.0; 4], &[&[1e-40; 4]], 2.0), None);
         // Bits, and single trials, scatter as their mean says.
         let bits: Vec<f64> = (0..40).map(|i| f64::from(i % 2)).collect();
         assert_eq!(said("bernoulli", &bits, &[&[0.5; 40]], 1.0), None);

@@ -291,3 +291,33 @@ fn a_coarse_tolerance_does_not_take_the_influence_from_constants() {
     assert_eq!(found.undetermined.len(), 1, "{:?}", found.warnings);
     assert_eq!(found.undetermined[0].parameters, ["c", "d"]);
 }
+
+/// The same law as a formula and as an equation, beside ever larger constants: data differ by 5, and errors of the solution are no share of
+/// what is added to it.
+#[test]
+fn a_large_number_beside_a_state_ends_no_search() {
+    let (t, decay) = ((0..6).map(f64::from).collect::<Vec<f64>>(), [5.1, 3.0, 1.9, 1.15, 0.6, 0.4]);
+    for (offset, from) in [(101_325.0, "101325"), (1e8, "1e8"), (1e8, "0")] {
+        let data = table(vec![("t", t.clone()), ("y", decay.iter().map(|y| y + offset).collect())]);
+        let options = Options { target: Some("y".into()), ..Options::default() };
+        let fitted = |text: &str| fit(&compile(&text.replace("FROM", from)), &data, &options).unwrap();
+        let formula = fitted("(param a 1) (param c FROM) (param k 1 :min 0) (+ c (* a (exp (- (* k t)))))");
+        let found = fitted("(param a 1) (param c FROM) (param k 1 :min 0) (state x a) (derive x (* (- k) x)) (observe y (+ c x))");
+        // By Gauss-Newton steps in NumPy on data without the constant: k = 0.50133979, a cost of 0.0131774.
+        for fit in [&formula, &found] {
+            let k = fit.parameter("k").unwrap().value;
+            assert!((k - 0.50133979).abs() < 1e-4 && (fit.cost - 0.0131774).abs() < 1e-5, "{offset} from {from}: {k}, {}", fit.cost);
+        }
+        assert!(!found.message.contains("nothing but noise"), "{}", found.message);
+        assert!(found.warnings.iter().all(|w| !w.contains("exactly as well")), "{:?}", found.warnings);
+    }
+}
+
+/// e^(-kt) with k = 10^6 has lost all slope: an error of 10^42 is none.
+#[test]
+fn a_plateau_has_no_error_bar() {
+    let data = table(vec![("t", (0..5).map(f64::from).collect()), ("x", vec![1.0, 0.61, 0.36, 0.23, 0.13])]);
+    let found = fit(&compile("(param k 1e6 :min 0) (state x 1) (derive x (* (- k) x))"), &data, &Options::default()).unwrap();
+    let k = found.parameter("k").unwrap();
+    assert!((k.value - 0.5012).abs() < 1e-3 || k.stderr.is_none() && k.note.is_some(), "{k:?}");
+}

@@ -114,13 +114,13 @@ pub(crate) struct Fitting {
     #[arg(long, value_name = "COLUMN")]
     pub(crate) group: Option<String>,
     /// Known standard deviation of the data: a column, or a number in the unit the model has for the data
-    #[arg(long, value_name = "COLUMN|NUMBER")]
+    #[arg(long, value_name = "COLUMN|NUMBER", allow_negative_numbers = true)]
     pub(crate) sigma: Option<String>,
     /// Most starts to follow; 1 is the declared values alone
     #[arg(long, value_name = "N")]
     pub(crate) starts: Option<usize>,
     /// Seconds a fit may take; then the best values so far are the result (default: no limit)
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     pub(crate) budget: Option<f64>,
     /// How random effects are taken out: laplace integrates them out (conditional, with interaction); lindstrom-bates alternates between a
     /// linear model and the most probable effects, as R's nlme does
@@ -139,7 +139,7 @@ pub(crate) struct Fitting {
     #[arg(long, value_name = "TOL")]
     pub(crate) atol: Option<f64>,
     /// Of everything random
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     pub(crate) seed: u32,
     /// Most threads to compute with (default: all)
     #[arg(long, value_name = "N")]

@@ -7,7 +7,7 @@
 //! of silence. Nothing is said of scatter that is too small: such errors are larger than they need be, and the model is no worse.
 
 use super::poor::digits;
-use neural_compiler::syntax::distributions::Distribution;
+use neural_compiler::syntax::distributions::{Distribution, Moments};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 /// How probable a scatter as large must be by chance, if nothing is said: one in several thousand, as of neighbours that are alike.
@@ -34,7 +34,7 @@ impl Sum {
 }
 
 /// The numbers of a cell: what was observed, its location and arguments.
-fn pearson(moments: fn(&[f64]) -> [f64; 3], observed: &[f64], numbers: &[&[f64]], spent: f64) -> Sum {
+fn pearson(moments: Moments, observed: &[f64], numbers: &[&[f64]], spent: f64) -> Sum {
     let (mut found, mut variance, mut n) = (0.0, 0.0, 0.0);
     for (row, y) in observed.iter().enumerate() {
         let of: Vec<f64> = numbers.iter().map(|all| all[row]).collect();

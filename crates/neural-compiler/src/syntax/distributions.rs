@@ -77,8 +77,11 @@ pub struct Distribution {
     pub limit: Option<&'static str>,
     /// Of whole numbers: mean, variance and excess kurtosis by location and arguments, which say how far observations scatter; the last is
     /// NaN of two values, whose scatter follows from their mean and says nothing more.
-    pub moments: Option<fn(of: &[f64]) -> [f64; 3]>,
+    pub moments: Option<Moments>,
 }
+
+/// Mean, variance and excess kurtosis by location and arguments.
+pub type Moments = fn(of: &[f64]) -> [f64; 3];
 
 impl Distribution {
     /// How it is written.

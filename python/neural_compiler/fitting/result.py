@@ -141,7 +141,7 @@ class FitResult:
         self.converged: bool = found["converged"]
         """Whether a minimum was reached."""
         self.describes_data: bool | None = found["describes_data"]
-        """Whether what is there describes the data, which a minimum need not; `warnings` say why not. None: it was not judged."""
+        """Whether what is there describes the data, which a minimum need not; `warnings` say why not. None: there is no sound judgement."""
         self.message: str = found["message"]
         self.warnings: list[str] = found["warnings"]
         self.starts_tried: int = found["tried"]

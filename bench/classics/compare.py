@@ -54,7 +54,7 @@ def compare(case: Case, known: Answer | None = None, timed: bool = True) -> Row:
     wrong = None
     if not off < (1e-6 if exact else case.within * 1e3):
         wrong = f"off by {off:.2g} {'relatively' if exact else 'standard errors'}"
-    elif any(found.params[n].stderr is None for n in best.values):
+    elif not exact and any(found.params[n].stderr is None for n in best.values):
         wrong = "no error bar: " + "; ".join(f"{n} {found.params[n].note}" for n in best.values if found.params[n].stderr is None)
     same = inf if exact else min(digits(found.params[n].stderr or 0.0, e) for n, e in best.errors.items())
     shown = ", ".join(

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from .advice import is_lazy
 from .errors import EvaluationError, TableError
 from .signature import Input
 from .threads import get_num_threads
@@ -68,6 +69,8 @@ def map_table(program: Program, data: Any, options: Options) -> Any:
             data = pa.table(data)
         elif hasattr(data, "__arrow_c_array__"):
             return map_table(program, pa.record_batch(data), options)
+        elif is_lazy(data):
+            raise TypeError(f"a {type(data).__name__} has no data yet: give what its collect() returns")
         else:
             raise TypeError(
                 "map_arrow takes a record batch, a table or a reader of Arrow, or what has its PyCapsule interface (a frame of pandas or "

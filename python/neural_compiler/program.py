@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _native
+from .advice import advice_for, is_lazy
 from .errors import Diagnostic, _diagnostic
 from .files import write_files
 from .masks import unmasked
@@ -460,13 +461,15 @@ def _refuse_rounding(name: str, value: Any, array: NDArray[Any]) -> None:
 
 def _what(value: Any, array: NDArray[Any]) -> str:
     """What was given instead of an array of numbers, and what to do."""
+    if is_lazy(value):
+        return f"a {type(value).__name__}{advice_for(value)}"
     if hasattr(value, "toarray"):
         return f"a sparse {type(value).__name__}: give `.toarray()`"
     if array.dtype.kind == "c":
         return f"{array.dtype}: give the real and the imaginary part as two inputs"
     if array.dtype.kind == "O" and array.ndim and any(isinstance(x, (list, tuple, np.ndarray)) for x in array.flat):
         return f"{type(value).__name__} of rows: give them one length, in one array, or call once for each of them"
-    return f"{array.dtype}: convert it first" if array.dtype.kind in "fg" else f"{type(value).__name__} of {array.dtype}"
+    return f"{array.dtype}: convert it first" if array.dtype.kind in "fg" else f"{type(value).__name__} of {array.dtype}{advice_for(value)}"
 
 
 def _restore(

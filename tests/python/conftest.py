@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-LONG = ["wheel", "notebooks", "torch_onnx", "torch_features", "types", "torchrun", "native_ulp", "fork", "torch_matrix", "odeint_stiff"]
+LONG = ["wheel", "torch_onnx", "notebooks", "torch_features", "torch_matrix", "torchrun", "odeint_stiff", "fork", "types", "fx_special"]
 """By how long they take, the longest first."""
 
 

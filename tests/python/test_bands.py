@@ -51,3 +51,89 @@ def test_names_of_groups():
     assert list(nc.fit(model, data, target="y").params) == ["sigma[y]", "k[1]", "k[2]"]
     with pytest.raises(nc.FitError, match="row 2"):
         nc.fit(model, {**data, "g": np.array(["a", None, "a", "b", "b", "b"], object)}, target="y")
+
+
+def test_texts_name_groups_by_what_is_written(tmp_path):
+    model = "(param k 1 :per g) (* k x)"
+    x, y = np.array([1.0, 2, 3, 1, 2, 3]), np.array([2.0, 4, 6, 5, 10, 15])
+    for one, two in [("2", "02"), ("1e1", "10"), ("007", "7"), ("+3", "3"), ("1_0", "10"), ("1.10", "1.1")]:
+        names = [one] * 3 + [two] * 3
+        for g in (np.array(names), names, np.array(names, object), np.array(names, "S")):
+            found = nc.fit(model, {"g": g, "x": x, "y": y + 0.01 * np.sin(9 * x)}, target="y")
+            # Sums of products over sums of squares, 2 and 5 but for the ripple.
+            assert found.params[f"k[{one}]"] == pytest.approx(2, abs=0.02) and found.params[f"k[{two}]"] == pytest.approx(5, abs=0.02)
+        found.save(tmp_path / "k.scm")
+        again = nc.predict(tmp_path / "k.scm", {"g": [two, one], "x": [1.0, 1.0]})
+        np.testing.assert_allclose(again, [5, 2], atol=0.02)
+    # Numbers are groups by their number, also as objects, and are called as the command calls them.
+    numbers = nc.fit(model, {"g": np.array([2, 2.0, 2, 3, 3, 3.0], object), "x": x, "y": y}, target="y")
+    assert [name for name in numbers.params if name.startswith("k")] == ["k[2]", "k[3]"]
+    # A column that the model reads as numbers is no column of names.
+    with pytest.raises(nc.FitError, match="numbers are expected"):
+        nc.fit("(param k 1 :per d) (* k d x)", {"d": np.array(["5", "5", "5", "7", "7", "7"]), "x": x, "y": y}, target="y")
+
+
+def test_observations_have_the_errors_of_their_weights(tmp_path):
+    x, y, w = DATA["x"], DATA["y"], np.array([1.0, 4, 1, 9, 4, 1, 1, 16])
+    found = nc.fit(LINE, {**DATA, "w": w}, target="y", weights="w")
+    # Weighted least squares: variance s^2 (X'WX)^-1 of the constants, s^2/w of an observation; 2.446911851 is Student's quantile of 6.
+    basis = np.stack([np.ones(8), x], 1)
+    inverse = np.linalg.inv(basis.T @ (w[:, None] * basis))
+    best = inverse @ basis.T @ (w * y)
+    variance = (w * (y - basis @ best) ** 2).sum() / 6
+    new, weights = np.array([[1.0, 0.0], [1.0, 4.5], [1.0, 10.0]]), np.array([1.0, 25.0, 0.25])
+    reach = 2.446911851144969 * np.sqrt(variance * (np.einsum("ij,jk,ik->i", new, inverse, new) + 1 / weights))
+    found.save(tmp_path / "line.scm")
+    asked = {"x": new[:, 1], "w": weights}
+    for band in (found.predict(asked, bands=True), nc.predict(tmp_path / "line.scm", asked, bands=True)):
+        np.testing.assert_allclose(band.pi95[1] - new @ best, reach, rtol=1e-7)
+    for predict in (lambda new: found.predict(new, bands=True), lambda new: nc.predict(tmp_path / "line.scm", new, bands=True)):
+        with pytest.warns(UserWarning, match="weighted by the column `w`, which this table has not"):
+            assert np.isnan(predict({"x": [4.5]}).pi95[0]).all()
+
+
+def test_observations_have_the_errors_of_their_column(tmp_path):
+    x, y, s = DATA["x"], DATA["y"], 0.1 * DATA["x"]
+    found = nc.fit(LINE, {**DATA, "s": s}, target="y", sigma="s")
+    basis = np.stack([np.ones(8), x], 1) / s[:, None]
+    inverse = np.linalg.inv(basis.T @ basis)
+    new, sigmas = np.array([[1.0, 2.0], [1.0, 20.0]]), np.array([0.1, 5.0])
+    reach = np.sqrt(np.einsum("ij,jk,ik->i", new, inverse, new) + sigmas**2)
+    found.save(tmp_path / "line.scm")
+    for band in (f({"x": new[:, 1], "s": sigmas}) for f in (
+        lambda new: found.predict(new, bands=True), lambda new: nc.predict(tmp_path / "line.scm", new, bands=True)
+    )):  # fmt: skip
+        np.testing.assert_allclose(band.pi95[1] - new @ (inverse @ basis.T @ (y / s)), 1.959963984540054 * reach, rtol=1e-7)
+    assert np.isfinite(found.predict(bands=True).pi95).all()
+    with pytest.warns(UserWarning, match="the column `s`, which this table has not"):
+        assert np.isnan(found.predict({"x": [2.0]}, bands=True).pi95).all()
+
+
+def test_errors_that_are_given_judge_a_fit():
+    x = np.arange(1.0, 11)
+    flagged = []
+    for seed in range(20):
+        noise = 0.15 * x * np.random.default_rng(seed).normal(size=10)
+        data = {"x": x, "y": 3 * x / (2 + x) + noise, "s": 0.15 * x}
+        found = nc.fit("(param V 1) (param K 1 :min 0) (/ (* V x) (+ K x))", data, target="y", sigma="s", threads=1)
+        flagged.append(found.describes_data)
+    # The law is the right one: by chance alone chi-square is beyond five standard deviations once in thousands.
+    assert all(flagged), flagged
+
+
+def test_doses_of_others_are_left_out(tmp_path):
+    model = "(param k 0.5) (state x 0) (derive x (- (* k x)))"
+    t = np.tile(np.arange(6.0), 2)
+    ids = np.array(["02"] * 6 + ["2"] * 6)
+    data = {"t": t, "id": ids, "x": np.where(ids == "2", 4.0, 10.0) * np.exp(-0.3 * t) * (t > 0)}
+    events = {"time": [0.0, 0.0], "amount": [10.0, 4.0], "id": ["02", "2"]}
+    found = nc.fit(model, data, group="id", events=events)
+    assert found.params["k"] == pytest.approx(0.3, rel=1e-6)
+    found.save(tmp_path / "x.scm")
+    one = nc.predict(tmp_path / "x.scm", {"t": [1.0], "id": ["2"]}, events=events)["x"]
+    np.testing.assert_allclose(one, [4 * np.exp(-0.3)], rtol=1e-6)
+    # A group without doses, of a fit that had some.
+    none = nc.predict(tmp_path / "x.scm", {"t": [1.0], "id": ["7"]}, events=events, start_time=0.0)["x"]
+    np.testing.assert_allclose(none, [0.0])
+    with pytest.raises(ValueError, match="no group '3'"):
+        nc.fit(model, data, group="id", events={**events, "id": ["02", "3"]})

@@ -344,7 +344,7 @@ def test_as_many_constants_as_data() -> None:
     found = nc.fit("(param a 1) (param b 1) (+ a (* b t))", {"t": [0.0, 1.0], "y": [1.0, 3.0]})
     assert found.params == {"a": pytest.approx(1), "b": pytest.approx(2)}
     assert [p.note for p in found.params.values()] == ["no error: there are as many constants as data"] * 2
-    assert "AICc -  BIC" in found.summary() and not found.undetermined
+    assert "no likelihood and no AIC" in found.summary() and np.isnan(found.loglik) and not found.undetermined
 
 
 def test_whole_numbers_no_float64_holds_are_refused() -> None:
@@ -400,3 +400,24 @@ def test_frames_without_data_or_with_one_name_twice_are_refused() -> None:
             with pytest.raises(ValueError, match="two columns of the data are called 'x'"):
                 use(data)
     assert nc.fit(model, lazy.collect(), target="y").params["a"] == pytest.approx(2.0)
+
+
+def test_arguments_of_another_kind_are_told_what_is_accepted(tmp_path: pathlib.Path) -> None:
+    t = np.linspace(0, 4, 30)
+    model, data = "(param a 1) (param k 1) (* a (exp (- (* k t))))", {"t": t, "y": 3 * np.exp(-0.7 * t) + 0.01 * np.sin(9 * t)}
+    arrays: list[Any] = [[0.1] * 30, np.full(30, 0.1), {"y": 0.1}]
+    for sigma in arrays:
+        with pytest.raises(TypeError, match="sigma is the name of a column, or one number for all rows"):
+            nc.fit(model, data, sigma=sigma)
+    with pytest.raises(ValueError, match="loss_scale is for a robust loss"):
+        nc.fit(model, data, loss_scale=2.0)
+    found = nc.fit(model, data, sigma=np.float64(0.1))
+    with pytest.raises(TypeError, match="savefig"):
+        found.plot(tmp_path / "a.png")  # type: ignore[arg-type]
+    with pytest.raises(FileNotFoundError) as failed:
+        found.save(tmp_path / "nowhere" / "a.scm")
+    assert str(failed.value.filename).endswith("a.scm")
+    options: list[dict[str, Any]] = [{"time": "t"}, {"epochs": 3}, {"effects": "laplace"}]
+    for option in options:
+        with pytest.raises(nc.FitError, match=f"`{next(iter(option))}`"):
+            nc.fit(model, data, **option)

@@ -13,6 +13,19 @@ import torch
 mpmath.mp.dps = 60
 Exact = Callable[..., mpmath.mpf]
 
+
+def bessel_k(order: int, x: mpmath.mpf) -> mpmath.mpf:
+    """The integral of e^(-x cosh t) cosh(order t) over t > 0 by the trapezoidal rule, which for steps of 1/16 is exact to forty digits up
+    to x = 60: mpmath's own, a limit over the order, takes a tenth of a second for each number."""
+    step = mpmath.mpf(1) / 16
+    total, k = mpmath.exp(-x) / 2, 1
+    while True:
+        term = mpmath.exp(-x * mpmath.cosh(k * step)) * mpmath.cosh(order * k * step)
+        total, k = total + term, k + 1
+        if term < total * mpmath.mpf(10) ** -40:
+            return step * total
+
+
 # Name, the function to sixty digits, and the ranges its arguments are taken from.
 FUNCTIONS: dict[str, tuple[Exact, list[tuple[float, float]]]] = {
     "sin": (mpmath.sin, [(-50, 50)]), "cos": (mpmath.cos, [(-50, 50)]), "tan": (mpmath.tan, [(-20, 20)]),
@@ -27,7 +40,7 @@ FUNCTIONS: dict[str, tuple[Exact, list[tuple[float, float]]]] = {
     "digamma": (mpmath.digamma, [(2, 50)]), "beta": (mpmath.beta, [(0.1, 30), (0.1, 30)]), "normal-cdf": (mpmath.ncdf, [(-20, 8)]),
     "bessel-j0": (lambda x: mpmath.besselj(0, x), [(-20, 60)]), "bessel-j1": (lambda x: mpmath.besselj(1, x), [(-20, 60)]),
     "bessel-i0": (lambda x: mpmath.besseli(0, x), [(-50, 50)]), "bessel-i1": (lambda x: mpmath.besseli(1, x), [(-50, 50)]),
-    "bessel-k0": (lambda x: mpmath.besselk(0, x), [(0.01, 60)]), "bessel-k1": (lambda x: mpmath.besselk(1, x), [(0.01, 60)]),
+    "bessel-k0": (lambda x: bessel_k(0, x), [(0.01, 60)]), "bessel-k1": (lambda x: bessel_k(1, x), [(0.01, 60)]),
     "erf": (mpmath.erf, [(-4, 4)]), "pow": (mpmath.power, [(0.01, 20), (-8, 8)]), "/": (lambda x, y: x / y, [(-9, 9), (0.1, 9)]),
     "*": (lambda x, y: x * y, [(-9, 9), (-9, 9)]), "+": (lambda x, y: x + y, [(-9, 9), (-9, 9)]),
     "-": (lambda x, y: x - y, [(-9, 9), (-9, 9)]),

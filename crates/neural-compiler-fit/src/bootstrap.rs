@@ -11,19 +11,24 @@ use crate::forecast::distribution::Cumulative;
 use crate::forecast::forecast;
 use crate::likelihood::groups;
 use crate::model::layout::Layout;
+use crate::optimise::effort::Effort;
 use crate::options::{Options, Resampling, Stage};
 use crate::report::Fit;
+use crate::statistics::uncertainty::Certainty;
 use crate::support::random::Stream;
 use crate::support::threads;
 use neural_compiler::syntax::ast::ModelKind;
 use neural_compiler::{Diagnostic, Diagnostics, Program};
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Instant;
 
 /// What replicates were made of, and what became of them.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bootstrap {
-    /// Replicates that were fitted.
+    /// Replicates that were asked for.
+    pub wanted: usize,
+    /// Replicates that were fitted: fewer where a person or the budget of time stopped them.
     pub replicates: usize,
     /// Of these, those that came to no minimum; they do not count.
     pub failed: usize,
@@ -31,6 +36,8 @@ pub struct Bootstrap {
     pub kind: Resampling,
 }
 
+/// Fewest replicates that make an interval.
+const FEWEST_REPLICATES: usize = 20;
 /// Fewest groups that are drawn whole.
 const FEWEST: usize = 3;
 /// Tells the stream of the bootstrap from others of the same seed.
@@ -60,19 +67,32 @@ fn refuse(message: &str, help: &str) -> Diagnostics {
     Diagnostic::error("bad-bootstrap", Default::default(), message).help(help).into()
 }
 
-/// Puts intervals by replicates into a fit.
+/// What became of a replicate.
+enum Replicate {
+    /// It was stopped, or never begun.
+    Stopped,
+    /// It came to no minimum.
+    Failed,
+    /// The values of its parameters.
+    Found(Vec<f64>),
+}
+
+/// Puts intervals by replicates into a fit, which began when `begun` says: they share its budget of time.
 pub(crate) fn run(
     program: &Program,
     table: &Table,
     options: &Options<'_>,
+    begun: Instant,
     fit: &mut Fit,
     again: &(dyn Fn(&Table, &Options<'_>) -> Result<Fit, Diagnostics> + Sync),
 ) -> Result<(), Diagnostics> {
     let Some(wanted) = options.bootstrap else { return Ok(()) };
     let (source, kind) = source(program, table, options, fit)?;
     let start_time = options.start_time.or(fit.clock.as_ref().filter(|c| c.start.0 == c.start.1).map(|c| c.start.0));
+    let left = options.budget.map(|budget| (budget - begun.elapsed().as_secs_f64()).max(0.0));
     let once = Options {
         values: fit.values.clone(),
+        budget: None,
         starts: Some(1),
         profile: false,
         bootstrap: None,
@@ -85,26 +105,42 @@ pub(crate) fn run(
     let done = AtomicUsize::new(0);
     let original: &Fit = fit;
     let names: Vec<&str> = original.parameters.iter().map(|p| p.name.as_str()).collect();
-    let one = |k: usize| -> Option<Vec<f64>> {
-        if options.cancel.is_some_and(|c| c.load(Ordering::Relaxed)) {
-            return None;
+    let one = |k: usize, stop: Option<&AtomicBool>| -> Replicate {
+        let stopped = || stop.is_some_and(|s| s.load(Ordering::Relaxed));
+        if stopped() {
+            return Replicate::Stopped;
         }
         let mut stream = Stream::new(options.seed, SALT + ((k as u64 + 1) << 16));
-        let (other, doses) = drawn(&source, table, original, options, &mut stream)?;
-        let found = again(&other, &Options { doses, ..once.clone() }).ok().filter(|f| f.converged);
+        let Some((other, doses)) = drawn(&source, table, original, options, &mut stream) else { return Replicate::Failed };
+        let found = again(&other, &Options { doses, cancel: stop, ..once.clone() }).ok().filter(|f| f.converged);
+        // One that was stopped says nothing, neither that there is no minimum nor where it is.
+        if stopped() {
+            return Replicate::Stopped;
+        }
         let count = done.fetch_add(1, Ordering::Relaxed) + 1;
         options.progress.iter().for_each(|tell| tell(Stage::Bootstrap, count, wanted, original.cost));
-        let found = found?;
-        names.iter().map(|name| found.parameter(name).map(|p| p.value)).collect()
+        let values = found.and_then(|found| names.iter().map(|name| found.parameter(name).map(|p| p.value)).collect());
+        values.map_or(Replicate::Failed, Replicate::Found)
     };
-    let all: Vec<Option<Vec<f64>>> = threads::on(options.threads, || (0..wanted).into_par_iter().map(one).collect());
-    let there: Vec<&Vec<f64>> = all.iter().flatten().collect();
-    fit.bootstrap = Some(Bootstrap { replicates: wanted, failed: wanted - there.len(), kind });
-    if there.len() < 2 {
-        fit.warnings.push("too few replicates of the bootstrap came to a minimum for intervals".into());
+    let effort = Effort::default();
+    let all: Vec<Replicate> = effort
+        .watched(options.cancel, left, |stop| threads::on(options.threads, || (0..wanted).into_par_iter().map(|k| one(k, stop)).collect()));
+    let replicates = all.iter().filter(|r| !matches!(r, Replicate::Stopped)).count();
+    let there: Vec<&Vec<f64>> = all.iter().filter_map(|r| if let Replicate::Found(values) = r { Some(values) } else { None }).collect();
+    fit.bootstrap = Some(Bootstrap { wanted, replicates, failed: replicates - there.len(), kind });
+    if replicates < wanted {
+        let by = options.budget.filter(|_| effort.is_late()).map_or_else(String::new, |b| format!(" by the budget of {b} s"));
+        fit.warnings.push(format!("the bootstrap was stopped{by}: {replicates} of {wanted} replicates were fitted"));
+    }
+    if there.len() < FEWEST_REPLICATES {
+        fit.warnings.push(format!("{} replicates of the bootstrap came to a minimum, too few for intervals", there.len()));
         return Ok(());
     }
-    for (j, p) in fit.parameters.iter_mut().enumerate() {
+    // Where replicates leave what the data do not determine is where they began.
+    let open = |j: usize| matches!(fit.uncertainty.certainty[j], Certainty::Unidentified | Certainty::Endless);
+    let told: Vec<usize> = (0..fit.parameters.len()).filter(|&j| !open(j)).collect();
+    for j in told {
+        let p = &mut fit.parameters[j];
         let mut values: Vec<f64> = there.iter().map(|v| v[j]).collect();
         values.sort_by(f64::total_cmp);
         let n = values.len() as f64;
@@ -255,11 +291,10 @@ fn drawn(source: &Source, table: &Table, fit: &Fit, options: &Options<'_>, strea
 
 /// An error unless there are as many replicates as an interval needs.
 pub(crate) fn check(count: usize) -> Result<(), Diagnostic> {
-    const LEAST: usize = 20;
-    if count >= LEAST {
+    if count >= FEWEST_REPLICATES {
         return Ok(());
     }
-    let message = format!("{count} replicates are too few for 95 % intervals, which need {LEAST} at least");
+    let message = format!("{count} replicates are too few for 95 % intervals, which need {FEWEST_REPLICATES} at least");
     Err(Diagnostic::error("bad-bootstrap", Default::default(), message).help("200 give an error to 5 %, 2000 an interval to 2 %"))
 }
 

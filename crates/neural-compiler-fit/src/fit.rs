@@ -13,6 +13,7 @@ use crate::{algebraic, bootstrap, dynamics, likelihood};
 use neural_compiler::syntax::ast::ModelKind;
 use neural_compiler::{Diagnostic, Diagnostics, Program};
 use std::sync::Arc;
+use std::time::Instant;
 
 pub(crate) fn wrong(code: &'static str, message: impl Into<String>) -> Diagnostics {
     Diagnostic::error(code, Default::default(), message).into()
@@ -21,12 +22,13 @@ pub(crate) fn wrong(code: &'static str, message: impl Into<String>) -> Diagnosti
 /// Fits a model to data.
 pub fn fit(program: &Program, table: &Table, options: &Options<'_>) -> Result<Fit, Diagnostics> {
     options.check()?;
-    options.check_kind(program.kind())?;
+    options.check_purpose(&[program])?;
     some_rows(table)?;
     no_constants(program, table, options)?;
+    let begun = Instant::now();
     let mut found = once(program, table, options)?;
     finish::finish(program, table, options, &mut found)?;
-    bootstrap::run(program, table, options, &mut found, &|table, options| once(program, table, options))?;
+    bootstrap::run(program, table, options, begun, &mut found, &|table, options| once(program, table, options))?;
     Ok(found)
 }
 
@@ -80,7 +82,7 @@ fn in_time(outcome: Result<Fit, Diagnostics>, budget: f64) -> Result<Fit, Diagno
 pub fn fit_at_once(program: &Program, table: &Table, options: &Options<'_>) -> Option<Fit> {
     options
         .check()
-        .and_then(|()| options.check_kind(program.kind()))
+        .and_then(|()| options.check_purpose(&[program]))
         .and_then(|()| some_rows(table))
         .and_then(|()| no_constants(program, table, options))
         .ok()?;

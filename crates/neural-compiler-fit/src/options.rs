@@ -7,7 +7,6 @@ use crate::dynamics::solver::{TOLERANCE, Tolerance};
 use crate::model::layout::Values;
 use crate::optimise::loss::Loss;
 use neural_compiler::ode::Scheme;
-use neural_compiler::syntax::ast::ModelKind;
 use neural_compiler::{Diagnostic, Diagnostics};
 use std::fmt;
 use std::str::FromStr;
@@ -173,33 +172,11 @@ impl Options<'_> {
         if self.weights_column.is_some() && (self.sigma.is_some() || self.sigma_column.is_some()) {
             wrong("bad-sigma", "give standard deviations or weights, not both".into());
         }
+        if self.resampling.is_some() && self.bootstrap.is_none() {
+            wrong("bad-bootstrap", "where data are drawn from anew needs a number of replicates: bootstrap".into());
+        }
         found.extend(self.bootstrap.and_then(|n| crate::bootstrap::check(n).err()));
         if found.is_empty() { Ok(()) } else { Err(Diagnostics(found)) }
-    }
-
-    /// Without what only models with states make use of.
-    #[must_use]
-    pub fn without_solver(self) -> Self {
-        Options { scheme: None, step: None, tolerance: None, absolute_tolerance: None, start_time: None, ..self }
-    }
-
-    /// An error if a formula is given what only models with states make use of: it would change nothing.
-    pub(crate) fn check_kind(&self, kind: ModelKind) -> Result<(), Diagnostics> {
-        let given = [
-            ("method", self.scheme.is_some()),
-            ("step", self.step.is_some()),
-            ("rtol", self.tolerance.is_some()),
-            ("atol", self.absolute_tolerance.is_some()),
-            ("start_time", self.start_time.is_some()),
-        ];
-        let names: Vec<String> = given.iter().filter(|g| g.1).map(|g| format!("`{}`", g.0)).collect();
-        if kind != ModelKind::Expression || names.is_empty() {
-            return Ok(());
-        }
-        let (verb, names) = (if names.len() == 1 { "says" } else { "say" }, names.join(", "));
-        let message = format!("the model has no states: it is a formula, and {names} {verb} how differential equations are solved");
-        let help = "leave that out; the search for constants itself goes on to the last digits and takes no tolerance";
-        Err(Diagnostic::error("no-states", Default::default(), message).help(help).into())
     }
 
     /// What tells how far intervals by profile likelihood are, of a fit of this cost.
@@ -253,8 +230,8 @@ pub struct Options<'a> {
     pub holdout: Option<f64>,
     /// Intervals by profile likelihood.
     pub profile: bool,
-    /// How random effects are taken out of the likelihood.
-    pub effects: EffectMethod,
+    /// How random effects are taken out of the likelihood; `None`: by Laplace's method.
+    pub effects: Option<EffectMethod>,
     /// Replicates for intervals by bootstrap.
     pub bootstrap: Option<usize>,
     /// What these are drawn from; `None`: from the model where it says how.

@@ -16,6 +16,14 @@ use std::sync::Arc;
 /// The predictions for every row, column by column. A prediction is called `prediction`, states and observables by their names with
 /// `.predicted` behind.
 pub fn predict(program: &Program, table: &Table, options: &Options<'_>) -> Result<Vec<(String, Vec<f64>)>, Diagnostics> {
+    Ok(predict_told(program, table, options)?.0)
+}
+
+/// Columns, and what could not be made sure of.
+pub type Told = (Vec<(String, Vec<f64>)>, Vec<String>);
+
+/// The same, and what could not be made sure of.
+pub fn predict_told(program: &Program, table: &Table, options: &Options<'_>) -> Result<Told, Diagnostics> {
     options.check()?;
     if table.rows() == 0 {
         return Err(wrong("no-rows", "the data have no rows"));
@@ -24,7 +32,7 @@ pub fn predict(program: &Program, table: &Table, options: &Options<'_>) -> Resul
     crate::saved::remember::check_doses(program, options)?;
     trained(program, &options.values)?;
     match program.kind() {
-        ModelKind::Expression => algebraic(program, table, options),
+        ModelKind::Expression => Ok((algebraic(program, table, options)?, vec![])),
         ModelKind::Derivatives | ModelKind::Map => dynamics::simulate::predict(program, table, options),
     }
 }

@@ -109,6 +109,11 @@ impl PyCore {
         self.0.program.inputs().iter().filter_map(|i| per(&i.kind)).collect()
     }
 
+    /// Whether the numbers of a column of this name go into the model.
+    fn reads(&self, name: &str) -> bool {
+        self.0.program.reads_column(name)
+    }
+
     /// What the text is written in.
     #[getter]
     fn syntax(&self) -> &'static str {

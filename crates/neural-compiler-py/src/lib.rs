@@ -37,6 +37,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(convert::errors::failure, m)?)?;
     m.add_function(wrap_pyfunction!(torch::look::all_between, m)?)?;
     m.add_function(wrap_pyfunction!(fit::model::fit_number, m)?)?;
+    m.add_function(wrap_pyfunction!(fit::model::group_name, m)?)?;
     m.add_function(wrap_pyfunction!(fit::model::fit_model, m)?)?;
     m.add_function(wrap_pyfunction!(fit::model::fit_lines, m)?)?;
     m.add_function(wrap_pyfunction!(fit::model::fit_svg, m)?)?;

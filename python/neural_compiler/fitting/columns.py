@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _native
+from ..advice import is_lazy
 from ..errors import FitError
 from ..whole import ADVICE, rounded
 
@@ -139,15 +140,24 @@ class Columns:
         return error
 
 
+def coded(core: _native.Core, group: str | None, *named: str | None) -> list[str]:
+    """The columns whose texts are names: what tells trajectories apart, and what constants differ by, unless its numbers are asked for."""
+    return [name for name in [group, *core.groups] if name is not None and name not in named and not core.reads(name)]
+
+
 def named_groups(names: NDArray[Any]) -> tuple[Column, list[str]]:
-    """Names of groups as numbers, and what these stand for, unless all names are numbers: then "1" and "1.0" are one group. No name is NaN,
-    which is refused where groups are needed."""
-    texts = [None if _missing(v) or v != v or str(v).strip() == "" else str(v).strip() for v in names.flat]
-    there = sorted({t for t in texts if t is not None})
-    if all(_number(t) and np.isfinite(float(t)) and _held(t) for t in there):
+    """Names of groups as numbers, and what these stand for: none where all are numbers, which are groups by their number. Texts are groups
+    by what is written, as in tables of the command: "02" and "2" are two. No name is NaN, which is refused where groups are needed."""
+    given = [None if _missing(v) or v != v else v for v in names.flat]
+    texts = [None if v is None else (v.decode() if isinstance(v, bytes) else str(v)).strip() or None for v in given]
+    there = {t for t in texts if t is not None}
+    written = any(isinstance(v, (str, bytes)) for v in given)
+    if not written and all(_number(t) and np.isfinite(float(t)) and _held(t) for t in there):
         return np.array([np.nan if t is None else float(t) for t in texts], np.float64), []
-    places = {t: float(k) for k, t in enumerate(there)}
-    return np.array([np.nan if t is None else places[t] for t in texts], np.float64), there
+    plain = {t: _native.group_name(t) for t in there}
+    labels = sorted(set(plain.values()))
+    places = {label: float(k) for k, label in enumerate(labels)}
+    return np.array([np.nan if t is None else places[plain[t]] for t in texts], np.float64), labels
 
 
 def _held(text: str) -> bool:
@@ -246,8 +256,7 @@ def _items(data: Any) -> list[tuple[Any, Any]]:
         return list(data.items())
     if isinstance(data, np.ndarray) and data.dtype.names:
         return [(n, data[n]) for n in data.dtype.names]
-    # A polars frame of which nothing is known before it is computed.
-    if hasattr(data, "collect") and hasattr(data, "collect_schema"):
+    if is_lazy(data):
         raise TypeError(f"a {type(data).__name__} has no data yet: give what its collect() returns")
     if hasattr(data, "column_names") and hasattr(data, "column"):
         _once(data.column_names)

@@ -17,7 +17,8 @@ def doses(
     core: _native.Core, events: Any, time: str | None = None, group: str | None = None, data: Any = None, every: bool = True
 ) -> list[Dose]:
     """The rows of `events`; `data`: the table whose column `group`, or that by which constants of the model differ, says which groups there
-    are, and what numbers stand for their names; `every`: a row for a group that is not there is a mistake, else it is left out."""
+    are, and what numbers stand for their names; `every`: a row for a group that is not there is a mistake, else it is for no group
+    of these."""
     if events is None:
         return []
     items = [(name, np.asarray(_plain(values)[0])) for name, values in _items(events)]
@@ -36,13 +37,12 @@ def doses(
         numbers, texts = named_groups(np.asarray(_plain(dict(_items(data))[group])[0]))
         there: dict[Any, float] = {text: float(k) for k, text in enumerate(texts)} or {x: float(x) for x in numbers}
         for k, given in enumerate(columns[whose]):
-            name = float(given) if not texts and _number(given) else str(given).strip()
+            name = float(given) if not texts and _number(given) else _native.group_name(str(given).strip())
             if name not in there and every:
                 raise ValueError(f"the data have no group {name!r}, which row {k + 1} of the events is for")
             of[k] = there.get(name, np.nan)
     rows = [
         (float(columns[when][k]), float(columns[amount][k]), float(rates[k]), None if target is None else str(columns[target][k]), of[k])
         for k in range(count)
-        if (own := of[k]) is None or not np.isnan(own)
     ]
     return _native.doses_in_units(core, headers, called, rows)

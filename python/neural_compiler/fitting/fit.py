@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, SupportsFloat
+
+import numpy as np
 
 from .. import _native
 from ..errors import FitError
-from .columns import Columns
+from .columns import Columns, coded
 from .doses import doses
 from .result import FitResult
 
@@ -97,10 +99,15 @@ def fit(
     if isinstance(sigma, str):
         options["sigma_column"] = sigma
     elif sigma is not None:
+        if not isinstance(sigma, SupportsFloat) or np.ndim(sigma) > 0:
+            what = "the name of a column, or one number for all rows"
+            raise TypeError(f"sigma is {what}, not {type(sigma).__name__}; put an array into the data as a column")
         options["sigma"] = float(sigma)
+    if loss_scale is not None and loss == "squares":
+        raise ValueError('loss_scale is for a robust loss: "huber", "soft-l1" or "cauchy"')
     if syntax != "scheme":
         model = _native.Core(model, None, [], syntax).scheme
-    columns = Columns(data, [group, *_native.Core(model, None, []).groups])
+    columns = Columns(data, coded(_native.Core(model, None, []), group, time, target, sigma if isinstance(sigma, str) else None, weights))
     model = columns.read_dates(_native.Core(model, None, []), [time, target, weights], time_unit, time_origin, True)
     core = _native.Core(model, None, [])
     options["doses"] = doses(core, events, time, group, data)

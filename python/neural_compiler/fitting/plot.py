@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 def figure(result: FitResult, log: str = "") -> Figure:
     """The figure; it belongs to no window and can be saved or shown. `log`: the axes with a logarithmic scale, of `x` and `y`."""
-    if not set(log) <= {"x", "y"}:
-        raise ValueError(f"log is 'x', 'y' or 'xy', not {log!r}")
+    if not isinstance(log, str) or not set(log) <= {"x", "y"}:
+        # Most who give something else mean a file.
+        wrong = ValueError if isinstance(log, str) else TypeError
+        raise wrong(f"log is 'x', 'y' or 'xy', the axes that go by powers of ten, not {log!r}; plot().savefig(path) writes a file")
     try:
         from matplotlib.figure import Figure as NewFigure
     except ImportError as error:

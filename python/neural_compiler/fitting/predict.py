@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import _native
 from ..files import linked
-from .columns import Columns, names
+from .columns import Columns, coded, names
 from .doses import doses
 from .result import FitResult, predicted
 
@@ -36,7 +36,8 @@ def predict(
     `model`: the path of a model (one saved by `neuralc fit --save` or `FitResult.save`; weights of nets are read from the .safetensors
     file beside it), its text, or a `FitResult`. `data`, `time`, `group`, `start_time`, `time_unit`, `time_origin` and how models with
     states are solved as in `fit`. A saved model remembers what its dates counted, and what is left out of `time` (where `data` has the
-    column), `group`, `method`, `step`, `rtol` and `atol`; `group=""` says that `data` are one trajectory. `events` as in `fit`. `syntax`:
+    column), `group`, `method`, `step`, `rtol` and `atol`; `group=""` says that `data` are one trajectory. `events` as in `fit`,
+    but for groups that `data` have not too. `syntax`:
     what the model is written in, `scheme`, `infix` or `latex`; left out, infix for a path that ends in .eq, LaTeX for .tex, else Scheme.
     `bands`: a `Band` in the place of every array, with standard errors and 95 % intervals of predictions and of new observations; a model
     saved by a fit knows them.
@@ -54,8 +55,8 @@ def predict(
     options.update({name: value for name, value in given.items() if value is not None})
     if any(i["kind"] == "weight" for i in core.inputs):
         options["values"] = _weights(core, path)
-    options["doses"] = doses(core, events, options["time"], options["group"], data)
-    columns = Columns(data, [options["group"], *core.groups])
+    options["doses"] = doses(core, events, options["time"], options["group"], data, every=False)
+    columns = Columns(data, coded(core, options["group"], options["time"]))
     columns.read_dates(core, [options["time"]], time_unit, time_origin, False)
     return predicted(core, columns, options, None, bands)
 

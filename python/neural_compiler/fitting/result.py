@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .. import _native
 from ..errors import FitError
 from ..signature import read_inputs
-from .columns import Columns
+from .columns import Columns, coded
 from .doses import doses
 
 if TYPE_CHECKING:
@@ -117,7 +117,8 @@ class FitResult:
         self.columns: dict[str, ColumnFit] = {name: ColumnFit(n, rmse, r2) for name, n, rmse, r2 in found["columns"]}
         """Of each column explained: numbers compared, rmse, R2."""
         self.loglik: float = found["loglik"]
-        """Logarithm of the likelihood, of normal errors unless the model says otherwise, all constants included; NaN with a robust loss."""
+        """Logarithm of the likelihood, of normal errors unless the model says otherwise, all constants included; NaN with a robust loss
+        and where the model meets the data exactly, so that nothing says how large errors are."""
         self.noise: dict[str, str] = {column: words for column, words, _ in found["noise"]}
         """What was assumed of the errors of each column, as the model writes it; empty for least squares."""
         self.effects: dict[str, float] = dict(found["effects"])
@@ -179,6 +180,8 @@ class FitResult:
         self._solving = {name: given[name] for name in ("time", "group", "method", "step", "rtol", "atol", "doses")}
         self._solving["start_time"] = found["start_time"]
         self._solving["group_starts"] = found["group_starts"]
+        # Errors of new observations are those of the same columns.
+        self._errors = {name: given.get(name) for name in ("sigma_column", "weights")}
         self._json: str = found["json"]
         self.standard_residuals: Array = found["standard"]
         """Residuals that are standard normal if the model is right, in the order of `observed`; empty where there are too many rows."""
@@ -203,14 +206,16 @@ class FitResult:
         `bands` a `Band` in the place of every array."""
         core = _native.Core(self.model, None, [])
         if data is None and bands:
-            return with_bands(_native.predict_bands(core, list(self._data.items()), [], {**self._fitted(), **self._further}, self._json))
+            options = {**self._fitted(), **self._errors, **self._further}
+            return with_bands(_native.predict_bands(core, list(self._data.items()), [], options, self._json))
         if data is None:
             return arranged(_native.predict_model(core, list(self._data.items()), [], {**self._fitted(), **self._further}))
-        columns = Columns(data, [self._solving["group"], *core.groups])
+        columns = Columns(data, coded(core, self._solving["group"], self._solving["time"]))
         columns.read_dates(core, [self._solving["time"]], None, None, False)
         # The numbers of groups are those of this table.
         given = doses(core, self._events, self._solving["time"], self._solving["group"], data, every=False)
-        return predicted(core, columns, {**self._fitted(), "doses": given}, self._json if bands else None, bands)
+        options = {**self._fitted(), "doses": given}
+        return predicted(core, columns, {**options, **self._errors} if bands else options, self._json if bands else None, bands)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model with the fitted values in place, and behind it, as a comment, a record of the fit: covariance, options, the
@@ -321,7 +326,11 @@ def _write(files: list[tuple[Path, bytes]]) -> None:
         for part, (path, content) in zip(parts, files):
             if path.is_dir():
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-            part.write_bytes(content)
+            try:
+                part.write_bytes(content)
+            except OSError as error:
+                # Nobody asked for the file beside the one that was named.
+                raise type(error)(error.errno, error.strerror, str(path)) from None
         for part, (path, _) in zip(parts, files):
             os.replace(part, path)
     finally:

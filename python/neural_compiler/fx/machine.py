@@ -18,6 +18,7 @@ from .control import Control, Regions
 from .deep import Deep, run
 from .failures import evaluation_error, relocated
 from .lanes import Lanes, Value, take
+from .long import LONG, look_ahead
 from .records import Packed, Record, Round, Rounds, merge
 from .root import Equation, Implicit, bare, differentiated
 
@@ -44,6 +45,8 @@ class Machine:
 
     def _count(self, control: Control) -> None:
         self.steps += 1
+        if self.steps == LONG:
+            look_ahead()
         if self.steps > self.regions.limits.steps:
             message = f"the run takes more than {self.regions.limits.steps} loop rounds and calls"
             raise self._failure("limit-steps", message, control, None)

@@ -95,7 +95,13 @@ class CompiledModule(nn.Module):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         # The usual call, without what `nn.Module` does for hooks that are not there.
         if not is_compiling():
-            found = self._caller.call(self, args, kwargs)
+            try:
+                found = self._caller.call(self, args, kwargs)
+            except RuntimeError as error:
+                if "Inference tensors" not in str(error):
+                    raise
+                # The longer way copies what autograd does not keep.
+                found = None
             if found is not None:
                 return found
             proxy = _proxy_in((args, kwargs))

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ..errors import EvaluationError
 from .compiled import Chain, Compiled
-from .gate import PLAIN, below, is_hidden, is_plain_below
+from .gate import PLAIN, below, is_hidden, is_plain_below, seen
 
 
 def run(compiled: Compiled, chain: Chain, tensors: tuple[Tensor, ...], check: bool = False, dtype: torch.dtype | None = None) -> Any:
@@ -56,14 +56,31 @@ def _run_torch(compiled: Compiled, chain: Chain, tensors: tuple[Tensor, ...]) ->
 
 
 def call(compiled: Compiled, code: Any, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
-    """The results of torch code; its errors point into the program's source."""
+    """The results of torch code; its errors point into the program's source. A long run asks the native engine whether it ends."""
     from ..fx.failures import relocated
+    from ..fx.long import asking
 
-    try:
-        found: Sequence[Tensor] = code(*tensors)
-    except EvaluationError as error:
-        raise relocated(error, error.lane, compiled.core.source) from None
+    with asking(lambda: _limit_met(compiled, tensors)):
+        try:
+            found: Sequence[Tensor] = code(*tensors)
+        except EvaluationError as error:
+            raise relocated(error, error.lane, compiled.core.source) from None
     return found
+
+
+def _limit_met(compiled: Compiled, tensors: Sequence[Tensor]) -> EvaluationError | None:
+    """The error of a program that meets a limit when it runs natively: its value, for derivatives go round its loops as often."""
+    try:
+        inputs = [np.require(seen(t, "hidden"), requirements="A") for t in tensors[: len(compiled.names)]]
+    except RuntimeError:
+        return None  # Nobody sees what `vmap` hides.
+    double = not inputs or inputs[0].dtype == np.float64
+    try:
+        compiled.function().numpy(inputs, None, double, torch.get_num_threads(), False)
+    except EvaluationError as error:
+        if error.diagnostic.code.startswith("limit-"):
+            return error
+    return None
 
 
 def fitted(results: Sequence[Tensor], shapes: Sequence[tuple[int, ...]]) -> list[Tensor]:

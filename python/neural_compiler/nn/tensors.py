@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..advice import advice_for
 from ..masks import unmasked
 from ..whole import EXACT, leaves
 from .gate import is_compiling, way
@@ -46,7 +47,7 @@ def as_tensor(name: str, value: Any) -> Tensor:
             advice = "pad its rows to one length, or call once for each" if _ragged(value) else "it holds something that is no number"
             raise TypeError(f"the input `{name}` is a {type(value).__name__} that is no array of numbers: {advice}") from error
         held = f" of {value.dtype}" if isinstance(value, np.ndarray) else ""
-        raise TypeError(f"the input `{name}` is a tensor or a number, not {type(value).__name__}{held}") from error
+        raise TypeError(f"the input `{name}` is a tensor or a number, not {type(value).__name__}{held}{advice_for(value)}") from error
     if not _weak(value) or found.dtype.is_complex:
         return _dense(name, found)
     return torch.as_tensor(value, dtype=torch.float64)
@@ -160,6 +161,9 @@ def _dense(name: str, tensor: Tensor) -> Tensor:
         raise TypeError(f"the input `{name}` is a sparse tensor ({tensor.layout}): give `{name}.to_dense()`, or its values alone")
     if tensor.is_quantized:
         raise TypeError(f"the input `{name}` is a quantized tensor: give `{name}.dequantize()`")
+    if not is_compiling() and tensor.is_inference() and torch.is_grad_enabled() and not torch.is_inference_mode_enabled():
+        # Autograd keeps no tensor of `torch.inference_mode`; which a program keeps is nothing users could know.
+        return tensor.clone()
     return tensor
 
 

@@ -11,6 +11,7 @@ use crate::optimise::effort::Effort;
 use crate::optimise::search::{Found, Task};
 use crate::options::Options;
 use crate::report::Fit;
+use crate::report::exact;
 use crate::report::summary::{Ended, Minimum, counted, summarise};
 use crate::statistics::profile;
 use crate::statistics::uncertainty::EXACT;
@@ -65,7 +66,10 @@ fn finish(prepared: &Prepared, whole: &Algebraic, found: &Found, loss: Loss, opt
     let (best, linear) = (&found.best, &found.best.linear);
     let (robust, variance) = counted(linear, loss, prepared.known);
     let counted = (robust.as_ref().unwrap_or(linear), variance);
-    let sure = Minimum { problem: whole, linear, best, counted, observations, precision: EXACT }.certainty(layout)?;
+    let mut sure = Minimum { problem: whole, linear, best, counted, observations, precision: EXACT }.certainty(layout)?;
+    if !prepared.known && best.cost <= whole.floor() {
+        exact::idle(layout, best, whole.size(), &mut sure.uncertainty, &mut sure.undetermined);
+    }
     let compared = prepared.compared(&found.best.theta, layout.len() as f64)?;
     let mut ended = Ended::of(found, &layout.names, loss, 1.0);
     ended.warnings.extend(prepared.about_groups());
@@ -73,6 +77,7 @@ fn finish(prepared: &Prepared, whole: &Algebraic, found: &Found, loss: Loss, opt
     prepared.tell(&mut fit);
     if options.profile {
         let ends = profile::intervals(whole, &found.best, &layout.bounds, loss, &fit.uncertainty, &options.telling_of_profiles(fit.cost));
+        fit.warnings.extend(profile::unfollowed(&layout.names, &ends));
         fit.parameters.iter_mut().zip(ends).for_each(|(p, e)| p.profile = e);
     }
     Ok(fit)
@@ -83,13 +88,13 @@ const STARTS: usize = 32;
 /// Starts that agree are enough only where they leave less than this share of what varies.
 const UNEXPLAINED: f64 = 0.05;
 
-/// Where the errors are known, this many times the sum of squares they make is too much, and makes starts that agree not enough either.
+/// Where the errors are known, which may be most of what varies, starts that agree are not enough only above so many times the sum of
+/// squares they make.
 const TOO_LARGE: f64 = 2.0;
 
 /// The cost above which a minimum is not believed because a few starts agree on it.
 pub(crate) fn doubtful(of_the_mean: f64, known: bool, count: usize, parameters: usize) -> f64 {
-    let share = UNEXPLAINED * of_the_mean;
-    if known { share.min(TOO_LARGE * count.saturating_sub(parameters) as f64) } else { share }
+    if known { TOO_LARGE * count.saturating_sub(parameters) as f64 } else { UNEXPLAINED * of_the_mean }
 }
 
 /// The rows of a table with so many on which the global search is done; `None`: all of them.
@@ -120,9 +125,7 @@ pub(super) fn search_on(
     known: bool,
     options: &Options<'_>,
 ) -> Result<(Found, Loss), Diagnostics> {
-    let affine = affine::jointly_affine(graph, &layout.free_inputs());
-    let linear: Vec<usize> =
-        layout.shared.iter().filter(|s| affine.contains(&s.input)).flat_map(|s| s.at.map_or(0..0, |at| at..at + s.shape.len())).collect();
+    let linear = affine::numbers(graph, layout);
     let doubtful = match options.loss {
         None | Some(Loss::Squares) => doubtful(small.of_the_mean(), known, small.count(), layout.len()),
         // What outliers leave unexplained says nothing.

@@ -202,13 +202,22 @@ impl Algebraic {
 
     /// The cost of a perfect fit: what rounding errors of the data come to.
     pub fn floor(&self) -> f64 {
+        Algebraic::floor_of(self.squares())
+    }
+
+    /// The size of the data, weighted as the residuals are.
+    pub(crate) fn size(&self) -> f64 {
+        self.squares().sqrt()
+    }
+
+    fn squares(&self) -> f64 {
         let Data { target, weights, .. } = &*self.data;
         if weights.is_empty() {
-            return Algebraic::floor_of(dot(target, target));
+            return dot(target, target);
         }
         let mut weighted = target.clone();
         weigh(&mut weighted, weights);
-        Algebraic::floor_of(dot(&weighted, &weighted))
+        dot(&weighted, &weighted)
     }
 
     /// The same of data whose weighted squares have this sum.
@@ -395,9 +404,13 @@ impl Residuals for Algebraic {
         self.give(known);
         outcome?;
         weigh(jacobian, &self.data.weights);
-        if !all_finite(jacobian) {
-            return Err(Unusable("a derivative of the prediction is not finite".into()));
+        if all_finite(jacobian) {
+            return Ok(());
         }
-        Ok(())
+        let count = self.data.target.len();
+        let at = jacobian.iter().position(|x| !x.is_finite()).unwrap_or(0);
+        let (row, name) = (self.data.number(at % count % self.data.rows) + 1, &self.layout.names[at / count]);
+        let help = "leave that row out, or say with (if …) what holds there";
+        Err(Unusable(format!("the derivative of the prediction for row {row} by `{name}` is not finite; {help}")))
     }
 }

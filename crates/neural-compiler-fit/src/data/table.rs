@@ -82,6 +82,22 @@ pub fn censored(cell: &str) -> Option<(Side, &str)> {
     side('<', Side::Below).or_else(|| side('>', Side::Above))
 }
 
+/// The name of a group as it is compared: what is written, but for the `.0` of whole numbers, which other programs put there. It depends on
+/// nothing else in the table, so that a name is the same in all tables; 01 and 1, 1.1 and 1.10 are two.
+pub fn group_name(text: &str) -> String {
+    let whole = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit());
+    match text.split_once('.') {
+        Some((digits, zeros)) if whole(digits.strip_prefix('-').unwrap_or(digits)) && whole(zeros) && zeros.bytes().all(|b| b == b'0') => {
+            if digits == "-0" {
+                "0".into()
+            } else {
+                digits.into()
+            }
+        }
+        _ => text.into(),
+    }
+}
+
 /// A column that is in the data and holds something else than numbers. Where a model asks for it, it is missed, never passed over.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Other {
@@ -286,11 +302,13 @@ impl Table {
             return error("missing-column", format!("the column `{name}` holds something else than numbers"));
         }
         let bare = |n: &str| n.split(['(', '[', '/']).next().unwrap_or(n).trim().to_lowercase();
-        let with_unit = self.names.iter().find(|n| *n != name && bare(n) == name.to_lowercase());
+        // Texts too: what tells groups apart may be names.
+        let known = || self.names.iter().chain(self.others.iter().map(|o| &o.name));
+        let with_unit = known().find(|n| *n != name && bare(n) == name.to_lowercase());
         let help = match with_unit {
             Some(found) => Some(format!("there is a column `{found}`; columns bind by their exact name, so rename it to `{name}`")),
-            None => did_you_mean(name, self.names.iter().map(String::as_str)).or_else(|| {
-                let shown: Vec<String> = self.names.iter().take(12).map(|n| format!("`{n}`")).collect();
+            None => did_you_mean(name, known().map(String::as_str)).or_else(|| {
+                let shown: Vec<String> = known().take(12).map(|n| format!("`{n}`")).collect();
                 Some(format!("the columns are {}", shown.join(", ")))
             }),
         };

@@ -6,24 +6,19 @@
 //! the minimum; where the two differ, the fit is made again with differences.
 
 use super::problem::Dynamics;
-use super::solver::switches::CONDITIONS;
+use super::solver::conditions::on_states;
 use crate::optimise::linear::Linear;
 use crate::optimise::{Residuals, Unusable, norm};
-use neural_compiler::graph::{Graph, Kind};
+use neural_compiler::graph::Graph;
 
 /// The share by which a column of derivatives may differ from its differences: errors of differences are a hundredth of it.
 const SAME: f64 = 2e-3;
 /// The least share of a parameter by which it is moved.
 const LEAST: f64 = 1e-4;
 
-/// Whether a law changes its form somewhere.
-fn has_conditions(law: &Graph) -> bool {
-    law.regions().iter().any(|r| r.ids().any(|id| matches!(r.node(id).kind, Kind::Op(op, _) if CONDITIONS.contains(&op))))
-}
-
 /// Whether the derivatives of a problem whose law is this lack, at a point, how the times of its jumps move.
 pub(crate) fn needed(problem: &Dynamics, law: &Graph, theta: &[f64]) -> bool {
-    if problem.by_differences || !problem.solver.adaptive() || !has_conditions(law) {
+    if problem.by_differences || !problem.solver.adaptive() || !on_states(law) {
         return false;
     }
     let m = problem.count();

@@ -1,7 +1,7 @@
 //! Tables of doses. In: a model, the headers of a table, what the user calls times and groups; out: which column says what, and doses in
 //! the units of the model.
 //! Invariants: `amount (mg)` is the column `amount`; amounts are differences of the state they go to, rates such per time; a table without
-//! units is in those of the model.
+//! units is in those of the model, and one with units needs such.
 
 use super::schedule::{Dose, target};
 use super::trajectories::error;
@@ -75,7 +75,11 @@ impl DoseTable {
         let per = |a: &Scale, b: &Scale| Some(Scale { unit: Unit::over(&a.unit, &b.unit.difference())?, kind: Kind::Linear });
         let rate = state.as_ref().zip(clock.as_ref()).and_then(|(a, b)| per(a, b));
         let convert = |x: f64, said: &Option<(String, Scale)>, wanted: Option<Scale>, is_difference: bool| {
-            let Some(((header, scale), wanted)) = said.as_ref().zip(wanted) else { return Ok(x) };
+            let Some((header, scale)) = said.as_ref() else { return Ok(x) };
+            let Some(wanted) = wanted else {
+                let message = format!("the column `{header}` has a unit, and nothing in the model fixes one to convert it to");
+                return Err(error("unit-mismatch", message).help("say the unit in the model, or leave it out of the header"));
+            };
             let from = if is_difference { difference(scale.clone()) } else { scale.clone() };
             Conversion::new(&from, &wanted).map(|c| c.apply(x)).ok_or_else(|| {
                 let message = format!("events, row {}: the column `{header}` has a unit of another dimension than the model", row + 1);

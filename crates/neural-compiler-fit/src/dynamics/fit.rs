@@ -13,7 +13,7 @@ use crate::dynamics::prepared::Prepared;
 use crate::dynamics::problem::Dynamics;
 use crate::dynamics::solver::{self, Solver};
 use crate::dynamics::trajectories::Trajectories;
-use crate::dynamics::{differences, shooting, white};
+use crate::dynamics::{check, differences, shooting, white};
 use crate::fit::{enough, solve, typical};
 use crate::model::layout::Layout;
 use crate::optimise::effort::Effort;
@@ -23,9 +23,9 @@ use crate::optimise::search::{Found, Task};
 use crate::optimise::{Residuals, elsewhere};
 use crate::options::{Options, Stage};
 use crate::report::summary::{Ended, Minimum, counted, summarise};
-use crate::report::{Fit, significant};
+use crate::report::{Check, Fit, significant};
 use crate::statistics::profile;
-use crate::statistics::uncertainty::EXACT;
+use crate::statistics::uncertainty::{EXACT, Variance};
 use crate::{Loss, hybrid};
 use neural_compiler::ode::Scheme;
 use neural_compiler::{Diagnostics, Program, number_text};
@@ -96,15 +96,22 @@ pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>, effor
     let observations = problem.count();
     let (best, linear) = (&found.best, &found.best.linear);
     let (robust, variance) = counted(linear, loss, prepared.known);
+    let (variance, times) = as_accurate(variance, problem);
+    let check = check.map(|check| check::in_larger_errors(check, times));
     let counted = (robust.as_ref().unwrap_or(linear), variance);
+    notes.extend(problem.about_rows(&best.theta));
+    // What is told of now is the solution at the minimum.
+    let _ = prepared.solver.doubt();
     let sure = Minimum { problem, linear, best, counted, observations, precision }.certainty(layout)?;
     let compared = prepared.compared(solved, &found.best.theta, layout.len() as f64)?;
     let mut fit = summarise(layout, Ended::of(&found, &layout.names, loss, unit), compared, sure);
-    fit.check = check;
+    // Without errors nothing is told in them.
+    fit.check = check.map(|c| if fit.exact { Check { shift: f64::NAN, error: f64::NAN, ..c } } else { c });
     fit.warnings.extend(notes);
     prepared.finish(&mut fit);
     if options.profile && found.best.end != End::Wall {
         let ends = profile::intervals(solved, &found.best, &layout.bounds, loss, &fit.uncertainty, &options.telling_of_profiles(fit.cost));
+        fit.warnings.extend(profile::unfollowed(&layout.names, &ends));
         fit.parameters.iter_mut().zip(ends).for_each(|(p, e)| p.profile = e);
     }
     Ok(fit)
@@ -126,6 +133,15 @@ fn accurate(problem: &Dynamics, best: &mut Local) -> Option<Dynamics> {
     fine.evaluate(&best.theta, &mut residuals, Some(&mut jacobian)).ok()?;
     best.linear = Linear::new(residuals, jacobian);
     Some(fine)
+}
+
+/// The variance of the errors, which the solution cannot tell below its own accuracy, and how many times as large that makes error bars.
+fn as_accurate(variance: Variance, problem: &Dynamics) -> (Variance, f64) {
+    let least = problem.solver.tolerance().relative.powi(2) * problem.size();
+    match variance {
+        Variance::Squares(sum) if problem.solver.adaptive() && sum < least => (Variance::Squares(least), (least / sum).sqrt()),
+        other => (other, 1.0),
+    }
 }
 
 /// What the user should know of a tolerance that says little of derivatives.

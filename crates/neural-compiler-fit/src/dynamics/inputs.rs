@@ -1,10 +1,70 @@
-//! Inputs between rows. In: what the columns are at the times of a trajectory; out: what the law gets there: the same, but for a cubic
-//! column the coefficients of the polynomial from that row to the next, of the time since that row.
+//! Inputs between rows, and in rows that have none. In: what the columns are at the times of a trajectory; out: what the law gets there:
+//! the same, but for a cubic column the coefficients of the polynomial from that row to the next, of the time since that row.
 //! Invariant: at a row the polynomial is what the column says, to the bit.
 
 use super::solver::field::Field;
 use super::trajectories::Trajectory;
+use crate::data::table::Table;
+use neural_compiler::Diagnostic;
 use neural_compiler::syntax::ast::Interpolate;
+
+/// Gives inputs that are missing in rows of a group, where nothing is observed, what they are between those that have them. `rows`: in the
+/// order of time; those behind the last that has an input, where it is not known, are left out. One unknown at the first row is an error.
+pub(super) fn complete(
+    field: &Field,
+    forcing: &mut [(String, Vec<f64>)],
+    rows: &mut Vec<usize>,
+    (times, origin, table): (&[f64], f64, &Table),
+) -> Result<(), Diagnostic> {
+    let each = field.columns.iter().flat_map(|c| (0..c.shape.len()).map(|_| c.between));
+    for ((name, values), between) in forcing.iter_mut().zip(each) {
+        let known: Vec<usize> = rows.iter().copied().filter(|&r| !values[r].is_nan()).collect();
+        if known.len() == rows.len() {
+            continue;
+        }
+        let without = rows.iter().copied().filter(|&r| values[r].is_nan()).collect::<Vec<usize>>();
+        let spline = (between == Interpolate::Cubic).then(|| knots(values, &known, times)).filter(|k| !k.is_empty());
+        let spline = spline.map(|knots| (natural_spline(&knots), knots));
+        let mut out = Vec::new();
+        for row in without {
+            let next = known.partition_point(|&r| times[r] < times[row]);
+            let here = known.get(next).filter(|&&r| times[r] == times[row]);
+            let before = next.checked_sub(1).map(|k| known[k]);
+            // A spline of each side of the start is another.
+            let sides = between == Interpolate::Cubic && times[rows[0]] < origin;
+            values[row] = match (here, before, known.get(next)) {
+                (Some(&same), ..) => values[same],
+                (None, Some(a), _) if between == Interpolate::Step => values[a],
+                (None, Some(a), Some(&b)) if !sides => match &spline {
+                    Some((polynomials, knots)) => {
+                        let k = knots.partition_point(|knot| knot.0 <= times[row] - times[known[0]]) - 1;
+                        let (by, [a, b, c, d]) = (times[row] - times[known[0]] - knots[k].0, polynomials[k]);
+                        a + by * (b + by * (c + by * d))
+                    }
+                    None => values[a] + (values[b] - values[a]) * ((times[row] - times[a]) / (times[b] - times[a])),
+                },
+                (None, Some(_), None) => {
+                    out.push(row);
+                    continue;
+                }
+                _ => {
+                    let message =
+                        format!("{}, column `{name}`: the value is missing, and no other row says what it is there", table.row(row));
+                    return Err(Diagnostic::error("bad-value", Default::default(), message).help("remove the row, or fill the value in"));
+                }
+            };
+        }
+        rows.retain(|row| !out.contains(row));
+    }
+    Ok(())
+}
+
+/// The knots of a spline through rows in the order of time: time since the first and value, once for each time.
+fn knots(values: &[f64], known: &[usize], times: &[f64]) -> Vec<(f64, f64)> {
+    let mut all: Vec<(f64, f64)> = known.iter().map(|&r| (times[r] - times[known[0]], values[r])).collect();
+    all.dedup_by(|b, a| a.0 == b.0);
+    all
+}
 
 /// The forcing of a law at the times of a trajectory whose forcing still is that of the columns.
 pub(super) fn between_rows(field: &Field, t: &Trajectory) -> Vec<Vec<f64>> {

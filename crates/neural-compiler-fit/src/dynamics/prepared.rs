@@ -134,6 +134,7 @@ impl Prepared {
     pub(crate) fn finish(&self, fit: &mut Fit) {
         fit.clock = Some(self.data.clock.clone());
         fit.warnings.extend(self.data.notes.iter().cloned());
+        fit.warnings.extend(self.solver.doubt());
     }
 }
 
@@ -197,7 +198,12 @@ fn solver(
                 (Some(e), Some(i)) if cost(&explicit, e) > STIFF * cost(&implicit, i) => implicit,
                 (None, Some(_)) => implicit,
                 (_, Some(_)) => patient(&explicit),
-                _ => explicit,
+                (Some(_), None) => explicit,
+                // The first of the others that gets through; the explicit method says best why none does.
+                (None, None) => {
+                    let others = Scheme::all().filter(|s| s.is_implicit() && s.row() != Scheme::implicit().row());
+                    others.filter_map(|s| make(s).ok()).find(|s| count(s).is_some()).unwrap_or(explicit)
+                }
             })
         }
     }

@@ -153,9 +153,32 @@ impl Dynamics {
         slopes
     }
 
+    /// What there is to say of a minimum at which the law changes at the very time of a row.
+    pub(crate) fn about_rows(&self, theta: &[f64]) -> Option<String> {
+        let time = self.solver.changes_at_row(&self.lanes(theta).ok()?, &self.shared(theta))?;
+        Some(format!(
+            "the law changes its form at time {time}, which is that of a row and moves with the constants: what is predicted there has no \
+             derivative by them, and error bars are those of one side"
+        ))
+    }
+
     /// The whole of each trajectory as a lane.
     pub fn lanes(&self, theta: &[f64]) -> Result<Vec<Lane<'_>>, Unusable> {
         self.lanes_from(theta, &self.computed(theta, false)?, false)
+    }
+
+    /// The sizes of the states, each at most the smallest number other than 0 that it starts from: a state that grows from 10^-18 to the
+    /// size of the data is wrong everywhere if its start is lost in the absolute tolerance.
+    pub(crate) fn sizes_with_starts(&self, theta: &[f64]) -> Vec<f64> {
+        let mut sizes = self.solver.sizes.clone();
+        for lane in self.lanes(theta).unwrap_or_default() {
+            for (size, start) in sizes.iter_mut().zip(&lane.start) {
+                if *start != 0.0 && start.is_finite() {
+                    *size = size.min(start.abs());
+                }
+            }
+        }
+        sizes
     }
 
     /// What happens to a trajectory at times, and where wanted how these times move with the parameters.

@@ -12,6 +12,7 @@ use crate::fit::{no_constants, wrong};
 use crate::likelihood::groups::{self, Grouping};
 use crate::model::layout::{Layout, Values, element_names};
 use crate::options::Options;
+use crate::predict::Told;
 use crate::support::threads;
 use neural_compiler::syntax::ast::{Input, InputKind, ModelKind, StateStart};
 use neural_compiler::{Diagnostic, Diagnostics, Program, Shape};
@@ -30,6 +31,8 @@ pub struct Simulation {
     pub quantities: Vec<(String, Shape)>,
     /// Their numbers: all of a row one after another, row by row, set by set.
     pub values: Vec<f64>,
+    /// What could not be made sure of.
+    pub warnings: Vec<String>,
 }
 
 impl Simulation {
@@ -93,21 +96,27 @@ fn predicted(prepared: &Prepared, problem: &Dynamics, of_groups: &[Group], numbe
     Ok(columns)
 }
 
-/// The states at every row, at the declared values of the parameters.
-pub(crate) fn predict(program: &Program, table: &Table, options: &Options<'_>) -> Result<Vec<(String, Vec<f64>)>, Diagnostics> {
+/// The states at every row, at the declared values of the parameters, and what could not be made sure of.
+pub(crate) fn predict(program: &Program, table: &Table, options: &Options<'_>) -> Result<Told, Diagnostics> {
     let by = groups::column(&Layout::new(program, &options.values)?)?.map(String::from);
     let options = &Options { holdout: None, group: options.group.clone().or(by), ..crate::predict::begun(program, options)? };
     let prepared = Prepared::new(program, table, options, &Arc::default(), false)?;
     let of_groups = of_groups(program, &prepared, table, options)?;
     let problem = Dynamics::new(prepared.solver.clone(), prepared.layout.clone(), prepared.data.clone(), |_, _| 1.0);
     let (quantities, components) = quantities(program, &prepared);
-    let columns = settled(&prepared.solver, options, (table.rows(), components.len()), |solver| {
+    let own =
+        of_groups.iter().flat_map(|(trajectories, theta)| problem.part(trajectories).sizes_with_starts(theta).into_iter().enumerate());
+    let mut sizes = problem.sizes_with_starts(&prepared.layout.start);
+    own.for_each(|(k, size)| sizes[k] = sizes[k].min(size));
+    let solver = Solver::clone(&prepared.solver).with_sizes(sizes);
+    let columns = settled(&solver, options, (table.rows(), components.len()), |solver| {
         let columns = predicted(&prepared, &problem.with(Arc::new(solver.clone())), &of_groups, &components)?;
         Ok((0..table.rows()).flat_map(|row| columns.iter().map(move |c| c[row])).collect())
     })?;
     let column = |k: usize| columns.iter().skip(k).step_by(components.len()).copied().collect();
     let names = quantities.iter().flat_map(|(name, shape)| element_names(name, *shape)).map(|n| format!("{n}.predicted"));
-    Ok(names.enumerate().map(|(k, name)| (name, column(k))).collect())
+    let columns = names.enumerate().map(|(k, name)| (name, column(k))).collect();
+    Ok((columns, prepared.solver.doubt().into_iter().collect()))
 }
 
 /// Simulates a model with states. `table`: rows with their times and those inputs that are columns; `given`: values of parameters, of
@@ -143,7 +152,9 @@ pub fn simulate(program: &Program, table: &Table, options: &Options<'_>, given: 
         let all = Ensemble::new(&prepared, given)?;
         let values =
             settled(&prepared.solver.of_ensembles(), &options, (table.rows(), components.len()), |solver| all.solve(solver, &components))?;
-        Ok(Simulation { time: prepared.axis_name().to_string(), times: prepared.data.row_times.clone(), sets, quantities, values })
+        let (time, times) = (prepared.axis_name().to_string(), prepared.data.row_times.clone());
+        let warnings = prepared.solver.doubt().into_iter().collect();
+        Ok(Simulation { time, times, sets, quantities, values, warnings })
     })
 }
 

@@ -11,7 +11,7 @@ use super::solver::field::Field;
 use super::starts::{Formula, Start};
 use crate::data::table::{Side, Table};
 use crate::model::layout::{Layout, element_names};
-use neural_compiler::syntax::ast::{InputKind, StateStart};
+use neural_compiler::syntax::ast::{InputKind, ModelKind, StateStart};
 use neural_compiler::{Diagnostic, Diagnostics, Program, Shape};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -122,7 +122,8 @@ pub fn read(
     let times = pace.column.as_deref().map(|name| need(name, &mut errors));
     let groups = group.map(|g| need(g, &mut errors));
     let names = field.columns.iter().flat_map(|f| element_names(&f.name, f.shape));
-    let forcing: Vec<(String, Vec<f64>)> = names.map(|n| (n.clone(), need(&n, &mut errors))).collect();
+    let names: Vec<String> = names.collect();
+    names.iter().filter(|n| table.column(n).is_none()).for_each(|n| errors.push(table.missing(n)));
     let (starts, mut observed) = states(program, field, layout, table, fitting, &mut errors);
     let computed = program.starts().map(|starts| StartInputs::new(starts, table, pace, &mut errors));
     let times_of_events = program.events().and_then(|e| e.times.as_ref());
@@ -134,6 +135,15 @@ pub fn read(
         }
         must_observe(program, field, &mut observed, &mut errors, &mut notes);
     }
+    let without = if fitting { nothing_to_explain(program, table, &observed) } else { vec![] };
+    let mut forcing = Vec::with_capacity(names.len());
+    for name in names {
+        let Some(column) = table.column(&name) else { continue };
+        let checked = if column.iter().any(|x| x.is_infinite()) { table.finite(&name) } else { table.finite_except(&name, &without) };
+        errors.extend(checked.err());
+        forcing.push((name, column.to_vec()));
+    }
+    notes.extend(without_inputs(&forcing));
     if !errors.is_empty() {
         return Err(Diagnostics(errors));
     }
@@ -156,6 +166,7 @@ pub fn read(
         let called = group.zip(keys.as_ref()).map(|(column, keys)| table.label(column, keys[rows[0]]));
         let origin = pace.origin(called.as_deref(), row_times[rows[0]]);
         pace.check(&rows, &row_times, origin)?;
+        inputs::complete(field, &mut forcing, &mut rows, (&row_times, origin, table))?;
         firsts.push((called, origin));
         let part = Part { table, forcing: &forcing, times: &row_times, pace, origin };
         let mut start = starts.iter().map(|s| part.start(s, &rows)).collect::<Result<Vec<_>, _>>()?;
@@ -197,6 +208,27 @@ pub fn read(
         .transpose()?;
     let schedule = formula_of_times.map(|f| Arc::new(Schedule::new(program, f)));
     Ok(Trajectories { all, formula: formula.map(Arc::new), steady, schedule, observed, row_times, clock, notes })
+}
+
+/// The rows of a fit in which nothing is observed, in order: they may go without inputs. Of a map each row is a step, and needs them.
+fn nothing_to_explain(program: &Program, table: &Table, observed: &[Observed]) -> Vec<usize> {
+    if program.loglik().is_some() || program.kind() == ModelKind::Map {
+        return vec![];
+    }
+    // What is known from one side only is known.
+    let censored = |o: &Observed, row: usize| table.censored(&o.name).is_some_and(|(values, _)| !values[row].is_nan());
+    (0..table.rows()).filter(|&row| observed.iter().all(|o| o.values[row].is_nan() && !censored(o, row))).collect()
+}
+
+/// What is missing of inputs, in words.
+fn without_inputs(forcing: &[(String, Vec<f64>)]) -> Vec<String> {
+    let one = |(name, values): &(String, Vec<f64>)| {
+        let count = values.iter().filter(|x| x.is_nan()).count();
+        let have = if count == 1 { "row has" } else { "rows have" };
+        (count > 0)
+            .then(|| format!("{count} {have} no value of the input `{name}` and nothing to explain: other rows say what it is there"))
+    };
+    forcing.iter().filter_map(one).collect()
 }
 
 /// Keeps what the target that was asked for observes: other columns that could be fitted are left out, and said to be.

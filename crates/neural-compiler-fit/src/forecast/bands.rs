@@ -95,6 +95,9 @@ pub fn of_saved(program: &Program, table: &Table, options: &Options<'_>) -> Resu
     if options.sigma.is_none() && options.sigma_column.is_none() {
         options.sigma_column = remember::sigma_column(program)?;
     }
+    if options.weights_column.is_none() {
+        options.weights_column = remember::weights_column(program)?;
+    }
     bands(program, table, &options, &known)
 }
 
@@ -123,14 +126,19 @@ fn one(found: &Forecast, k: usize, table: &Table, options: &Options<'_>, known: 
                 Name::Own(own, _) => known.sigma(None, *own, named),
             };
             let given = options.sigma_column.as_ref().and_then(|c| table.column(c));
+            let weights = options.weights_column.as_ref().map(|c| (c, table.column(c)));
             let (fitted, sigma) = (sigma.is_some(), options.sigma.or(sigma.flatten()));
             if fitted && given.is_none() && sigma.is_none() {
                 unsaid = Some(options.sigma_column.as_ref().map_or_else(
                     || "its errors were given row by row, or its loss is robust, and nothing says those of other rows".into(),
                     |column| format!("its errors were those of the column `{column}`, which this table has not"),
                 ));
+            } else if let (true, Some((column, None))) = (fitted, weights) {
+                unsaid = Some(format!("its errors were weighted by the column `{column}`, which this table has not"));
             }
-            let sigma = |row: usize| given.map_or_else(|| sigma.unwrap_or(f64::NAN), |s| s[row]);
+            // The fit's standard deviation is that of a row of weight 1; a variance that is no positive number is none.
+            let weight = |row: usize| weights.map_or(1.0, |(_, w)| w.map_or(f64::NAN, |w| w[row]));
+            let sigma = |row: usize| given.map_or_else(|| sigma.unwrap_or(f64::NAN) / weight(row).sqrt(), |s| s[row]);
             // What is not known of observations is not known of a certain prediction either.
             let reach = |row: usize| if sigma(row).is_nan() { f64::NAN } else { known.reach * norm(&[stderr[row], sigma(row)]) };
             ((0..rows).map(|row| value[row] - reach(row)).collect(), (0..rows).map(|row| value[row] + reach(row)).collect())

@@ -49,6 +49,34 @@ impl Known {
         })
     }
 
+    /// What in a fit as `to_json` writes it no fit could have said of how sure it is.
+    pub(crate) fn impossible(fit: &Value) -> Option<String> {
+        let names: Vec<&str> = fit["order"].as_array()?.iter().filter_map(Value::as_str).collect();
+        let entry = |i: usize, j: usize| fit["covariance"][i][j].as_f64();
+        for (i, name) in names.iter().enumerate() {
+            let variance = entry(i, i);
+            if variance.is_some_and(|v| v < 0.0) {
+                return Some(format!("the variance of `{name}` is negative"));
+            }
+            let (value, ends) = (fit["params"][name]["value"].as_f64(), &fit["params"][name]["ci95"]);
+            if let (Some(value), Some(low), Some(high)) = (value, ends[0].as_f64(), ends[1].as_f64())
+                && !(low <= value && value <= high)
+            {
+                return Some(format!("the value of `{name}` is not within its interval"));
+            }
+            for (j, other) in names[..i].iter().enumerate() {
+                let (Some(a), Some(b), Some(vi), Some(vj)) = (entry(i, j), entry(j, i), variance, entry(j, j)) else { continue };
+                // But for the rounding of what was written.
+                let most = (1.0 + 1e-6) * (vi * vj).max(0.0).sqrt();
+                if a.abs() > most || b.abs() > most || (a - b).abs() > 1e-6 * most {
+                    return Some(format!("the covariance of `{name}` and `{other}` is none"));
+                }
+            }
+        }
+        let below = |name: &str, least: f64| fit[name].as_f64().filter(|x| *x < least).map(|x| format!("`{name}` is {x}"));
+        below("observations", 1.0).or_else(|| below("freedom", 0.0))
+    }
+
     /// Of a fit as `to_json` wrote it; `None` as above.
     pub fn of_json(fit: &Value) -> Option<Known> {
         if fit.get("effects").is_some() || fit.get("weights").is_some() {

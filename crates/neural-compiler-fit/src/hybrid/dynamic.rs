@@ -73,6 +73,8 @@ pub(crate) fn fit(program: &Program, prepared: &Prepared, options: &Options<'_>)
         kept = Some((followed, ended, sure, spent, problem));
     }
     let Some((_, ended, sure, spent, problem)) = kept else { return Err(crate::fit::wrong("no-start", "there is nothing to fit")) };
+    // What is told of now is the solution at the end.
+    let _ = prepared.solver.doubt();
     let compared = prepared.compared(&problem, &ended.theta, spent)?;
     let mut fit = summarise(layout, ended, compared, sure);
     prepared.finish(&mut fit);

@@ -11,6 +11,7 @@ use crate::algebraic::{Algebraic, Engines};
 use crate::data::bind;
 use crate::data::table::Table;
 use crate::fit::{split, wrong};
+use crate::model::affine;
 use crate::model::layout::Layout;
 use crate::optimise::effort::Effort;
 use crate::optimise::loss::Loss;
@@ -48,6 +49,8 @@ struct Model {
     rows: usize,
     /// Standard deviations to be estimated.
     sigmas: usize,
+    /// Numbers of the layout in which all that is predicted is affine: least squares needs no start for them.
+    linear: Vec<usize>,
     axis: Option<Axis>,
     /// What is said of columns that are not fitted.
     notes: Vec<String>,
@@ -127,13 +130,14 @@ impl Model {
             }
             _ => None,
         };
+        let linear = affine::numbers(&graph, &layout);
         let shared = Arc::new(layout.clone());
         let engines = Arc::new(Engines::new(&graph, &shared).with_effort(effort));
         engines.check()?;
         let all = Algebraic::new(engines, shared, bound.columns, vec![0.0; d * rows], vec![], threads::count(options.threads));
         let all = if computed.len() == rows { all } else { all.part(&computed) };
         let sigmas = sigmas.count;
-        Ok(Model { layout, targets, loglik, all, computed, fitted, held_out, rows, sigmas, axis, notes })
+        Ok(Model { layout, targets, loglik, all, computed, fitted, held_out, rows, sigmas, linear, axis, notes })
     }
 
     /// The model on some of the rows that can be computed.
@@ -200,7 +204,7 @@ impl super::fit::Model for Model {
     fn squares(&self, options: &Options<'_>, effort: &Effort) -> Option<Vec<f64>> {
         let (inner, n) = (self.rows_of(&self.fitted), self.fitted.len());
         let points = self.points(&|row| self.fitted.binary_search(&row).ok(), n);
-        Locations { inner: &inner, points }.start(&self.layout, options, effort)
+        Locations { inner: &inner, points, linear: &self.linear }.start(&self.layout, options, effort)
     }
 
     fn predicted(&self, theta: &[f64], inside: &dyn Fn(usize) -> bool) -> Result<Vec<Vec<f64>>, Unusable> {
@@ -222,6 +226,7 @@ impl super::fit::Model for Model {
 struct Locations<'a> {
     inner: &'a Algebraic,
     points: Vec<(usize, f64, f64)>,
+    linear: &'a [usize],
 }
 
 impl Locations<'_> {
@@ -232,7 +237,7 @@ impl Locations<'_> {
             return None;
         }
         let bounds = Bounds { min: layout.bounds.min[..p].to_vec(), max: layout.bounds.max[..p].to_vec() };
-        let task = Task::new(self, self, &layout.start[..p], &bounds);
+        let task = Task { linear: self.linear, ..Task::new(self, self, &layout.start[..p], &bounds) };
         let (starts, round, screened) = STARTS_OF_SQUARES;
         let (seed, cancel) = (options.seed, options.cancel);
         let settings =

@@ -75,7 +75,7 @@ impl Density {
         Ok(values)
     }
 
-    /// The values and slopes; `second`: with second derivatives, row by row of their matrix.
+    /// The values and slopes; `second`: with second derivatives, row by row of their matrix, of a location with a kink the expected ones.
     pub(crate) fn slopes(&self, y: &[f64], of: &[Vec<f64>], second: bool) -> Result<Slopes, Unusable> {
         let engine = |graph: Graph| Engine::new(&graph, &vec![false; graph.inputs.len()]);
         let made = "a density is a number of numbers";
@@ -95,8 +95,19 @@ impl Density {
         if let (true, Some(kinked)) = (second, &self.kinked) {
             Density::run(kinked, y, of, &mut [&mut found.second[0]])?;
             found.second[0].iter_mut().for_each(|x| *x = -*x);
+            // To either side of a location errors are equally probable: what it has in common with a scale cancels.
+            for other in 1..self.size {
+                found.second[other].fill(0.0);
+                found.second[other * self.size].fill(0.0);
+            }
         }
         Ok(found)
+    }
+
+    /// Whether the number of this place among those that predict is where the density has a kink: its slope there jumps, so that the
+    /// information about it is the expected one.
+    pub(crate) fn is_kinked(&self, place: usize) -> bool {
+        place == 0 && self.kinked.is_some()
     }
 
     /// How sharply each cell determines each number that predicts it, given the slopes: cell by cell for each number. Never negative.

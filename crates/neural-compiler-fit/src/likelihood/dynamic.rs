@@ -52,6 +52,8 @@ pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>, effor
         fit = super::fit::fit(&model, grouping.as_ref(), program, options, effort)?;
         fit.warnings.push(JUMPS.to_string());
     }
+    // What is told of now is the solution at the end.
+    let _ = model.prepared.solver.doubt();
     let remark = model.checked(program, grouping.as_ref(), &fit)?;
     fit.warnings.extend(remark);
     model.prepared.finish(&mut fit);

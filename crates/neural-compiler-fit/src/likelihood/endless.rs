@@ -5,10 +5,15 @@
 //! are all 0, the slope of a logistic curve through data that a threshold separates, the size of a negative binomial distribution whose
 //! counts scatter no more than Poisson's) the information fades as fast as the slope does: the search ends because nothing is left to be
 //! gained, and a standard error away, thousands of units, the likelihood is no lower. Newton's step points there.
+//!
+//! Where one of the data holds what runs off to a line (counts of 0, 0, 0, 1: the last is met while the others fade) no information at all
+//! is left along it, as there is none of what the data do not determine. The two are told apart by the way the search came: that one is as
+//! flat behind as it is ahead.
 
 use super::maximum::{held, newton};
 use crate::optimise::arrow::Blocks;
-use crate::optimise::{Bounds, Residuals, dot};
+use crate::optimise::linalg::symmetric_eigen;
+use crate::optimise::{Bounds, Residuals, dot, norm};
 
 /// A rise of minus twice the log-likelihood, a standard error away and beyond, that is none.
 const NO_RISE: f64 = 1e-3;
@@ -18,9 +23,10 @@ const FAR: [f64; 3] = [1.0, 2.0, 4.0];
 /// likelihood of a size of 10^12 is mostly rounding.
 const GROWN: f64 = 100.0;
 const TIMES: [f64; 3] = [2.0, 4.0, 8.0];
-/// Information along a way, below this share of what the parameters of it have alone, is what rounding leaves of none: such parameters are
-/// not determined one by one, which is no lack of a maximum.
+/// Information along a way, below this share of what the parameters of it have alone, is what rounding leaves of none.
 const NONE: f64 = 1e-8;
+/// How far is looked there, in parts of the way that the search came.
+const ONWARDS: [f64; 3] = [0.5, 1.0, 4.0];
 /// The share of a way, in standard errors, below which a parameter takes no part in it.
 const TAKES_PART: f64 = 0.05;
 
@@ -67,6 +73,10 @@ pub(super) fn runaways(
             return (0..theta.len()).filter(part).map(|j| (j, way[j] > 0.0)).collect();
         }
     }
+    let ahead = beyond(problem, start, (theta, cost), bounds, (&held, &size), information);
+    if !ahead.is_empty() {
+        return ahead;
+    }
     let grown = |j: &usize| theta[*j].abs() > GROWN * start[*j].abs().max(1.0);
     let mut flat = |j: &usize| {
         TIMES.iter().all(|times| {
@@ -77,6 +87,53 @@ pub(super) fn runaways(
         })
     };
     (0..theta.len()).filter(grown).filter(|j| flat(j)).map(|j| (j, theta[j] > 0.0)).collect()
+}
+
+/// What runs off along ways without information: the likelihood was lower where the search came from, and is the same ahead, however far.
+fn beyond(
+    problem: &dyn Residuals,
+    start: &[f64],
+    (theta, cost): (&[f64], f64),
+    bounds: &Bounds,
+    (held, size): (&[bool], &[f64]),
+    information: &Blocks,
+) -> Vec<Runaway> {
+    let p = theta.len();
+    if p > super::maximum::MANY {
+        return vec![];
+    }
+    // What has no information of its own counts by its size.
+    let scale: Vec<f64> = (0..p).map(|j| if size[j] > 0.0 { size[j] } else { 1.0 / theta[j].abs().max(1.0) }).collect();
+    let matrix = information.dense();
+    let scaled = |i: usize, j: usize| if held[i] || held[j] { 0.0 } else { matrix[i * p + j] / scale[i] / scale[j] };
+    let Some(eigen) = symmetric_eigen(p, scaled) else { return vec![] };
+    let largest = eigen.values.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+    let came: Vec<f64> = (0..p).map(|j| if held[j] { 0.0 } else { (theta[j] - start[j]) * scale[j] }).collect();
+    let along = |vector: &Vec<f64>| {
+        let by = dot(vector, &came);
+        vector.iter().map(|v| by * v).collect::<Vec<f64>>()
+    };
+    let flat = eigen.values.iter().zip(&eigen.vectors).filter(|(value, _)| value.abs() <= NONE * largest);
+    let mut ways: Vec<Vec<f64>> = flat.map(|(_, vector)| along(vector)).collect();
+    // All of them together first: which of them are the eigenvectors is chance.
+    if ways.len() > 1 {
+        ways.insert(0, (0..p).map(|j| ways.iter().map(|way| way[j]).sum()).collect());
+    }
+    let mut memory = vec![0.0; problem.count()];
+    let mut at = |way: &[f64], share: f64| {
+        let moved: Vec<f64> = (0..p).map(|j| theta[j] + share * way[j] / scale[j]).collect();
+        let inside = (0..p).all(|j| (bounds.min[j]..=bounds.max[j]).contains(&moved[j]));
+        if inside { problem.objective(&moved, &mut memory, None).ok().flatten() } else { None }
+    };
+    for way in ways.into_iter().filter(|way| norm(way) > 0.0) {
+        // A point that cannot be computed behind is none that the data would be met at.
+        let came_up = at(&way, -1.0).is_none_or(|c| c > cost + NO_RISE);
+        if came_up && ONWARDS.iter().all(|&share| at(&way, share).is_some_and(|c| c <= cost + NO_RISE)) {
+            let length = norm(&way);
+            return (0..p).filter(|&j| way[j].abs() > TAKES_PART * length).map(|j| (j, way[j] > 0.0)).collect();
+        }
+    }
+    vec![]
 }
 
 /// What runs off, in words: "`b` grows and `a` falls".

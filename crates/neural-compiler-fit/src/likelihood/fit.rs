@@ -4,6 +4,7 @@
 //! groups together begins. Priors are cells of their own.
 
 use super::alternate;
+use super::confounded;
 use super::density::Density;
 use super::effects::Effects;
 use super::groups::Grouping;
@@ -179,6 +180,18 @@ fn observe_every_group(grouping: &Grouping, layout: &Layout, made: &[(Box<dyn Re
 /// A program, options and what evaluations may cost.
 type Around<'a> = (&'a Program, &'a Options<'a>, &'a Arc<Effort>);
 
+/// An error if a density has a kink: Laplace's approximation of the integral over effects takes its curvature, which is none there.
+fn smooth_densities(model: &dyn Model) -> Result<(), Diagnostics> {
+    let Some(target) = model.targets().iter().find(|t| t.noise.distribution().kinked.is_some()) else { return Ok(()) };
+    let message = format!(
+        "random effects cannot be integrated out beside `{}`, whose `{}` density has no curvature at its middle",
+        target.name,
+        target.noise.distribution().name
+    );
+    let help = "take a smooth distribution: (student-t 4 s) has heavy tails too";
+    Err(Diagnostic::error("bad-declaration", Default::default(), message).help(help).into())
+}
+
 /// The fit of a model some constants of which are drawn at random for each group.
 fn with_effects(
     model: &dyn Model,
@@ -188,6 +201,7 @@ fn with_effects(
     pooled: Option<Vec<f64>>,
     (program, options, effort): Around<'_>,
 ) -> Result<Fit, Diagnostics> {
+    smooth_densities(model)?;
     let groups = grouping.labels.len();
     let mut densities = Densities::default();
     let made: Vec<(Box<dyn Residuals + '_>, Vec<Cells>)> = (0..groups)
@@ -206,7 +220,7 @@ fn with_effects(
     let mut problem = Marginal { effects: effects.standard(&joint), bounds: shared.bounds.clone(), joint, kind: Kind::Integral };
     let start = pooled.map(|theta| problem.joint.of_shared(&theta));
     let also = || start.iter().cloned().collect();
-    let maximum = match options.effects {
+    let maximum = match options.effects.unwrap_or_default() {
         EffectMethod::Laplace => marginal::maximise(&problem, &shared.start, &also, options, effort)?,
         EffectMethod::LindstromBates => alternate::rest(&mut problem, &grouping.local, &shared.start, options, effort)?,
     };
@@ -229,6 +243,7 @@ fn with_effects(
     }
     fit.effects = (0..groups).flat_map(named).collect();
     fit.values = grouping.values(model.layout(), (0..groups).map(of_group).collect());
+    confounded::tell(&mut problem, (theta, maximum.found.best.cost), &mut fit);
     freedom::above_zero(&mut fit, deviations(model, problem.joint.shared()));
     summary::with_priors(&problem.joint, &mut fit);
     tell_missing(model, &mut fit);

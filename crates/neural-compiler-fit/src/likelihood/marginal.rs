@@ -376,10 +376,15 @@ fn judged(problem: &Marginal<'_>, start: &[f64], best: &mut Local) -> Result<(Bl
     let mut slope = problem.slope(&best.theta, &known)?;
     let matrix = problem.second(&best.theta, &known)?;
     let information = Blocks { sizes: (s, 0), shared: matrix, cross: vec![], local: vec![] };
-    let runaways = endless::runaways(problem, start, (&best.theta, best.cost), &problem.bounds, &slope, &information);
+    // The slope by a standard deviation that is 0 is 0, and what differences make of it is no way to go.
+    let mut bounds = problem.bounds.clone();
+    for j in (0..s).filter(|&j| problem.is_deviation(j) && best.theta[j] == 0.0) {
+        (bounds.min[j], bounds.max[j]) = (0.0, 0.0);
+    }
+    let runaways = endless::runaways(problem, start, (&best.theta, best.cost), &bounds, &slope, &information);
     // One step of Newton's from where the search ends.
-    if let Some(step) = newton(&held(&best.theta, &slope, &problem.bounds), &slope, &information).filter(|_| runaways.is_empty()) {
-        let moved: Vec<f64> = (0..s).map(|j| (best.theta[j] + step[j]).clamp(problem.bounds.min[j], problem.bounds.max[j])).collect();
+    if let Some(step) = newton(&held(&best.theta, &slope, &bounds), &slope, &information).filter(|_| runaways.is_empty()) {
+        let moved: Vec<f64> = (0..s).map(|j| (best.theta[j] + step[j]).clamp(bounds.min[j], bounds.max[j])).collect();
         if let Ok(cost) = problem.cost(&moved, Some(&known.modes))
             && cost <= best.cost + 1e-9 * s as f64
         {

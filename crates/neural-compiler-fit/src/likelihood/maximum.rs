@@ -101,8 +101,10 @@ fn polish(
         (best.theta, best.cost) = (theta, cost);
         (slope, matrix) = information(problem, &best.theta, bounds)?;
     }
-    if promise <= FLAT && best.end == End::Evaluations {
-        best.end = End::Converged;
+    // Where the numbers that predict stand still, as in b² at b = 0, the step of the search leads anywhere, beyond every wall; second
+    // derivatives know better.
+    if promise <= FLAT && matches!(best.end, End::Evaluations | End::Wall) {
+        (best.end, best.wall) = (End::Converged, None);
     }
     if best.theta.len() > MANY {
         let peaked = newton(&held(&best.theta, &slope, bounds), &slope, &matrix).is_some();
@@ -163,13 +165,14 @@ pub(crate) fn errors(theta: &[f64], bounds: &Bounds, matrix: &Blocks) -> Vec<Opt
     (0..theta.len()).map(|j| (scale[j] > 0.0).then(|| variance(j).sqrt() / scale[j]).filter(|e| e.is_finite())).collect()
 }
 
-/// Central differences of the slope, of the fourth order; near a bound to one side.
+/// Central differences of the slope, of the fourth order; near a bound to one side. Where densities have a kink, the expected information.
 fn differences(problem: &Likelihood<'_>, theta: &[f64], bounds: &Bounds) -> Result<Vec<f64>, Unusable> {
     let p = theta.len();
     let (mut residuals, mut jacobian) = (vec![0.0; problem.count()], vec![0.0; problem.count() * p]);
     problem.objective(theta, &mut residuals, Some(&mut jacobian))?;
     let linear = Linear::new(residuals, jacobian);
-    let mut matrix = vec![0.0; p * p];
+    // Slopes that jump have no differences.
+    let (locations, mut matrix) = problem.kinks(theta)?;
     for j in 0..p {
         let size = linear.size(j);
         if size == 0.0 {
@@ -182,7 +185,7 @@ fn differences(problem: &Likelihood<'_>, theta: &[f64], bounds: &Bounds) -> Resu
         let at = |by: f64| {
             let mut moved = theta.to_vec();
             moved[j] += by;
-            problem.slope(&moved)
+            problem.smooth_slope(&moved, &locations)
         };
         let row: Vec<f64> = if room > 0.0 {
             let (a, b, c, d) = (at(-2.0 * h)?, at(-h)?, at(h)?, at(2.0 * h)?);

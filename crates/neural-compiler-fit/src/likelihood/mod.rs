@@ -2,11 +2,12 @@
 //! priors, and a table; out: a [`Fit`](crate::Fit). `observed` says what cells there are, `density` computes their distributions, `problem`
 //! makes them a problem of the search that all fits share, `joint` puts those of groups together (`numbers`: what they predict), `maximum`
 //! finds and judges the maximum, `fit` says it all; `algebraic` and `dynamic` are the two kinds of model, `groups` the constants that
-//! differ between groups, `marginal` those of them that are drawn at random. `alternate` does with these as R's nlme does, `endless`
-//! notices where there is no maximum.
+//! differ between groups, `marginal` those of them that are drawn at random. `alternate` does with these as R's nlme does, `confounded`
+//! notices where they are not told from errors, `endless` where there is no maximum.
 
 pub(crate) mod algebraic;
 mod alternate;
+mod confounded;
 pub(crate) mod density;
 pub(crate) mod dynamic;
 mod effects;

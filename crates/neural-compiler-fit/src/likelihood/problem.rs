@@ -91,6 +91,9 @@ impl Cells {
     }
 }
 
+/// The locations of all cells at a point.
+pub(crate) struct Locations(Vec<Vec<f64>>);
+
 /// What is known of all cells at a point.
 struct Known {
     /// Numbers that predict, with how they move, column by column of the parameters inside.
@@ -166,12 +169,20 @@ impl<'a> Likelihood<'a> {
     }
 
     fn known(&self, theta: &[f64], second: bool) -> Result<Known, Unusable> {
+        self.known_beside(theta, second, None)
+    }
+
+    /// The same; `locations`: those of another point, for cells whose density has a kink there.
+    fn known_beside(&self, theta: &[f64], second: bool, locations: Option<&Locations>) -> Result<Known, Unusable> {
         let (m, p) = (self.inner.count(), self.inner.parameters());
         let (mut eta, mut jacobian) = (vec![0.0; m], vec![0.0; m * p]);
         self.inner.evaluate(self.inside(theta), &mut eta, Some(&mut jacobian))?;
         let (mut slopes, mut of) = (Vec::new(), Vec::new());
-        for cells in &self.cells {
-            let predictors = cells.predictors(&eta, theta)?;
+        for (k, cells) in self.cells.iter().enumerate() {
+            let mut predictors = cells.predictors(&eta, theta)?;
+            if let (true, Some(held)) = (cells.density.is_kinked(0), locations) {
+                predictors[0].clone_from(&held.0[k]);
+            }
             let found = cells.density.slopes(&cells.y, &predictors, second)?;
             cells.finite(&found.values)?;
             found.first.iter().chain(&found.second).try_for_each(|part| cells.finite(part))?;
@@ -191,8 +202,8 @@ impl<'a> Likelihood<'a> {
         }
     }
 
-    /// Half the slope of minus twice the log-likelihood, and half its second derivatives, row by row: the observed information. Exact where
-    /// the problem inside has second derivatives; `None`: it has none.
+    /// Half the slope of minus twice the log-likelihood, and half its second derivatives, row by row: the observed information, about
+    /// locations where densities have a kink the expected one. Exact where the problem inside has second derivatives; `None`: it has none.
     pub(crate) fn information(&self, theta: &[f64]) -> Result<(Vec<f64>, Option<Vec<f64>>), Unusable> {
         let p = self.parameters;
         let known = self.known(theta, true)?;
@@ -211,7 +222,8 @@ impl<'a> Likelihood<'a> {
                 for a in 0..d {
                     let first = slopes.first[a][cell];
                     rows[a].iter().for_each(|&(j, x)| slope[j] -= first * x);
-                    if let Source::Inner(i) = cells.from[a][cell] {
+                    // The slope of a kink is 0 on average: which side of it a cell lies on says nothing of how the prediction bends.
+                    if let (false, Source::Inner(i)) = (cells.density.is_kinked(a), cells.from[a][cell]) {
                         times[i] += first;
                     }
                     for b in 0..d {
@@ -229,12 +241,36 @@ impl<'a> Likelihood<'a> {
         Ok((slope, Some(matrix)))
     }
 
-    /// Half the slope of minus twice the log-likelihood.
-    pub(crate) fn slope(&self, theta: &[f64]) -> Result<Vec<f64>, Unusable> {
-        let known = self.known(theta, false)?;
+    /// Where densities have a kink: the locations at a point, and half the second derivatives that come of these.
+    pub(crate) fn kinks(&self, theta: &[f64]) -> Result<(Locations, Vec<f64>), Unusable> {
+        let p = self.parameters;
+        let kinked = |c: &Cells| c.density.is_kinked(0);
+        let mut matrix = vec![0.0; p * p];
+        if !self.cells.iter().any(kinked) {
+            return Ok((Locations(vec![vec![]; self.cells.len()]), matrix));
+        }
+        let known = self.known(theta, true)?;
+        for (cells, slopes) in self.cells.iter().zip(&known.slopes).filter(|(c, _)| kinked(c)) {
+            for (second, source) in slopes.second[0].iter().zip(&cells.from[0]) {
+                let mut row = Vec::new();
+                self.moves(&known.jacobian, *source, |j, x| row.push((j, x)));
+                for &(i, x) in &row {
+                    row.iter().for_each(|&(j, y)| matrix[i * p + j] -= second * x * y);
+                }
+            }
+        }
+        Ok((Locations(known.of.iter().map(|of| of[0].clone()).collect()), matrix))
+    }
+
+    /// Half the slope of minus twice the log-likelihood, but for that by locations where densities have a kink, which are held.
+    pub(crate) fn smooth_slope(&self, theta: &[f64], locations: &Locations) -> Result<Vec<f64>, Unusable> {
+        let known = self.known_beside(theta, false, Some(locations))?;
         let mut slope = vec![0.0; self.parameters];
         for (cells, slopes) in self.cells.iter().zip(&known.slopes) {
-            for (first, from) in slopes.first.iter().zip(&cells.from) {
+            for (a, (first, from)) in slopes.first.iter().zip(&cells.from).enumerate() {
+                if cells.density.is_kinked(a) {
+                    continue;
+                }
                 for (g, source) in first.iter().zip(from) {
                     self.moves(&known.jacobian, *source, |j, x| slope[j] -= g * x);
                 }

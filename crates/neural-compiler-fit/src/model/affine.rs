@@ -3,6 +3,7 @@
 //! named.
 
 use crate::model::jumps::may_jump;
+use crate::model::layout::Layout;
 use neural_compiler::diff;
 use neural_compiler::graph::{Graph, Kind};
 
@@ -19,6 +20,13 @@ pub fn jointly_affine(graph: &Graph, inputs: &[usize]) -> Vec<usize> {
         }
     }
     chosen
+}
+
+/// The free numbers of a layout in which the results are jointly affine.
+pub(crate) fn numbers(graph: &Graph, layout: &Layout) -> Vec<usize> {
+    let affine = jointly_affine(graph, &layout.free_inputs());
+    let chosen = layout.shared.iter().filter(|s| affine.contains(&s.input));
+    chosen.flat_map(|s| s.at.map_or(0..0, |at| at..at + s.shape.len())).collect()
 }
 
 /// Which inputs the derivative by one of them depends on.

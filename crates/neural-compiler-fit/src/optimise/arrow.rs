@@ -149,34 +149,90 @@ impl Blocks {
 
     /// Takes the matrix apart, with a number added to its diagonal; `None` where it is not positive then.
     pub fn factor(&self, damping: f64) -> Option<Factor> {
+        self.taken_apart(damping, |block, _| Some(Root::Triangle(block.llt(Side::Lower).ok()?)))
+    }
+
+    /// The same; `None` too where a column of those whose products these are depends on others.
+    fn factor_if_firm(&self) -> Option<Factor> {
+        self.taken_apart(0.0, Root::if_firm)
+    }
+
+    /// The same of products of columns of which some depend on others: what they do not determine is left where it is. `None`: a number is
+    /// not finite.
+    fn factor_of_products(&self, damping: f64) -> Option<Factor> {
+        self.taken_apart(damping, Root::of_products)
+    }
+
+    /// `root`: of a block, and of the squares its columns had before others were taken out.
+    fn taken_apart(&self, damping: f64, root: impl Fn(&Mat<f64>, &[f64]) -> Option<Root>) -> Option<Factor> {
         let (s, l) = self.sizes;
+        let squares: Vec<f64> = (0..s).map(|i| self.shared[i * s + i] + damping).collect();
         let mut schur = Mat::<f64>::from_fn(s, s, |i, j| self.shared[i * s + j] + if i == j { damping } else { 0.0 });
         let mut groups = Vec::with_capacity(self.local.len());
         for (cross, local) in self.cross.iter().zip(&self.local) {
             let block = Mat::<f64>::from_fn(l, l, |a, b| local[a * l + b] + if a == b { damping } else { 0.0 });
-            let factor = block.llt(Side::Lower).ok()?;
+            let factor = root(&block, &(0..l).map(|a| block[(a, a)]).collect::<Vec<_>>())?;
             let meets = Mat::<f64>::from_fn(l, s, |a, j| cross[a * s + j]);
-            let mut solved = meets.clone();
-            factor.solve_in_place(solved.as_mut());
+            let solved = factor.solve(meets.clone());
             schur -= meets.transpose() * &solved;
             groups.push((factor, meets, solved));
         }
         let shared = match s {
             0 => None,
-            _ => Some(schur.llt(Side::Lower).ok()?),
+            _ => Some(root(&schur, &squares)?),
         };
         Some(Factor { sizes: self.sizes, shared, groups })
     }
 }
 
-type Llt = faer::linalg::solvers::Llt<f64>;
+/// What is left of a square beside itself, once what other columns explain of it is taken out, that is rounding.
+const LOST: f64 = 1e-13;
+
+/// A symmetric matrix in a form that solves.
+enum Root {
+    Triangle(faer::linalg::solvers::Llt<f64>),
+    /// Eigenvectors as columns, in units of one over the lengths of columns, and one over their eigenvalues; 0 for those that are rounding.
+    Eigen(Mat<f64>, Vec<f64>),
+}
+
+impl Root {
+    fn if_firm(block: &Mat<f64>, squares: &[f64]) -> Option<Root> {
+        let triangle = block.llt(Side::Lower).ok()?;
+        let firm = squares.iter().enumerate().all(|(i, square)| triangle.L()[(i, i)].powi(2) > LOST * square);
+        firm.then_some(Root::Triangle(triangle))
+    }
+
+    /// Of products of columns: none of its eigenvalues is negative but by rounding.
+    fn of_products(block: &Mat<f64>, squares: &[f64]) -> Option<Root> {
+        let n = squares.len();
+        let size: Vec<f64> = squares.iter().map(|s| if *s > 0.0 { s.sqrt() } else { 1.0 }).collect();
+        let scaled = Mat::<f64>::from_fn(n, n, |i, j| block[(i, j)] / size[i] / size[j]);
+        if (0..n).any(|j| (0..n).any(|i| !scaled[(i, j)].is_finite())) {
+            return None;
+        }
+        let eigen = scaled.self_adjoint_eigen(Side::Lower).ok()?;
+        let over = (0..n).map(|k| eigen.S()[k]).map(|v| if v > LOST * n as f64 { 1.0 / v } else { 0.0 }).collect();
+        Some(Root::Eigen(Mat::from_fn(n, n, |i, k| eigen.U()[(i, k)] / size[i]), over))
+    }
+
+    fn solve(&self, mut rhs: Mat<f64>) -> Mat<f64> {
+        match self {
+            Root::Triangle(triangle) => triangle.solve_in_place(rhs.as_mut()),
+            Root::Eigen(vectors, over) => {
+                let along = vectors.transpose() * &rhs;
+                rhs = vectors * Mat::<f64>::from_fn(along.nrows(), along.ncols(), |k, j| over[k] * along[(k, j)]);
+            }
+        }
+        rhs
+    }
+}
 
 /// A matrix taken apart.
 pub struct Factor {
     sizes: (usize, usize),
-    shared: Option<Llt>,
+    shared: Option<Root>,
     /// Of each group its block, how it meets the shared parameters, and that divided by the block.
-    groups: Vec<(Llt, Mat<f64>, Mat<f64>)>,
+    groups: Vec<(Root, Mat<f64>, Mat<f64>)>,
 }
 
 impl Factor {
@@ -189,12 +245,11 @@ impl Factor {
             head -= solved.transpose() * own(g);
         }
         if let Some(shared) = &self.shared {
-            shared.solve_in_place(head.as_mut());
+            head = shared.solve(head);
         }
         let mut out: Vec<f64> = (0..s).map(|i| head[(i, 0)]).collect();
         for (g, (factor, meets, _)) in self.groups.iter().enumerate() {
-            let mut part = own(g) - meets * &head;
-            factor.solve_in_place(part.as_mut());
+            let part = factor.solve(own(g) - meets * &head);
             out.extend((0..l).map(|a| part[(a, 0)]));
         }
         out
@@ -205,13 +260,12 @@ impl Factor {
         let (s, l) = self.sizes;
         let mut head = Mat::<f64>::identity(s, s);
         if let Some(shared) = &self.shared {
-            shared.solve_in_place(head.as_mut());
+            head = shared.solve(head);
         }
         let shared: Vec<f64> = (0..s * s).map(|k| head[(k / s, k % s)]).collect();
         let mut diagonal = Vec::new();
         for (factor, _, solved) in &self.groups {
-            let mut own = Mat::<f64>::identity(l, l);
-            factor.solve_in_place(own.as_mut());
+            let own = factor.solve(Mat::<f64>::identity(l, l));
             let through = solved * &head * solved.transpose();
             diagonal.extend((0..l).map(|a| own[(a, a)] + through[(a, a)]));
         }
@@ -219,33 +273,32 @@ impl Factor {
     }
 }
 
-/// The solution within a radius, and whether that limited it. `None`: the matrix is not finite.
+/// The solution within a radius, and whether that limited it, for products of columns. What they do not determine, as the constants of a
+/// group of a single row, stays where it is. `None`: the matrix is not finite.
 pub fn within(matrix: &Blocks, rhs: &[f64], radius: f64) -> Option<(Vec<f64>, bool)> {
     let length = |z: &[f64]| super::norm(z);
-    if let Some(factor) = matrix.factor(0.0) {
-        let z = factor.solve(rhs);
-        if length(&z) <= radius {
-            return Some((z, false));
-        }
+    let usual = matrix.factor_if_firm();
+    let firm = usual.is_some();
+    let z = usual.map_or_else(|| matrix.factor_of_products(0.0), Some)?.solve(rhs);
+    if length(&z) <= radius {
+        return Some((z, false));
     }
     let mut high = length(rhs) / radius;
     if !(high.is_finite() && high > 0.0) {
         return (high == 0.0).then(|| (vec![0.0; rhs.len()], false));
     }
     let mut low = high * 1e-30;
+    let factor = |damping: f64| if firm { matrix.factor(damping) } else { matrix.factor_of_products(damping) };
     for _ in 0..100 {
         let middle = (low * high).sqrt();
-        let Some(z) = matrix.factor(middle).map(|f| f.solve(rhs)) else {
-            low = middle;
-            continue;
-        };
+        let z = factor(middle)?.solve(rhs);
         let found = length(&z);
         if (found - radius).abs() <= 0.05 * radius {
             return Some((z, true));
         }
         if found > radius { low = middle } else { high = middle }
     }
-    matrix.factor(high).map(|f| (f.solve(rhs), true))
+    factor(high).map(|f| (f.solve(rhs), true))
 }
 
 #[cfg(test)]
@@ -278,5 +331,40 @@ mod tests {
         }
         let (short, limited) = within(&all, &rhs, 1.0).expect("finite");
         assert!(limited && (super::super::norm(&short) - 1.0).abs() < 0.051);
+    }
+
+    #[test]
+    fn what_a_group_does_not_determine_stays() {
+        // Lines a + b t of their own: one through (0, 1), (1, 3), (2, 5), one with a single row, y = 5 at t = 2, one with two at the same
+        // time, and one without a row.
+        for damped in [false, true] {
+            let mut all = Blocks::zeros(0, 2, 4);
+            let mut rhs = vec![0.0; 8];
+            for (g, t, y) in [(0, 0.0, 1.0), (0, 1.0, 3.0), (0, 2.0, 5.0), (1, 2.0, 5.0), (2, 2.0, 5.0), (2, 2.0, 6.0)] {
+                all.add(Some(g), &[1.0, t, t, t * t]);
+                (rhs[2 * g], rhs[2 * g + 1]) = (rhs[2 * g] + y, rhs[2 * g + 1] + t * y);
+            }
+            let (z, limited) = within(&all, &rhs, if damped { 1.0 } else { f64::MAX }).expect("finite");
+            assert!(limited == damped && z[6] == 0.0 && z[7] == 0.0, "{z:?}");
+            if !damped {
+                assert!((z[0] - 1.0).abs() < 1e-12 && (z[1] - 2.0).abs() < 1e-12, "{z:?}");
+                assert!((z[2] + 2.0 * z[3] - 5.0).abs() < 1e-12 && (z[4] + 2.0 * z[5] - 5.5).abs() < 1e-12, "{z:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_shared_parameter_that_its_groups_undo_stays() {
+        // c + a of each group: only their sum is determined.
+        let mut all = Blocks::zeros(1, 1, 2);
+        let mut rhs = vec![0.0; 3];
+        for (g, y) in [(0, 1.0), (0, 2.0), (1, 4.0)] {
+            all.add(Some(g), &[1.0; 4]);
+            (rhs[0], rhs[1 + g]) = (rhs[0] + y, rhs[1 + g] + y);
+        }
+        let (z, _) = within(&all, &rhs, f64::MAX).expect("finite");
+        assert!(z[0] == 0.0 && (z[1] - 1.5).abs() < 1e-12 && (z[2] - 4.0).abs() < 1e-12, "{z:?}");
+        all.shared[0] = f64::NAN;
+        assert!(within(&all, &rhs, 1.0).is_none());
     }
 }

@@ -88,6 +88,19 @@ struct Point {
     own: bool,
 }
 
+/// The share of itself by which a number may change without moving: some of its last digits.
+const STILL: f64 = 1e-15;
+
+impl Point {
+    /// Whether a step moves nothing: each parameter by less than its last digits, or, as one that is 0 has none, the residuals by less than
+    /// those of what all parameters together do to them. `likely`: these are no residuals, but those of a likelihood.
+    fn is_still(&self, by: &[f64], likely: bool) -> bool {
+        let sizes: Vec<f64> = (0..by.len()).map(|j| self.linear.size(j)).collect();
+        by.iter().zip(&self.theta).all(|(b, x)| b.abs() <= STILL * x.abs())
+            || !likely && scaled_size(by, &sizes) <= STILL * scaled_size(&self.theta, &sizes)
+    }
+}
+
 struct Search<'a> {
     problem: &'a dyn Residuals,
     bounds: &'a Bounds,
@@ -183,7 +196,7 @@ impl Search<'_> {
             }
             let scale: Vec<f64> = (0..point.theta.len()).map(|j| point.linear.size(j)).map(|s| if s > 0.0 { s } else { 1.0 }).collect();
             let Some(step) = self.step(&point, &scale, f64::INFINITY, Some(1e-13)) else { break };
-            let length = norm(&step.by.iter().zip(&scale).map(|(b, s)| b * s).collect::<Vec<_>>());
+            let length = scaled_size(&step.by, &scale);
             let nothing = step.by.iter().zip(&point.theta).all(|(b, x)| b.abs() <= f64::EPSILON * x.abs());
             let rows = self.problem.observations();
             let negligible = (rows > MANY || self.problem.blur() > 0.0) && length <= NEGLIGIBLE * (self.unit(&point) / rows as f64).sqrt();
@@ -198,6 +211,11 @@ impl Search<'_> {
         }
         point
     }
+}
+
+/// How long a step, or the parameters themselves, are in their scales.
+fn scaled_size(by: &[f64], scale: &[f64]) -> f64 {
+    norm(&by.iter().zip(scale).map(|(b, s)| b * s).collect::<Vec<_>>())
 }
 
 /// How far the parameters may be expected to move at once, relative to their scaled size.
@@ -228,7 +246,7 @@ pub fn minimise(problem: &dyn Residuals, start: &[f64], bounds: &Bounds, loss: L
         }
         let safe: Vec<f64> = scale.iter().map(|&s| if s > 0.0 { s } else { 1.0 }).collect();
         if radius.is_nan() {
-            let size = norm(&point.theta.iter().zip(&safe).map(|(x, s)| x * s).collect::<Vec<_>>());
+            let size = scaled_size(&point.theta, &safe);
             radius = FIRST_RADIUS * if size > 0.0 { size } else { 1.0 };
         }
         let mut accepted = false;
@@ -244,8 +262,8 @@ pub fn minimise(problem: &dyn Residuals, start: &[f64], bounds: &Bounds, loss: L
                 (end, wall) = (End::Wall, Some(why));
                 break 'points;
             };
-            let length = norm(&step.by.iter().zip(&safe).map(|(b, s)| b * s).collect::<Vec<_>>());
-            let still = step.by.iter().zip(&point.theta).all(|(b, x)| b.abs() <= 1e-15 * x.abs());
+            let length = scaled_size(&step.by, &safe);
+            let still = point.is_still(&step.by, likely);
             let little = step.promised <= gain * unit;
             // Bounds may spoil a long step so that it promises nothing: a shorter one does not meet them.
             if little && step.cut && !still {
@@ -282,9 +300,16 @@ pub fn minimise(problem: &dyn Residuals, start: &[f64], bounds: &Bounds, loss: L
                 accepted = true;
                 point = next;
                 options.tell.iter().for_each(|tell| tell(point.cost));
-            } else if step.promised <= gain.max(1e-12) * unit {
-                finished = true;
-                break;
+            } else {
+                // A shorter step that can be computed and leads nowhere is no wall's: where residuals stand still, as those of b² at b = 0,
+                // the longest steps go anywhere.
+                if ratio.is_finite() {
+                    wall = None;
+                }
+                if step.promised <= gain.max(1e-12) * unit {
+                    finished = true;
+                    break;
+                }
             }
         }
         if finished {

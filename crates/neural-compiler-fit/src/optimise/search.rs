@@ -309,7 +309,10 @@ fn settle(task: &Task<'_>, free: &[usize], mut runs: Vec<Run>, tried: usize, opt
     let mut chosen: Vec<&Run> = Vec::new();
     for run in &runs {
         match chosen.iter().position(|c| task.same(c.cost, run.cost)) {
-            // Minima of the same cost are often the same solution with its terms in another order: the one nearest the start.
+            // Minima of the same cost are often the same solution with its terms in another order: of two that are apart the one that the
+            // user's start leads to, else the one nearest to it.
+            Some(k) if chosen[k].number == 0 && !near_by(&run.theta, &chosen[k].theta) => {}
+            Some(k) if run.number == 0 && !near_by(&run.theta, &chosen[k].theta) => chosen[k] = run,
             Some(k) if distance(&run.theta, task.start) < distance(&chosen[k].theta, task.start) => chosen[k] = run,
             Some(_) => {}
             None if chosen.iter().any(|c| task.alike(c.cost, run.cost) && near_by(&c.theta, &run.theta)) => {}
@@ -358,11 +361,13 @@ fn settle(task: &Task<'_>, free: &[usize], mut runs: Vec<Run>, tried: usize, opt
     if fits.is_empty() {
         return failed.map(Err);
     }
-    let own_cost = runs.iter().find(|r| r.number == 0).map(|r| r.cost);
-    let own = fits
-        .iter()
-        .find(|f| f.0 == 0 || runs.iter().any(|r| r.number == f.0 && own_cost.is_some_and(|c| task.alike(c, r.cost))))
-        .map(|f| f.1.cost);
+    let begun = runs.iter().find(|r| r.number == 0);
+    // One of the same cost as far as the blur tells may be another solution: only one at the same place stands for the user's own.
+    let stands = |number: usize| {
+        let run = runs.iter().find(|r| r.number == number);
+        run.zip(begun).is_some_and(|(r, own)| task.same(own.cost, r.cost) || task.alike(own.cost, r.cost) && near_by(&own.theta, &r.theta))
+    };
+    let own = fits.iter().find(|f| f.0 == 0).or_else(|| fits.iter().find(|f| stands(f.0))).map(|f| f.1.cost);
     let lowest = fits.iter().map(|f| f.1.cost).fold(f64::INFINITY, f64::min);
     let kept =
         own.filter(|own| (task.whole.is_likelihood() || *own * CLEARLY_LOWER <= lowest) && !task.decided(*own, lowest, options.loss));
@@ -382,6 +387,8 @@ fn settle(task: &Task<'_>, free: &[usize], mut runs: Vec<Run>, tried: usize, opt
         let real = task.same(other.cost, best.cost) && is_twin(task, options.loss, &best.theta, &other.theta);
         real.then_some((other.theta, apart.len()))
     });
+    let looked = options.starts > 1 && !late && !cancelled && twin.is_none() && best.end == End::Converged;
+    let twin = twin.or_else(|| if looked { exchanged(task, free, &best, options).map(|theta| (theta, 0)) } else { None });
     let tie = kept.filter(|k| !task.same(*k, lowest)).map(|_| lowest);
     Some(Ok(Found {
         own: own.filter(|own| *own != best.cost),
@@ -395,6 +402,35 @@ fn settle(task: &Task<'_>, free: &[usize], mut runs: Vec<Run>, tried: usize, opt
         noise: false,
         doubtful: false,
     }))
+}
+
+/// Constants that are exchanged in pairs to look for another solution, at most.
+const EXCHANGED: usize = 4;
+
+/// Another solution of the same cost, where two constants have exchanged their parts and others followed: starts near the declared values
+/// rarely lead there.
+fn exchanged(task: &Task<'_>, free: &[usize], best: &Local, options: &Options<'_>) -> Option<Vec<f64>> {
+    let others: Vec<usize> = (0..best.theta.len()).filter(|j| !free.contains(j)).collect();
+    if others.len() > EXCHANGED {
+        return None;
+    }
+    let rough = Options { evaluations: options.evaluations.min(ROUGH), ..*options };
+    let fine = lm::Options { evaluations: options.evaluations, cancel: options.cancel, ..lm::Options::default() };
+    let at = cost_at(task.sample, &best.theta, options.loss, &mut vec![0.0; task.sample.count()]).ok()?;
+    let pairs = others.iter().enumerate().flat_map(|(k, &i)| others[..k].iter().map(move |&j| (j, i)));
+    let one = |(i, j): (usize, usize)| {
+        let mut start = best.theta.clone();
+        start.swap(i, j);
+        let inside = [i, j].iter().all(|&k| (task.bounds.min[k]..=task.bounds.max[k]).contains(&start[k]));
+        let apart = (start[i] - start[j]).abs() > NEAR * start[i].abs().max(start[j].abs());
+        let rough = if inside && apart { local(task, task.sample, free, &start, &rough, None).ok()? } else { return None };
+        if !task.alike(rough.cost, at) || !is_twin(task, options.loss, &best.theta, &rough.theta) {
+            return None;
+        }
+        let other = lm::minimise(task.whole, &rough.theta, task.bounds, options.loss, &fine).ok()?;
+        (task.same(other.cost, best.cost) && is_twin(task, options.loss, &best.theta, &other.theta)).then_some(other.theta)
+    };
+    pairs.collect::<Vec<_>>().into_par_iter().map(one).collect::<Vec<_>>().into_iter().flatten().next()
 }
 
 /// Points worth following, the most promising first.

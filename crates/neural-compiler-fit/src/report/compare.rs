@@ -1,14 +1,17 @@
 //! Models side by side. In: what fits of several models to the same data came to; out: weights by Akaike's criterion, and likelihood-ratio
 //! tests where one model is a part of another.
 //!
-//! A model is taken for a part of another where its parameters are some of the other's, by name: that the two agree where the others are
-//! left out is the user's to know. The criteria compare likelihoods of the same observations, so that others are refused.
+//! A model is taken for a part of another where its parameters are some of the other's, by name, and nothing speaks against it
+//! (`nested.rs`): that the two agree where the others are left out is the user's to know. The criteria compare likelihoods of the same
+//! observations, so that others are refused.
 
 use crate::fit::wrong;
-use crate::report::outcome::{Fit, significant};
+use crate::report::exact::ROUNDING;
+use crate::report::nested::{self, Law};
+use crate::report::outcome::{Fit, open_combinations, significant};
+use crate::statistics::likelihood::Column;
 use neural_compiler::{Diagnostic, Diagnostics};
 use serde_json::{Value, json};
-use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 /// A model that was fitted, with its weight among those it is compared with.
 #[derive(Clone, PartialEq, Debug)]
@@ -29,7 +32,7 @@ pub struct Compared {
     pub weight: f64,
 }
 
-/// A likelihood-ratio test (Wilks 1938).
+/// A likelihood-ratio test (Wilks 1938; Self and Liang 1987 where a constant is at its bound).
 #[derive(Clone, PartialEq, Debug)]
 pub struct Test {
     /// The model with fewer parameters.
@@ -42,6 +45,8 @@ pub struct Test {
     pub freedom: f64,
     /// How probable as large a difference is if the smaller is right.
     pub p: f64,
+    /// How the difference is distributed then.
+    pub law: Law,
 }
 
 /// Models side by side.
@@ -51,6 +56,8 @@ pub struct Comparison {
     pub models: Vec<Compared>,
     /// Tests of those that are parts of others.
     pub tests: Vec<Test>,
+    /// What to know besides: why there is no test where names suggest one, what the data do not determine.
+    pub remarks: Vec<String>,
     /// Numbers compared, by all of them.
     pub observations: usize,
 }
@@ -72,6 +79,12 @@ pub fn compare(fits: &[(String, &Fit)]) -> Result<Comparison, Diagnostics> {
     for (name, fit) in fits {
         let help = "likelihoods of the same observations can be compared, of others not";
         let refuse = |message: String| Err(Diagnostic::error("not-comparable", Default::default(), message).help(help).into());
+        if is_met(fit) {
+            let why = "its likelihood rises without end as the errors go to 0, and no criterion is left to compare by";
+            let help = "give the errors of the data with --sigma, or take the model with fewer constants";
+            let message = format!("`{name}` meets the data exactly: {why}");
+            return Err(Diagnostic::error("not-comparable", Default::default(), message).help(help).into());
+        }
         if fit.likelihood.loglik.is_nan() {
             return refuse(format!("`{name}` has no likelihood"));
         }
@@ -94,6 +107,10 @@ pub fn compare(fits: &[(String, &Fit)]) -> Result<Comparison, Diagnostics> {
         let l = &fit.likelihood;
         Compared { name: name.clone(), loglik: l.loglik, k: l.k, aic: l.aic(), aicc: l.aicc(), bic: l.bic(), weight: share(fit) / sum }
     };
+    let open = |(name, fit): &(String, &Fit)| {
+        open_combinations(&fit.undetermined).into_iter().map(|said| format!("`{name}`: {said}")).collect::<Vec<_>>()
+    };
+    let mut remarks: Vec<String> = fits.iter().flat_map(open).collect();
     let mut tests = Vec::new();
     for (smaller, small) in fits {
         for (larger, large) in fits {
@@ -107,11 +124,29 @@ pub fn compare(fits: &[(String, &Fit)]) -> Result<Comparison, Diagnostics> {
             if statistic < -1e-6 * large.likelihood.loglik.abs().max(1.0) {
                 continue;
             }
-            let p = ChiSquared::new(freedom).map_or(f64::NAN, |d| d.sf(statistic.max(0.0)));
-            tests.push(Test { smaller: smaller.clone(), larger: larger.clone(), statistic, freedom, p });
+            let law = match nested::law(small, large) {
+                Ok(law) => law,
+                Err(why) => {
+                    remarks.push(format!("`{smaller}` is no special case of `{larger}`, whatever their parameters are called: {why}"));
+                    continue;
+                }
+            };
+            let p = law.probability(statistic.max(0.0), freedom);
+            tests.push(Test { smaller: smaller.clone(), larger: larger.clone(), statistic, freedom, p, law });
         }
     }
-    Ok(Comparison { models: fits.iter().map(one).collect(), tests, observations: reference.likelihood.n })
+    Ok(Comparison { models: fits.iter().map(one).collect(), tests, remarks, observations: reference.likelihood.n })
+}
+
+/// Whether a model whose errors are estimated leaves none.
+fn is_met(fit: &Fit) -> bool {
+    let largest = |target: usize| {
+        let rows = fit.observed.len() / fit.targets.len().max(1);
+        fit.observed[target * rows..(target + 1) * rows].iter().filter(|x| x.is_finite()).fold(0.0f64, |m, x| m.max(x.abs()))
+    };
+    let exact = |(target, column): (usize, &Column)| column.rmse <= ROUNDING * largest(target);
+    let estimated = fit.likelihood.sigmas > 0;
+    fit.exact || fit.likelihood.loglik == f64::INFINITY || estimated && fit.columns.iter().enumerate().any(exact)
 }
 
 /// Whether columns that both explain have the same values in the same rows.
@@ -140,11 +175,11 @@ impl Comparison {
         };
         let test = |t: &Test| {
             let models = [&t.smaller, &t.larger];
-            json!({"models": models, "statistic": number(t.statistic), "df": number(t.freedom), "p": number(t.p)})
+            json!({"models": models, "statistic": number(t.statistic), "df": number(t.freedom), "p": number(t.p), "law": t.law.name()})
         };
         json!({
             "models": self.models.iter().map(model).collect::<Vec<_>>(), "tests": self.tests.iter().map(test).collect::<Vec<_>>(),
-            "observations": self.observations,
+            "remarks": self.remarks, "observations": self.observations,
         })
     }
 
@@ -168,12 +203,13 @@ impl Comparison {
         lines.extend(self.tests.iter().map(|t| {
             format!(
                 "if `{}` is a special case of `{}`, as the names of their parameters suggest: likelihood ratio {}, {} degrees of freedom, \
-                 p = {}",
+                 p = {}{}",
                 t.smaller,
                 t.larger,
                 significant(t.statistic, 5),
                 t.freedom,
-                significant(t.p, 4)
+                significant(t.p, 4),
+                t.law.words()
             )
         }));
         if self.tests.is_empty() {
@@ -181,6 +217,7 @@ impl Comparison {
                 "no model can be a special case of another by its parameters and likelihood, so there is no likelihood-ratio test".into(),
             );
         }
+        lines.extend(self.remarks.clone());
         lines.join("\n") + "\n"
     }
 }

@@ -8,6 +8,7 @@ use crate::forecast::forecast;
 use crate::options::Options;
 use crate::report::Fit;
 use crate::report::judged::Judged;
+use crate::report::nested;
 use crate::statistics::diagnostics::diagnose;
 use neural_compiler::syntax::distributions::Distribution;
 use neural_compiler::{Diagnostics, Program};
@@ -17,6 +18,7 @@ const MOST: usize = 100_000;
 
 /// Puts standard residuals and what they show into a fit.
 pub(crate) fn finish(program: &Program, table: &Table, options: &Options<'_>, fit: &mut Fit) -> Result<(), Diagnostics> {
+    nested::declare(program, options, fit)?;
     let rows = table.rows();
     let by_likelihood = !fit.noise.is_empty();
     if rows > MOST && !by_likelihood {
@@ -43,7 +45,9 @@ pub(crate) fn finish(program: &Program, table: &Table, options: &Options<'_>, fi
             }
             None => {
                 let scale = |row: usize| scales.get(row).copied().unwrap_or(1.0);
-                let plain: Vec<f64> = (0..rows).map(|row| (observed[row] - predicted[row]) * scale(row)).collect();
+                // A row of weight 0 says nothing, and its residual is none.
+                let residual = |row: usize| if scale(row) > 0.0 { (observed[row] - predicted[row]) * scale(row) } else { f64::NAN };
+                let plain: Vec<f64> = (0..rows).map(residual).collect();
                 let there: Vec<f64> = plain.iter().copied().filter(|x| x.is_finite()).collect();
                 let robust = || if there.is_empty() { f64::NAN } else { typical(&there) };
                 let sigma = if known { 1.0 } else { fit.errors[t].unwrap_or_else(robust) };
@@ -60,7 +64,9 @@ pub(crate) fn finish(program: &Program, table: &Table, options: &Options<'_>, fi
         verdict.tell(fit);
     }
     if rows <= MOST {
-        let shown = fit.targets.iter().zip(&standard).map(|(name, residuals)| diagnose(name, residuals, fit.axis.as_ref())).collect();
+        // What rounding leaves shows nothing.
+        let tells = |t: &usize| !fit.exact || fit.errors[*t].is_some();
+        let shown = (0..fit.targets.len()).filter(tells).map(|t| diagnose(&fit.targets[t], &standard[t], fit.axis.as_ref())).collect();
         fit.diagnostics = shown;
         fit.standard = standard.concat();
     }

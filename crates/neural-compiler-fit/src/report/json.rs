@@ -70,13 +70,15 @@ pub fn to_json(fit: &Fit) -> Value {
         })
         .collect();
     let likelihood = &fit.likelihood;
+    // What rounding leaves says how probable nothing is.
+    let criterion = |x: f64| if fit.exact { Value::Null } else { number(x) };
     let pairs = |entry: &dyn Fn(usize, usize) -> f64| if sure.covariance.is_empty() { Value::Null } else { matrix(n, entry) };
     let mut all = json!({
         "params": params, "order": names, "cost": number(fit.cost), "rmse": number(fit.rmse), "r2": number(fit.r2),
         "columns": columns(&fit.columns),
-        "loglik": number(likelihood.loglik), "k": count(likelihood.k), "sigmas": likelihood.sigmas,
+        "loglik": criterion(likelihood.loglik), "k": count(likelihood.k), "sigmas": likelihood.sigmas,
         "reduced_chi_square": fit.reduced_chi_square().map_or(Value::Null, number),
-        "aic": number(likelihood.aic()), "aicc": number(likelihood.aicc()), "bic": number(likelihood.bic()),
+        "aic": criterion(likelihood.aic()), "aicc": criterion(likelihood.aicc()), "bic": criterion(likelihood.bic()),
         "observations": fit.observations, "freedom": sure.freedom, "converged": fit.converged,
         "describes_data": fit.describes_data, "message": fit.message, "warnings": fit.warnings,
         "undetermined": undetermined, "correlations": strong,
@@ -89,7 +91,7 @@ pub fn to_json(fit: &Fit) -> Value {
         all["diagnostics"] = fit.diagnostics.iter().map(|d| (d.name.clone(), shown(d))).collect::<Map<_, _>>().into();
     }
     if let Some(b) = &fit.bootstrap {
-        all["bootstrap"] = json!({"replicates": b.replicates, "failed": b.failed, "kind": b.kind.to_string()});
+        all["bootstrap"] = json!({"wanted": b.wanted, "replicates": b.replicates, "failed": b.failed, "kind": b.kind.to_string()});
     }
     if let Some(streamed) = fit.streamed {
         all["streamed"] = json!({"rows": streamed.rows, "passes": streamed.passes});

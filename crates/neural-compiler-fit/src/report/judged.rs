@@ -17,6 +17,8 @@ pub(crate) struct Judged<'a> {
     scales: &'a [f64],
     known: bool,
     poor: Vec<String>,
+    /// What is said and is no flaw.
+    told: Vec<String>,
     any: bool,
     chi_square: f64,
     /// Numbers compared with errors that were given.
@@ -26,13 +28,14 @@ pub(crate) struct Judged<'a> {
 /// What a fit is told.
 pub(crate) struct Verdict {
     poor: Vec<String>,
+    told: Vec<String>,
     any: bool,
     chi_square: Option<f64>,
 }
 
 impl<'a> Judged<'a> {
     pub(crate) fn new(fit: &'a Fit, scales: &'a [f64], known: bool) -> Judged<'a> {
-        Judged { fit, scales, known, poor: vec![], any: false, chi_square: 0.0, given: 0 }
+        Judged { fit, scales, known, poor: vec![], told: vec![], any: false, chi_square: 0.0, given: 0 }
     }
 
     /// The data of a target and what the fit says of it.
@@ -74,7 +77,10 @@ impl<'a> Judged<'a> {
         let predicted = &self.fit.predicted[target * rows..(target + 1) * rows];
         self.any |= !column.r2.is_nan();
         let target = Target { name: &column.name, observed, predicted, scale: 0 };
-        self.poor.extend(poor::remarks(&[target], std::slice::from_ref(column), self.scales, axis, false));
+        let said = poor::remarks(&[target], std::slice::from_ref(column), self.scales, axis, (self.fit.likelihood.k, false));
+        // Errors that were given say themselves how much is left unexplained.
+        if self.known { &mut self.told } else { &mut self.poor }.extend(said.little);
+        self.poor.extend(said.alike);
         let there = || residuals.iter().filter(|x| x.is_finite());
         (self.chi_square, self.given) = (self.chi_square + there().map(|x| x * x).sum::<f64>(), self.given + there().count());
     }
@@ -86,7 +92,7 @@ impl<'a> Judged<'a> {
         if whole {
             self.poor.extend(poor::given_errors(self.chi_square, self.given, self.fit.likelihood.k));
         }
-        Verdict { poor: self.poor, any: self.any, chi_square: whole.then_some(self.chi_square) }
+        Verdict { poor: self.poor, told: self.told, any: self.any, chi_square: whole.then_some(self.chi_square) }
     }
 }
 
@@ -98,6 +104,6 @@ impl Verdict {
         if !self.poor.is_empty() && fit.converged {
             fit.message.push_str(", but the model does not describe the data well");
         }
-        fit.warnings.extend(self.poor);
+        fit.warnings.extend(self.poor.into_iter().chain(self.told));
     }
 }

@@ -3,6 +3,7 @@
 use crate::bootstrap::Bootstrap;
 use crate::dynamics::clock::Clock;
 use crate::model::layout::Values;
+use crate::report::text::shown;
 use crate::statistics::diagnostics::Diagnostics;
 use crate::statistics::identify::{Combination, Undetermined};
 use crate::statistics::likelihood::{Column, Likelihood};
@@ -49,6 +50,17 @@ pub struct Axis {
     pub trajectory: Vec<usize>,
 }
 
+/// A constant that is drawn at random for each group.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Random {
+    /// Its name.
+    pub effect: String,
+    /// The name of its standard deviation.
+    pub deviation: String,
+    /// The value of that.
+    pub value: f64,
+}
+
 /// A finished fit.
 #[derive(Clone, Debug)]
 pub struct Fit {
@@ -76,6 +88,12 @@ pub struct Fit {
     pub noise: Vec<Noise>,
     /// The logarithm of the prior density at the fitted values, where there are priors: these are then those of the posterior mode.
     pub log_prior: Option<f64>,
+    /// The bounds of the parameters, in their order.
+    pub bounds: Vec<(f64, f64)>,
+    /// Numbers the model declares that were held at a value.
+    pub fixed: Vec<(String, f64)>,
+    /// What is drawn at random for each group.
+    pub random: Vec<Random>,
     /// The most probable values of random effects, by name; they are integrated out of the likelihood and are no parameters.
     pub effects: Vec<(String, f64)>,
     /// How probable the model makes the data, and the criteria that follow from that.
@@ -89,6 +107,9 @@ pub struct Fit {
     pub describes_data: Option<bool>,
     /// Of a fit by likelihood whose errors were given: the sum of squares in their units.
     pub chi_square: Option<f64>,
+    /// Whether what is left of the data, or of one of several columns, is rounding, so that nothing tells the size of the errors:
+    /// `likelihood` is then that of rounding, and no report gives it.
+    pub exact: bool,
     /// How it ended, in a sentence.
     pub message: String,
     /// What the user should know besides.
@@ -179,8 +200,11 @@ impl Check {
             return format!("{how}, nothing comes out at these values: do not trust them");
         }
         let (value, shift, error) = (self.share, self.shift, self.error);
+        if shift.is_nan() {
+            return format!("{how}, a value changes by {value:.1e} of itself");
+        }
         if value == 0.0 && error == 0.0 {
-            return format!("{how}, other parameters count as determined: trust none of their errors");
+            return format!("{how}, other parameters count as determined: trust neither their values nor their errors");
         }
         format!("{how}, a value changes by {value:.1e} of itself ({shift:.1e} standard errors), a standard error by {error:.1e} of itself")
     }
@@ -235,6 +259,7 @@ pub(crate) fn parameters(names: &[String], theta: &[f64], uncertainty: &Uncertai
             Certainty::Unidentified => (None, Some("not determined by the data".to_string())),
             Certainty::NoFreedom => (None, Some("no error: there are as many constants as data".to_string())),
             Certainty::Unknown => (None, Some("not computed: too many weights".to_string())),
+            Certainty::Met => (None, Some("nothing is left to tell by".to_string())),
             Certainty::NoMinimum => (None, Some("no minimum was reached".to_string())),
             Certainty::Endless => (None, Some("runs off: the likelihood has no maximum".to_string())),
         };
@@ -253,11 +278,12 @@ pub(crate) fn open_combinations(undetermined: &[Undetermined]) -> Vec<String> {
     };
     let words = |open: &Undetermined| {
         let names = list(&open.parameters.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>(), "and");
-        let shown = |c: &Combination| match c.stderr {
-            Some(e) => format!("`{}` = {} ± {e:.2e}", c.text, rounded(c.value, e)),
+        let combination = |c: &Combination| match c.stderr {
+            // As the parameters are.
+            Some(e) => format!("`{}` = {} ± {}", c.text, shown(c.value, c.stderr), significant(e, 3)),
             None => format!("`{}` = {}", c.text, significant(c.value, 7)),
         };
-        let found = list(&open.determined.iter().map(shown).collect::<Vec<_>>(), "and");
+        let found = list(&open.determined.iter().map(combination).collect::<Vec<_>>(), "and");
         match (&open.determined[..], open.elsewhere) {
             ([], true) => format!("{names} has no influence on the predictions near these values: the data do not determine it"),
             ([], false) => format!("{names} has no influence on the predictions: the data do not determine it"),
@@ -275,17 +301,6 @@ pub fn significant(x: f64, digits: usize) -> String {
     }
     let exponent = x.abs().log10().floor() as i32;
     if (-5..15).contains(&exponent) {
-        format!("{x:.*}", (digits as i32 - 1 - exponent).max(0) as usize)
-    } else {
-        format!("{x:.*e}", digits - 1)
-    }
-}
-
-/// A number with the digits its error leaves meaningful.
-fn rounded(x: f64, error: f64) -> String {
-    let digits = if error > 0.0 && x != 0.0 { ((x.abs() / error).log10().ceil() + 1.0).clamp(2.0, 15.0) as usize } else { 6 };
-    let exponent = if x == 0.0 { 0 } else { x.abs().log10().floor() as i32 };
-    if (-4..12).contains(&exponent) {
         format!("{x:.*}", (digits as i32 - 1 - exponent).max(0) as usize)
     } else {
         format!("{x:.*e}", digits - 1)

@@ -3,17 +3,17 @@
 use crate::likelihood::numbers::Numbers;
 use crate::likelihood::{self as likely_fit, Joint, Maximum};
 use crate::model::layout::Layout;
-use crate::optimise::Residuals;
 use crate::optimise::linear::Linear;
 use crate::optimise::lm::{End, Local};
 use crate::optimise::loss::Loss;
 use crate::optimise::search::Found;
+use crate::optimise::{Residuals, norm};
 use crate::options::Options;
-use crate::report::{Axis, Fit, Noise, outcome};
+use crate::report::{Axis, Fit, Noise, exact, outcome};
 use crate::statistics::identify::{self, Undetermined};
 use crate::statistics::likelihood::{self, Lengths, Target};
 use crate::statistics::smooth::{self, Influence};
-use crate::statistics::uncertainty::{self, Certainty, Open, Uncertainty, Variance};
+use crate::statistics::uncertainty::{self, Certainty, EXACT, Open, ROUNDING, Uncertainty, Variance};
 use crate::statistics::{freedom, lost, poor, profile, student};
 use neural_compiler::Diagnostics;
 
@@ -173,11 +173,32 @@ impl Minimum<'_> {
         Ok(Sure { uncertainty, undetermined })
     }
 
+    /// The share of the largest singular value below which those of the derivatives are rounding: how much derivatives change with the last
+    /// digits of the parameters says how many of theirs are right.
+    fn rounding(&self) -> f64 {
+        let theta = &self.best.theta;
+        let nudged: Vec<f64> = theta.iter().enumerate().map(|(j, x)| x * if j % 2 == 0 { 1.0 + NUDGE } else { 1.0 - NUDGE }).collect();
+        let Some(there) = linear_of(self.problem, &nudged) else { return EXACT };
+        let change = |j: usize| {
+            let change: Vec<f64> = there.column(j).iter().zip(self.linear.column(j)).map(|(a, b)| a - b).collect();
+            let size = self.linear.size(j);
+            if size > 0.0 { norm(&change) / size } else { 0.0 }
+        };
+        (RIGHT * (0..theta.len()).map(change).fold(0.0, f64::max)).clamp(ROUNDING, EXACT)
+    }
+
     /// The uncertainty, parameters that ran off being held where they are: what they still do there is lost in that of the others.
     fn without_strays(&self, layout: &Layout) -> (Uncertainty, Vec<usize>) {
         let (linear, variance) = self.counted;
-        let of = |layout: &Layout| certainty_of(layout, self.best, linear, variance, self.observations, self.precision);
-        let mut found = of(layout);
+        let at = |layout: &Layout, precision: f64| certainty_of(layout, self.best, linear, variance, self.observations, precision);
+        let mut found = at(layout, self.precision);
+        let mut precision = self.precision;
+        // Columns of x = 10^10, 10^10 + 1, ... are all but dependent, and their derivatives are exact.
+        if !found.open.is_empty() && self.precision <= EXACT {
+            precision = self.rounding();
+            found = at(layout, precision);
+        }
+        let of = |layout: &Layout| at(layout, precision);
         let theta = &self.best.theta;
         let ran_off = |j: usize| {
             let begun = layout.start[j].abs();
@@ -192,6 +213,11 @@ impl Minimum<'_> {
         (found, strays)
     }
 }
+
+/// By what share of themselves parameters are moved to see the rounding of derivatives.
+const NUDGE: f64 = 4.0 * f64::EPSILON;
+/// How many times the change of derivatives that shows then a singular value is that is none of it.
+const RIGHT: f64 = 100.0;
 
 /// The uncertainty where some parameters are held at their values, which are not determined.
 fn without(strays: &[usize], layout: &Layout, theta: &[f64], of: impl Fn(&Layout) -> Uncertainty) -> Uncertainty {
@@ -214,6 +240,8 @@ const FAR_OFF: f64 = 1e4;
 /// What data and predictions come to: all that a report tells of them, however many rows there are.
 pub(crate) struct Figures {
     pub(crate) targets: Vec<Lengths>,
+    /// The size of the data of each.
+    pub(crate) largest: Vec<f64>,
     /// Those of rows held out; empty: none are.
     pub(crate) held_out: Vec<Lengths>,
     /// Whether the weights are those of known errors, and if it is one, the standard deviation they say.
@@ -228,7 +256,8 @@ pub(crate) struct Figures {
 /// Everything there is to say of rows in memory.
 pub(crate) fn summarise(layout: &Layout, ended: Ended, mut compared: Compared, sure: Sure) -> Fit {
     let lengths = |data: &[f64], weights: &[f64]| compared.each(data).iter().map(|t| Lengths::of(*t, weights)).collect::<Vec<_>>();
-    let figures = Figures {
+    let mut figures = Figures {
+        largest: vec![],
         targets: lengths(&compared.observed, &compared.weights),
         held_out: if compared.held_out.is_empty() { vec![] } else { lengths(&compared.held_out, &[]) },
         known: compared.known,
@@ -236,26 +265,29 @@ pub(crate) fn summarise(layout: &Layout, ended: Ended, mut compared: Compared, s
         spent: compared.spent,
         likely: compared.likely.take(),
     };
-    let poor = |columns: &[likelihood::Column], robust: bool| {
-        poor::remarks(&compared.each(&compared.observed), columns, &compared.weights, compared.axis.as_ref(), robust)
+    let poor = |columns: &[likelihood::Column], how: (f64, bool)| {
+        poor::remarks(&compared.each(&compared.observed), columns, &compared.weights, compared.axis.as_ref(), how)
     };
+    let observed = compared.each(&compared.observed);
+    figures.largest = observed.iter().map(|t| t.observed.iter().filter(|x| x.is_finite()).fold(0.0f64, |m, x| m.max(x.abs()))).collect();
     let mut fit = told(layout, ended, figures, &poor, sure);
     let Compared { observed, predicted, axis, .. } = compared;
     (fit.observed, fit.predicted, fit.axis) = (observed, predicted, axis);
     fit
 }
 
-/// Everything there is to say. `poor`: what is poor about the figures of columns; whether the loss is robust.
-pub(crate) fn told(
-    layout: &Layout,
-    ended: Ended,
-    figures: Figures,
-    poor: &dyn Fn(&[likelihood::Column], bool) -> Vec<String>,
-    sure: Sure,
-) -> Fit {
+/// How many of the free numbers were not spent, as they say no more than others. Of nets as many were counted as the data determine.
+fn surplus(layout: &Layout, undetermined: &[Undetermined]) -> f64 {
+    if layout.weights() > 0 { 0.0 } else { identify::surplus(undetermined) as f64 }
+}
+
+/// Everything there is to say. `poor`: what is poor about the figures of columns; how many numbers were spent, and whether the loss is
+/// robust.
+pub(crate) fn told(layout: &Layout, ended: Ended, figures: Figures, poor: &poor::Judge<'_>, sure: Sure) -> Fit {
     let Sure { uncertainty, undetermined } = sure;
     let Ended { theta, cost, squares, end, tried, agreed, failed, better_elsewhere, warnings: more, noise, twins } = ended;
-    let Figures { targets, held_out, known, one_error, spent, likely } = figures;
+    let Figures { targets, largest, held_out, known, one_error, spent, likely } = figures;
+    let spent = spent - surplus(layout, &undetermined);
     let by_likelihood = likely.is_some();
     let (columns, joint) = likelihood::columns(&targets);
     let (rmse, r2) = joint.unwrap_or((f64::NAN, f64::NAN));
@@ -281,8 +313,12 @@ pub(crate) fn told(
         _ => format!("the data to explain, `{}`, are constant", c.name),
     }));
     let judged = !by_likelihood && columns.iter().any(|c| !c.r2.is_nan());
-    let mut poor = if noise && tried == 1 || by_likelihood { vec![] } else { poor(&columns, !squares) };
-    if known && squares && !by_likelihood {
+    let said = if noise && tried == 1 || by_likelihood { poor::Remarks::default() } else { poor(&columns, (spent, !squares)) };
+    // Errors that were given say themselves how much is left unexplained.
+    let chi_square_judges = known && squares && !by_likelihood;
+    let (mut poor, little) = if chi_square_judges { (vec![], said.little) } else { (said.little, vec![]) };
+    poor.extend(said.alike);
+    if chi_square_judges {
         poor.extend(poor::given_errors(cost, likelihood.n, spent));
     }
     let message = match end {
@@ -298,9 +334,9 @@ pub(crate) fn told(
         End::HeldOut => "training stopped where the rows held out were explained best",
     };
     let describes_data = judged.then_some(poor.is_empty());
-    warnings.extend(poor);
+    warnings.extend(poor.into_iter().chain(little));
     warnings.extend(more);
-    Fit {
+    let mut fit = Fit {
         parameters: outcome::parameters(names, &theta[..layout.parameters], &uncertainty),
         values: layout.fitted(&theta),
         weights: layout.weights(),
@@ -316,6 +352,7 @@ pub(crate) fn told(
         converged: matches!(end, End::Converged | End::HeldOut),
         describes_data,
         chi_square: None,
+        exact: false,
         message: message.into(),
         warnings,
         tried,
@@ -327,7 +364,7 @@ pub(crate) fn told(
         standard: vec![],
         diagnostics: vec![],
         bootstrap: None,
-        targets: targets.into_iter().map(|t| t.name).collect(),
+        targets: targets.iter().map(|t| t.name.clone()).collect(),
         observed: vec![],
         predicted: vec![],
         axis: None,
@@ -338,7 +375,15 @@ pub(crate) fn told(
         streamed: None,
         uncertainty,
         undetermined,
+        bounds: (0..layout.parameters).map(|j| (layout.bounds.min[j], layout.bounds.max[j])).collect(),
+        fixed: vec![],
+        random: vec![],
+    };
+    // Weights of nets are penalised: what they leave says nothing of errors.
+    if !by_likelihood && !known && layout.weights() == 0 {
+        exact::tell(&mut fit, &targets, &largest);
     }
+    fit
 }
 
 /// A layout with standard deviations that are estimated behind its numbers. `of`: for each target that has one, its number, the name of the
@@ -391,16 +436,14 @@ fn of_many(layout: &Layout, maximum: &Maximum, observations: usize) -> Uncertain
 pub(crate) fn met_exactly(fit: &mut Fit, undeclared: bool) {
     let names: Vec<String> = fit.parameters.iter().map(|p| p.name.clone()).collect();
     let values: Vec<f64> = fit.parameters.iter().map(|p| p.value).collect();
-    fit.uncertainty = Uncertainty::without(Certainty::NoMinimum, names.len());
+    fit.uncertainty = Uncertainty::without(Certainty::Met, names.len());
     fit.parameters = outcome::parameters(&names, &values, &fit.uncertainty);
-    fit.parameters.iter_mut().for_each(|p| p.note = Some("nothing is left to tell by".into()));
+    fit.exact = true;
     fit.converged = undeclared;
-    fit.message = match undeclared {
-        true => "a minimum was reached: the model meets the data exactly, but for rounding",
-        false => "the model meets the data exactly: the likelihood has no maximum, it rises without end as the errors go to 0",
-    }
-    .into();
+    fit.message = if undeclared { exact::MET } else { MET_WITHOUT_END }.into();
 }
+
+const MET_WITHOUT_END: &str = "the model meets the data exactly: the likelihood has no maximum, it rises without end as the errors go to 0";
 
 /// Everything there is to say of a maximum of a likelihood. `undeclared`: so many standard deviations that nobody declared, none else.
 pub(crate) fn likely(
@@ -466,15 +509,25 @@ pub(crate) fn likely_of(
     }
     let of = |held: &Layout| certainty(held, best, Loss::Squares, true, n, precision);
     let mut uncertainty = if many { of_many(&held, maximum, n) } else { of(&held) };
+    let mut lost = Vec::new();
     if let Some((numbers, linear)) = numbers.filter(|_| !many).and_then(|numbers| Some((numbers, linear_of(numbers, &best.theta)?))) {
-        let lost = lost::on_plateau(numbers, &best.theta, &linear, &held.bounds, &uncertainty.certainty[..layout.parameters]);
+        let certainty = &uncertainty.certainty[..layout.parameters];
+        lost = lost::on_plateau(numbers, &best.theta, &linear, &held.bounds, certainty);
+        if !maximum.runaways.is_empty() {
+            lost.extend(lost::beside_runaways(problem, (&best.theta, best.cost), &layout.start, certainty));
+            lost.sort_unstable();
+            lost.dedup();
+        }
         if !lost.is_empty() {
             uncertainty = without(&lost, &held, &best.theta, of);
         }
     }
     maximum.runaways.iter().for_each(|r| uncertainty.certainty[r.0] = Certainty::Endless);
-    let undetermined = if many { vec![] } else { determined(layout, best, &uncertainty, numbers) };
-    let k = compared.spent;
+    let mut undetermined = if many { vec![] } else { determined(layout, best, &uncertainty, numbers) };
+    for (open, found) in uncertainty.open.iter().zip(&mut undetermined) {
+        found.elsewhere |= matches!(open.parameters[..], [only] if lost.contains(&only));
+    }
+    let k = compared.spent - surplus(layout, &undetermined);
     let ended = Ended::of(&maximum.found, &layout.names, Loss::Squares, 1.0);
     let mut fit = summarise(layout, ended, compared, Sure { uncertainty, undetermined });
     fit.likelihood = likelihood::Likelihood { loglik: f64::NAN, k, sigmas: 0, n, declared: true };
@@ -499,6 +552,7 @@ pub(crate) fn likely_of(
                 fit.uncertainty.rise = freedom::rise(n, fit.uncertainty.freedom + deviations);
             }
             let ends = profile::intervals(problem, best, &layout.bounds, Loss::Squares, &fit.uncertainty, &tell);
+            fit.warnings.extend(profile::unfollowed(&layout.names, &ends));
             fit.parameters.iter_mut().zip(ends).for_each(|(p, e)| p.profile = e);
         }
     }

@@ -25,6 +25,9 @@ fn row(p: &Parameter) -> [String; 6] {
 fn criteria(fit: &Fit) -> String {
     let cost = significant(fit.cost, 6);
     let l = &fit.likelihood;
+    if fit.exact {
+        return format!("cost {cost}; nothing is left to tell the size of the errors by, so there is no likelihood and no AIC");
+    }
     if l.loglik.is_nan() {
         return format!("cost {cost}; a robust loss belongs to no likelihood, so there is no AIC");
     }
@@ -131,7 +134,8 @@ pub fn remarks(fit: &Fit) -> Vec<String> {
     lines.extend(fit.diagnostics.iter().filter(|d| !d.durbin_watson.is_nan()).map(residuals));
     lines.extend(fit.bootstrap.as_ref().map(|b| {
         let failed = if b.failed > 0 { format!(", {} of which came to no minimum", b.failed) } else { String::new() };
-        format!("bootstrap: {} replicates ({}){failed}", b.replicates, b.kind)
+        let of = if b.replicates < b.wanted { format!(" of {} asked for", b.wanted) } else { String::new() };
+        format!("bootstrap: {} replicates{of} ({}){failed}", b.replicates, b.kind)
     }));
     lines.push(format!("{}; {}", fit.message, fit.starts()));
     lines.extend(

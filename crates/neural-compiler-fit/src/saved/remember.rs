@@ -147,7 +147,10 @@ pub(crate) fn of_groups(program: &Program) -> Result<Values, Diagnostic> {
 
 /// What the record of a model says of how sure its parameters are; `None` where there is none.
 pub(crate) fn known(program: &Program) -> Result<Option<Known>, Diagnostic> {
-    let Some((_, fields)) = record(&program.scheme())? else { return Ok(None) };
+    let Some((line, fields)) = record(&program.scheme())? else { return Ok(None) };
+    if let Some(why) = fields.get("fit").and_then(Known::impossible) {
+        return Err(bad(line, why));
+    }
     let known = fields.get("fit").and_then(Known::of_json);
     if known.is_some() {
         check_text(program, "how sure its parameters are")?;
@@ -158,8 +161,16 @@ pub(crate) fn known(program: &Program) -> Result<Option<Known>, Diagnostic> {
 /// The column that gave a fit the standard deviations of its data; none where it was a number, or there was none.
 pub fn sigma_column(program: &Program) -> Result<Option<String>, Diagnostic> {
     let Some((_, fields)) = record(&program.scheme())? else { return Ok(None) };
-    let given = fields.get("options").and_then(|o| o.get("sigma")).and_then(Value::as_str);
-    Ok(given.filter(|text| text.parse::<f64>().is_err()).map(str::to_string))
+    let given = |name: &str| fields.get("options").and_then(|o| o.get(name)).and_then(Value::as_str);
+    // The command has one option for both; in Python the name of a column is one of its own.
+    let column = given("sigma").filter(|text| text.parse::<f64>().is_err());
+    Ok(column.or_else(|| given("sigma_column")).map(str::to_string))
+}
+
+/// The column that gave a fit the relative weights of its data.
+pub fn weights_column(program: &Program) -> Result<Option<String>, Diagnostic> {
+    let Some((_, fields)) = record(&program.scheme())? else { return Ok(None) };
+    Ok(fields.get("options").and_then(|o| o.get("weights")).and_then(Value::as_str).map(str::to_string))
 }
 
 /// Whether a text is not the one that the fit of its record saved; nothing is said of one without a record, or without a hash in it.
@@ -256,6 +267,27 @@ mod tests {
         let read = |text: &str| Remembered::of(&neural_compiler::compile(text, &Default::default()).unwrap());
         assert_eq!(read(&cut).unwrap_err().code, "bad-record");
         assert_eq!(read(&format!("{MAP}\n; fit: by eye")), Ok(Remembered::default()));
+    }
+
+    #[test]
+    fn what_no_fit_found_is_an_error() {
+        let found = |covariance: Value, value: f64, freedom: i64| {
+            json!({"order": ["a", "b"], "covariance": covariance, "observations": 9, "freedom": freedom, "params": {
+                "a": {"value": value, "stderr": 2.0, "ci95": [-3.0, 5.0]}, "b": {"value": 1.0, "stderr": 1.0, "ci95": [-1.0, 3.0]}}})
+        };
+        assert_eq!(Known::impossible(&found(json!([[4.0, -1.9], [-1.9, 1.0]]), 1.0, 7)), None);
+        // Of what the data do not determine nothing is written.
+        assert_eq!(Known::impossible(&found(json!([[4.0, null], [null, null]]), 1.0, 7)), None);
+        for (covariance, value, freedom) in [
+            (json!([[-4.0, 0.0], [0.0, 1.0]]), 1.0, 7),
+            (json!([[4.0, 2.1], [2.1, 1.0]]), 1.0, 7),
+            (json!([[4.0, 1.0], [0.5, 1.0]]), 1.0, 7),
+            (json!([[4.0, 1.0], [1.0, 1.0]]), 5.1, 7),
+            (json!([[4.0, 1.0], [1.0, 1.0]]), 1.0, -1),
+        ] {
+            let found = found(covariance, value, freedom);
+            assert!(Known::impossible(&found).is_some(), "{found}");
+        }
     }
 
     #[test]

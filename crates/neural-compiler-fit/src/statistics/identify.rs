@@ -33,6 +33,13 @@ pub struct Undetermined {
     pub elsewhere: bool,
 }
 
+/// How many parameters say no more than others, wherever they are: numbers a fit did not have to spend. What runs off to where it has no
+/// influence was chosen among values that have some.
+pub(crate) fn surplus(all: &[Undetermined]) -> usize {
+    let everywhere = |u: &&Undetermined| !u.elsewhere && u.determined.iter().all(|c| c.exact);
+    all.iter().filter(everywhere).map(|u| u.parameters.len() - u.determined.len()).sum()
+}
+
 /// What the data determine in place of what is open. `problem`: where predictions come from; without it nothing is tried, and
 /// combinations are given as numbers that hold near the minimum.
 pub(crate) fn determined(

@@ -2,9 +2,11 @@
 //!
 //! Rows with nearly the same inputs fall into one cell. What any function of the inputs explains shows in the means of the cells; of
 //! noise these means scatter as its variance says (the test for lack of fit of Fisher 1922). There are as many cells as the rows can
-//! afford while a function that would lower the sum of squares by `SHARE` is noticed twice over.
-//! Invariant: "no" is always safe; "yes" needs inputs that fill their cells.
+//! afford while a function that would lower the sum of squares by `SHARE` is noticed twice over. What is confined to a few rows is a
+//! smaller share than that, however clearly it is there: a scan of smaller cells looks for it (`scan.rs`). Invariant: "no" is always safe;
+//! "yes" needs inputs that fill their cells.
 
+use super::scan;
 use crate::optimise::{dot, extent};
 
 /// The share of the sum of squares that must not escape: of minima less apart than this the user's is kept anyway.
@@ -15,6 +17,10 @@ const NOTICED: f64 = 3.0;
 const PER_CELL: usize = 16;
 /// Rows that crowd in a few cells by more than this are not told apart by them.
 const CROWDED: f64 = 4.0;
+/// Rows per cell in which what is confined to a few is looked for.
+const PER_SMALL_CELL: usize = 4;
+/// Such cells at most.
+const MOST_SMALL_CELLS: usize = 1 << 17;
 /// More inputs have too few rows in a cell to be near each other.
 const MOST_INPUTS: usize = 2;
 
@@ -28,14 +34,10 @@ pub(crate) fn rows_to_tell(rows: usize) -> usize {
     ((4.0 * affordable(rows)) as usize).min(rows)
 }
 
-/// The sums and counts of the cells that are not empty, about so many of them; `None` where the rows do not fill them.
-fn in_cells(inputs: &[&[f64]], values: &[f64], cells: f64) -> Option<Vec<(f64, f64)>> {
+/// Sums and counts of cells, so many along each input; `None` where the inputs have no cells.
+fn grid(inputs: &[&[f64]], values: &[f64], per_input: usize) -> Option<Vec<(f64, f64)>> {
     let n = values.len();
     if inputs.is_empty() || inputs.len() > MOST_INPUTS || inputs.iter().any(|x| x.len() != n) {
-        return None;
-    }
-    let per_input = cells.powf(1.0 / inputs.len() as f64).floor() as usize;
-    if per_input < 8 {
         return None;
     }
     let mut cell = vec![0u32; n];
@@ -53,11 +55,32 @@ fn in_cells(inputs: &[&[f64]], values: &[f64], cells: f64) -> Option<Vec<(f64, f
         let sum = &mut sums[*c as usize];
         *sum = (sum.0 + x, sum.1 + 1.0);
     }
-    let occupied: Vec<(f64, f64)> = sums.into_iter().filter(|s| s.1 > 0.0).collect();
-    let (count, rows) = (occupied.len() as f64, n as f64);
+    Some(sums)
+}
+
+/// How many cells along each input are so many in all.
+fn per_input(inputs: &[&[f64]], cells: f64) -> usize {
+    cells.powf(1.0 / inputs.len().max(1) as f64).floor() as usize
+}
+
+/// The sums and counts of the cells that are not empty, about so many of them; `None` where the rows do not fill them.
+fn in_cells(inputs: &[&[f64]], values: &[f64], cells: f64) -> Option<Vec<(f64, f64)>> {
+    let per_input = per_input(inputs, cells);
+    if per_input < 8 {
+        return None;
+    }
+    let occupied: Vec<(f64, f64)> = grid(inputs, values, per_input)?.into_iter().filter(|s| s.1 > 0.0).collect();
+    let (count, rows) = (occupied.len() as f64, values.len() as f64);
     // How many rows a row shares its cell with, on average, beside how many it would if all cells were alike.
     let company = occupied.iter().map(|(_, n)| n * n).sum::<f64>() / rows;
     (2.0 * count >= cells && company <= CROWDED * rows / cells).then_some(occupied)
+}
+
+/// Whether residuals of this variance stand out somewhere, in however few rows.
+fn stands_out(inputs: &[&[f64]], residuals: &[f64], variance: f64) -> bool {
+    let side = per_input(inputs, (residuals.len() / PER_SMALL_CELL).min(MOST_SMALL_CELLS) as f64);
+    let sides = if inputs.len() == 1 { (1, side) } else { (side, side) };
+    grid(inputs, residuals, side).is_none_or(|cells| scan::stands_out(&cells, sides, variance))
 }
 
 /// The sum of squares of the means of cells, and the variance within them.
@@ -76,13 +99,14 @@ pub(crate) fn shows(inputs: &[&[f64]], change: &[f64], rows: usize) -> bool {
     })
 }
 
-/// Whether no function of the inputs that changes slowly from cell to cell explains a noticeable part of the residuals.
+/// Whether no function of the inputs that changes slowly from cell to cell explains a noticeable part of the residuals, and none that is
+/// confined to a few rows either.
 pub(crate) fn only_noise(inputs: &[&[f64]], residuals: &[f64]) -> bool {
     let Some(occupied) = in_cells(inputs, residuals, affordable(residuals.len())) else { return false };
     let (between, within) = scatter(&occupied, residuals);
     let (count, rows) = (occupied.len() as f64, residuals.len() as f64);
     let deviation = (2.0 * count * (1.0 + count / (rows - count))).sqrt();
-    between / within - count <= NOTICED * deviation
+    between / within - count <= NOTICED * deviation && !stands_out(inputs, residuals, within)
 }
 
 #[cfg(test)]
@@ -114,6 +138,23 @@ mod tests {
             assert_eq!(count(0.04, rows, 15.0), 0);
         }
         assert_eq!(count(0.03, 10_000, 100.0), 0);
+    }
+
+    /// A peak of twenty rows in 5,000, worth a likelihood ratio of e^20: a hundredth of the sum of squares.
+    #[test]
+    fn a_peak_in_a_few_rows_is_no_noise() {
+        let noticed = |height: f64| {
+            (0..20)
+                .filter(|&seed| {
+                    let mut s = Stream::new(seed, 7);
+                    let x: Vec<f64> = (0..5000).map(|i| f64::from(i) / 500.0).collect();
+                    let r: Vec<f64> = x.iter().map(|x| s.normal() + height * (-0.5 * ((x - 7.0) / 0.02).powi(2)).exp()).collect();
+                    !only_noise(&[&x], &r)
+                })
+                .count()
+        };
+        assert!(noticed(0.0) <= 1);
+        assert!(noticed(1.7) >= 18, "{}", noticed(1.7));
     }
 
     #[test]

@@ -32,3 +32,25 @@ pub(crate) fn on_plateau(problem: &dyn Residuals, theta: &[f64], linear: &Linear
     };
     (0..certainty.len()).filter(stands).collect()
 }
+
+/// How many times its size an error is that is doubted where something else has run off.
+const ABSURD: f64 = 100.0;
+/// What a standard error away costs at least and at most, where 1 is what it says.
+const PARABOLA: std::ops::Range<f64> = 0.01..100.0;
+
+/// The parameters that what runs off has taken with it: beside a slope without end, the threshold between 0 and 1 may lie anywhere between
+/// two data, and the information that is left of it is what has not faded yet. Their errors dwarf them, and the likelihood there is not
+/// what the errors say. `cost`: minus twice the log-likelihood at `theta`.
+pub(crate) fn beside_runaways(problem: &dyn Residuals, (theta, cost): (&[f64], f64), start: &[f64], certainty: &[Certainty]) -> Vec<usize> {
+    let mut memory = vec![0.0; problem.count()];
+    let mut as_said = |j: usize, by: f64| {
+        let mut moved = theta.to_vec();
+        moved[j] += by;
+        problem.objective(&moved, &mut memory, None).ok().flatten().is_some_and(|c| PARABOLA.contains(&(c - cost)))
+    };
+    let absurd = |j: usize| match certainty[j] {
+        Certainty::Error(error) if error > ABSURD * theta[j].abs().max(start[j].abs()) && (theta[j], start[j]) != (0.0, 0.0) => Some(error),
+        _ => None,
+    };
+    (0..certainty.len()).filter(|&j| absurd(j).is_some_and(|error| !as_said(j, error) && !as_said(j, -error))).collect()
+}

@@ -8,6 +8,7 @@ pub(crate) mod likelihood;
 pub(crate) mod lost;
 pub(crate) mod poor;
 pub(crate) mod profile;
+pub(crate) mod scan;
 pub(crate) mod scatter;
 pub(crate) mod smooth;
 pub(crate) mod student;

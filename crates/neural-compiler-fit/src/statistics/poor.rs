@@ -1,10 +1,13 @@
 //! What is poor about a fit. In: data, predictions and what the rows lie along; out: sentences, none where there is nothing to say.
 //!
 //! A minimum is the best a model can do, which may be little: it explains less than half of what varies, or leaves residuals in which
-//! neighbours are alike, where those of noise are not, or that are larger than the given errors.
+//! neighbours are alike, where those of noise are not, or that are larger than the given errors. Where noise is most of what varies, little
+//! is all there is to explain: that is no flaw of a model which is certain to explain it, and leaves noise at every scale.
 
 use crate::report::Axis;
 use crate::statistics::likelihood::{Column, Target};
+use crate::statistics::scan;
+use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
 /// The share of the variance a model explains at least, if it is to count as a description of the data.
 const HALF: f64 = 0.5;
@@ -16,6 +19,11 @@ const FEWEST: usize = 8;
 const NEGLIGIBLE: f64 = 1e-6;
 /// The same of data that are large beside their differences: what solvers leave of the size itself.
 const ROUNDING: f64 = 1e-10;
+
+/// Fewer residuals do not show whether they are noise.
+const TELLING: usize = 64;
+/// How probable it may be that a constant explains as much as a model that is certain to explain more: starts look for the best of many.
+const CERTAIN: f64 = 1e-4;
 
 /// Standard deviations at which a sum of squares is no chance.
 const IMPROBABLE: f64 = 5.0;
@@ -99,24 +107,71 @@ fn no_noise(name: &str, axis: &Axis, r: f64) -> String {
     )
 }
 
-/// What is poor, column by column. `robust`: whether outliers were given little weight.
-pub(crate) fn remarks(targets: &[Target<'_>], columns: &[Column], weights: &[f64], axis: Option<&Axis>, robust: bool) -> Vec<String> {
-    let mut all = Vec::new();
+/// What there is to say of columns.
+#[derive(Default)]
+pub(crate) struct Remarks {
+    /// How little is explained of what varies. Where errors are given, which may be most of it, that is no flaw.
+    pub(crate) little: Vec<String>,
+    /// Neighbours that are alike.
+    pub(crate) alike: Vec<String>,
+}
+
+/// What says what is poor about the figures of columns: given the numbers spent, and whether the loss is robust.
+pub(crate) type Judge<'a> = dyn Fn(&[Column], (f64, bool)) -> Remarks + 'a;
+
+/// What is poor, column by column. `spent`: numbers the fit had to spend; `robust`: whether outliers were given little weight.
+pub(crate) fn remarks(
+    targets: &[Target<'_>],
+    columns: &[Column],
+    weights: &[f64],
+    axis: Option<&Axis>,
+    (spent, robust): (f64, bool),
+) -> Remarks {
+    let mut all = Remarks::default();
     for (target, column) in targets.iter().zip(columns) {
         let name = target.name;
-        all.extend(if robust { little(name, of_most(target), "most of the data ") } else { little(name, column.r2, "") });
         let axis = axis.filter(|_| !is_negligible(column, target.observed));
-        all.extend(axis.and_then(|axis| alike(target, weights, axis).map(|r| no_noise(name, axis, r))));
+        let alike = axis.and_then(|axis| alike(target, weights, axis).map(|r| no_noise(name, axis, r)));
+        let all_there_is = || !robust && alike.is_none() && axis.is_some_and(|axis| is_all(target, column, weights, axis, spent));
+        let little = if robust { little(name, of_most(target), "most of the data ") } else { little(name, column.r2, "") };
+        all.little.extend(little.filter(|_| !all_there_is()));
+        all.alike.extend(alike);
     }
     all
 }
 
+/// Whether what a model explains, however little, is all there is: more than a constant explains, beyond chance (Fisher's F), and what it
+/// leaves is noise along the axis, in stretches of every length.
+fn is_all(target: &Target<'_>, column: &Column, weights: &[f64], axis: &Axis, spent: f64) -> bool {
+    let (more, freedom) = ((spent - 1.0).max(1.0), column.n as f64 - spent);
+    let f = column.r2 / more / ((1.0 - column.r2) / freedom);
+    let certain = freedom > 0.0 && f > 0.0 && FisherSnedecor::new(more, freedom).is_ok_and(|law| law.sf(f) < CERTAIN);
+    let rows = in_order(target, weights, axis);
+    certain && rows.len() >= TELLING && !scan::in_order(&rows.iter().map(|&i| residual(target, weights, i)).collect::<Vec<_>>())
+}
+
+fn residual(target: &Target<'_>, weights: &[f64], row: usize) -> f64 {
+    (target.observed[row] - target.predicted[row]) * weights.get(row).copied().unwrap_or(1.0)
+}
+
+fn trajectory(axis: &Axis, row: usize) -> usize {
+    axis.trajectory.get(row).copied().unwrap_or(0)
+}
+
+/// The rows that have residuals, trajectory by trajectory, along the axis.
+fn in_order(target: &Target<'_>, weights: &[f64], axis: &Axis) -> Vec<usize> {
+    let there = |i: &usize| residual(target, weights, *i).is_finite() && axis.values[*i].is_finite();
+    let mut rows: Vec<usize> = (0..target.observed.len()).filter(there).collect();
+    let key = |i: usize| (trajectory(axis, i), axis.values[i]);
+    rows.sort_by(|&a, &b| key(a).0.cmp(&key(b).0).then(key(a).1.total_cmp(&key(b).1)));
+    rows
+}
+
 /// The correlation of residuals that are neighbours along the axis, in one trajectory, where it is no chance.
 fn alike(target: &Target<'_>, weights: &[f64], axis: &Axis) -> Option<f64> {
-    let residual = |i: usize| (target.observed[i] - target.predicted[i]) * weights.get(i).copied().unwrap_or(1.0);
-    let trajectory = |i: usize| axis.trajectory.get(i).copied().unwrap_or(0);
-    let mut rows: Vec<usize> = (0..target.observed.len()).filter(|&i| residual(i).is_finite() && axis.values[i].is_finite()).collect();
-    rows.sort_by(|&a, &b| trajectory(a).cmp(&trajectory(b)).then(axis.values[a].total_cmp(&axis.values[b])));
+    let residual = |i: usize| residual(target, weights, i);
+    let trajectory = |i: usize| trajectory(axis, i);
+    let rows = in_order(target, weights, axis);
     let pairs = rows.windows(2).filter(|w| trajectory(w[0]) == trajectory(w[1]));
     let (count, sum) = pairs.fold((0, 0.0), |(n, sum), w| (n + 1, sum + residual(w[0]) * residual(w[1])));
     let squares: f64 = rows.iter().map(|&i| residual(i) * residual(i)).sum();
@@ -134,7 +189,8 @@ mod tests {
         let n = observed.len();
         let axis = Axis { name: "t".into(), values: (0..n).map(|i| i as f64).collect(), trajectory: vec![] };
         let column = Column { name: "y".into(), n, rmse: 1.0, r2 };
-        remarks(&[Target { name: "y", observed, predicted, scale: 0 }], &[column], &[], Some(&axis), false)
+        let said = remarks(&[Target { name: "y", observed, predicted, scale: 0 }], &[column], &[], Some(&axis), (2.0, false));
+        [said.little, said.alike].concat()
     }
 
     #[test]
@@ -143,6 +199,21 @@ mod tests {
         // Three and a half standard deviations are one in 4,000; the draws are always the same.
         let wrong = (0..300).filter(|_| !said(&(0..40).map(|_| s.normal()).collect::<Vec<_>>(), &[0.0; 40], 0.9).is_empty()).count();
         assert!(wrong <= 1, "{wrong}");
+    }
+
+    /// A line that explains an eighth of 400 numbers, beside noise; the same share of 40; and of 400 beside a step that the line does not
+    /// see.
+    #[test]
+    fn little_is_no_flaw_where_the_rest_is_noise() {
+        let with = |n: usize, step: f64| {
+            let mut s = Stream::new(5, 78);
+            let line: Vec<f64> = (0..n).map(|i| 1.3 * (i as f64 / n as f64 - 0.5)).collect();
+            let stretch = |i: usize| if (n / 2..n / 2 + 16).contains(&i) { step } else { 0.0 };
+            said(&line.iter().enumerate().map(|(i, x)| x + s.normal() + stretch(i)).collect::<Vec<_>>(), &line, 0.125)
+        };
+        assert_eq!(with(400, 0.0), [""; 0]);
+        assert!(with(40, 0.0)[0].contains("only 12 %"));
+        assert!(!with(400, 2.5).is_empty());
     }
 
     #[test]

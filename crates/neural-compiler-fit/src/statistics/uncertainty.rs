@@ -26,6 +26,8 @@ pub enum Certainty {
     Unknown,
     /// The fit did not end at a minimum, the curvature at which an error is.
     NoMinimum,
+    /// The model meets the data exactly: nothing is left to tell its error by.
+    Met,
     /// It runs off to infinity: the likelihood has no maximum.
     Endless,
 }
@@ -61,9 +63,12 @@ pub struct Uncertainty {
     pub rise: f64,
 }
 
-/// Singular values below this share of the largest belong to combinations the data do not determine: derivatives of formulas are exact
-/// but for rounding.
+/// Singular values below this share of the largest belong to combinations the data do not determine, where nothing more is known of the
+/// derivatives than that they are those of formulas.
 pub(crate) const EXACT: f64 = 1e-10;
+/// The same where the derivatives were seen to have nearly all digits of the number type: singular values of columns of length 1 are known
+/// to a few units in the last place of the largest, so that of this one three digits are left.
+pub(crate) const ROUNDING: f64 = 1e-12;
 /// Columns this nearly dependent leave a combination open if its error is so many times larger than the value of every parameter in it, or
 /// larger than all of them and [`ABSURD`] times one: such an error says that the order of magnitude is not known, and the parabola it comes
 /// from is not that of the cost.
@@ -198,9 +203,10 @@ fn judged(
         s < limit.nearly * parts.singular[0] && (least > limit.times || (least > 1.0 && most > ABSURD))
     };
     let (kept, lost): (Vec<usize>, Vec<usize>) = (0..free.len()).partition(|&k| k < certain && !hopeless(k));
-    let freedom = observations.saturating_sub(kept.len());
+    // Ways whose errors mean nothing were followed to the minimum like the others, and have used up as much of the data.
+    let freedom = observations.saturating_sub(certain);
     let known = variance == Variance::Known;
-    let value = if freedom > 0 || known { value(kept.len()) } else { f64::NAN };
+    let value = if freedom > 0 || known { value(certain) } else { f64::NAN };
     let open = blocks(&lost.iter().map(|&k| &parts.vectors[k][..]).collect::<Vec<_>>(), &free, &scales);
     let undetermined: Vec<bool> = free.iter().map(|j| open.iter().any(|o| o.parameters.contains(j))).collect();
     for (a, &i) in free.iter().enumerate() {

@@ -2,7 +2,8 @@
 
 use crate::common::{compile, noise, table};
 use neural_compiler_fit::plot::{Drawing, Look};
-use neural_compiler_fit::{Fit, Known, Options, Resampling, Table, bands, fit};
+use neural_compiler_fit::{Fit, Known, Options, Resampling, Stage, Table, bands, fit};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 fn run(model: &str, data: &Table, options: &Options<'_>) -> Fit {
     fit(&compile(model), data, options).unwrap_or_else(|e| panic!("{e}"))
@@ -155,6 +156,50 @@ fn replicates_scatter_as_estimates_do() {
         assert_eq!(alone.parameters, found.parameters, "the number of threads changes nothing");
         assert_eq!(found.bootstrap.as_ref().map(|b| (b.replicates, b.failed, b.kind)), Some((400, 0, resampling)));
     }
+}
+
+/// A stop ends the replicates, and those that were not fitted are not said to have failed.
+#[test]
+fn replicates_that_were_stopped_are_not_counted() {
+    let x: Vec<f64> = (0..60).map(|i| f64::from(i) / 6.0).collect();
+    let y: Vec<f64> = x.iter().enumerate().map(|(i, x)| 1.0 + 2.0 * x + 0.5 * noise(i, 9)).collect();
+    let data = table(vec![("x", x), ("y", y)]);
+    let model = "(param a 0) (param b 1) (+ a (* b x))";
+    let whole = run(model, &data, &Options { bootstrap: Some(100), threads: 1, ..Options::default() });
+    let stop = AtomicBool::new(false);
+    let tell = |stage: Stage, done: usize, _: usize, _: f64| {
+        if stage == Stage::Bootstrap && done >= 50 {
+            stop.store(true, Ordering::Relaxed);
+        }
+    };
+    let options = Options { bootstrap: Some(1_000_000), threads: 1, cancel: Some(&stop), progress: Some(&tell), ..Options::default() };
+    let found = run(model, &data, &options);
+    let b = found.bootstrap.as_ref().unwrap();
+    assert!(b.wanted == 1_000_000 && b.replicates >= 50 && b.replicates < b.wanted && b.failed == 0, "{b:?}");
+    assert!(found.warnings.iter().any(|w| w.contains(&format!("{} of 1000000 replicates", b.replicates))), "{:?}", found.warnings);
+    for (p, all) in found.parameters.iter().zip(&whole.parameters) {
+        assert!((p.bootstrap.unwrap().0 / all.bootstrap.unwrap().0 - 1.0).abs() < 0.5, "{p:?}");
+    }
+    // The budget of time is that of fit and replicates together; these would take hours.
+    let found = run(model, &data, &Options { bootstrap: Some(2_000_000), budget: Some(1.5), ..Options::default() });
+    assert!(found.bootstrap.as_ref().is_some_and(|b| b.replicates < b.wanted && b.failed == 0), "{:?}", found.bootstrap);
+    assert!(found.warnings.iter().any(|w| w.contains("stopped by the budget of 1.5 s")), "{:?}", found.warnings);
+}
+
+/// Rows that do not count are not looked at: diagnostics are those of the other rows alone.
+#[test]
+fn rows_of_weight_0_have_no_residuals() {
+    let x: Vec<f64> = (0..24).map(f64::from).collect();
+    let y: Vec<f64> = (0..24).map(|i| if i % 2 == 0 { 1.0 + 2.0 * f64::from(i) + 0.5 * noise(i as usize, 5) } else { 1e3 }).collect();
+    let w: Vec<f64> = (0..24).map(|i| f64::from(1 - i % 2)).collect();
+    let half = |v: &[f64]| v.iter().copied().step_by(2).collect::<Vec<f64>>();
+    let options = Options { weights_column: Some("w".into()), ..Options::default() };
+    let model = "(param a 0) (param b 1) (+ a (* b x))";
+    let all = run(model, &table(vec![("x", x.clone()), ("y", y.clone()), ("w", w.clone())]), &options);
+    let some = run(model, &table(vec![("x", half(&x)), ("y", half(&y)), ("w", half(&w))]), &options);
+    let (a, b) = (&all.diagnostics[0], &some.diagnostics[0]);
+    assert!((a.n, a.runs, a.outliers.len()) == (12, b.runs, 0), "{a:?} {b:?}");
+    assert!((a.durbin_watson - b.durbin_watson).abs() < 1e-9 && (a.normality_p - b.normality_p).abs() < 1e-9, "{a:?} {b:?}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Random effects: models that are linear in them exactly, others against R's lme4 1.1-31, which approximates in the same way, and, with
 //! `lindstrom-bates`, against nlme 3.1-162. `oracles/effects/effects.R` prints their figures.
 
-use crate::common::compile;
+use crate::common::{compile, noise, table};
 use neural_compiler_fit::{EffectMethod, Fit, Options, Table, fit};
 
 /// A table whose first column is the names of groups.
@@ -77,7 +77,8 @@ const ORANGE_LOGLIK: f64 = 131.5718851;
 
 /// A fit from the declared values alone: integrals are dear.
 fn by(model: &str, table: &Table, effects: EffectMethod) -> Fit {
-    fit(&compile(model), table, &Options { starts: Some(1), effects, ..Options::default() }).unwrap_or_else(|e| panic!("{e}"))
+    fit(&compile(model), table, &Options { starts: Some(1), effects: Some(effects), ..Options::default() })
+        .unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// Fixed effects to four digits of themselves, standard deviations to two percent, as `oracles/effects/effects.R` prints them.
@@ -180,6 +181,58 @@ fn what_makes_no_sense_is_refused() {
         code("(param eta 0 :per subject :effect (normal 0 omega)) (observe distance (* eta age) :noise (normal 1))"),
         "bad-declaration"
     );
+    // Standard errors were a hundredth of what they are.
+    let kinked = "(param a 1) (param w 1 :min 0) (param s 1 :min 0) (param eta 0 :per subject :effect (normal 0 w))
+                  (observe distance (+ a eta) :noise (laplace s))";
+    assert_eq!(code(kinked), "bad-declaration");
     let both = "(param w 1) (param eta 0 :per subject :effect (normal 0 w)) (param b 1 :per subject) (observe distance (+ eta (* b age)))";
     assert_eq!(code(both), "bad-declaration");
+}
+
+/// Groups that do not differ: the maximum is that of a line without effects, and an effect whose deviation is 0 is at its bound. Steps of
+/// Newton's on the rounding errors of a slope left it at 10^-14, with an error and an interval below 0.
+#[test]
+fn a_deviation_of_0_has_no_error() {
+    let model = "(param a 0) (param b 1) (param w 0.5 :min 0) (param s 1 :min 0) (param eta 0 :per g :effect (normal 0 w))
+                 (observe y (+ a eta (* b x)) :noise (normal s))";
+    let mut zeros = 0;
+    for seed in 0..12 {
+        let x: Vec<f64> = (0..18).map(|i| 2.5 + 1.3 * noise(i, 100 + seed)).collect();
+        let y: Vec<f64> = x.iter().enumerate().map(|(i, x)| 1.0 + 2.0 * x + noise(i, 200 + seed)).collect();
+        let g: Vec<f64> = (0..18).map(|i| f64::from(i / 3)).collect();
+        let found = run(model, &table(vec![("g", g), ("x", x.clone()), ("y", y.clone())]));
+        let w = found.parameter("w").unwrap();
+        if w.value > 1e-6 {
+            continue;
+        }
+        zeros += 1;
+        assert!(w.value == 0.0 && w.stderr.is_none() && w.ci95.is_none() && w.note.as_deref() == Some("at its bound"), "{seed}: {w:?}");
+        // Least squares by hand.
+        let mean = |v: &[f64]| v.iter().sum::<f64>() / 18.0;
+        let (mx, my) = (mean(&x), mean(&y));
+        let product = |u: &[f64], m: f64, v: &[f64], n: f64| u.iter().zip(v).map(|(a, b)| (a - m) * (b - n)).sum::<f64>();
+        let slope = product(&x, mx, &y, my) / product(&x, mx, &x, mx);
+        let left = product(&y, my, &y, my) - slope * product(&x, mx, &y, my);
+        let loglik = -9.0 * ((std::f64::consts::TAU * left / 18.0).ln() + 1.0);
+        assert!((found.likelihood.loglik - loglik).abs() < 1e-6, "{seed}: {} {loglik}", found.likelihood.loglik);
+        assert!((found.parameter("b").unwrap().value - slope).abs() < 1e-6, "{seed}");
+    }
+    assert!(zeros >= 4, "{zeros}");
+}
+
+/// One observation in each group: w² + s² is all there is to know. It was called w = 0, and s had an error.
+#[test]
+fn one_observation_for_each_group_does_not_tell_effects_from_errors() {
+    let x: Vec<f64> = (0..30).map(|i| f64::from(i) / 10.0).collect();
+    let y: Vec<f64> = x.iter().enumerate().map(|(i, x)| 1.0 + 2.0 * x + 0.6 * noise(i, 11)).collect();
+    let g = (0..30).map(f64::from).collect();
+    let model = "(param a 0) (param b 1) (param w 1 :min 0) (param s 1 :min 0) (param eta 0 :per g :effect (normal 0 w))
+                 (observe y (+ a eta (* b x)) :noise (normal s))";
+    let found = fit(&compile(model), &table(vec![("g", g), ("x", x), ("y", y)]), &Options::default()).unwrap();
+    for name in ["w", "s"] {
+        let p = found.parameter(name).unwrap();
+        assert!(p.stderr.is_none() && p.ci95.is_none() && p.note.as_deref().is_some_and(|n| n.contains("not determined")), "{p:?}");
+    }
+    assert!(["a", "b"].iter().all(|n| found.parameter(n).unwrap().stderr.is_some()), "{:?}", found.parameters);
+    assert!(found.warnings.iter().any(|w| w.contains("do not determine `w` and `s`")), "{:?}", found.warnings);
 }

@@ -47,6 +47,36 @@ fn data_that_a_threshold_separates() {
     assert!((found.parameter("a").unwrap().value - GLM.0).abs() < 1e-6 && (found.parameter("b").unwrap().value - GLM.1).abs() < 1e-6);
 }
 
+/// One of the data holds what runs off to a line: along a = -3 b the rate at the last x stays 1, which its count is, and the others fade.
+#[test]
+fn data_that_a_threshold_all_but_separates() {
+    let data = table(vec![("x", numbers(4)), ("y", vec![0.0, 0.0, 0.0, 1.0])]);
+    let found = run("(param a 0) (param b 1) (observe y (exp (+ a (* b x))) :noise (poisson))", &data);
+    has_none(&found, &["a", "b"]);
+    assert!(found.message.contains("`a` falls and `b` grows"), "{}", found.message);
+    // Where x = 3 there is one of either kind, and half of them is all that is said of it.
+    let x = [0, 1, 2, 3, 3, 4, 5, 6].map(f64::from).to_vec();
+    let data = table(vec![("x", x), ("y", [0, 0, 0, 0, 1, 1, 1, 1].map(f64::from).to_vec())]);
+    let found = run("(param a 0) (param b 1) (observe y (sigmoid (+ a (* b x))) :noise (bernoulli))", &data);
+    has_none(&found, &["a", "b"]);
+    assert!((found.likelihood.loglik - 2.0 * 0.5f64.ln()).abs() < 1e-3, "{}", found.likelihood.loglik);
+}
+
+/// What the data do not determine one by one is as flat behind as ahead, and so is a plateau the fit began on: there is a maximum.
+#[test]
+fn what_is_not_determined_does_not_run_off() {
+    let y: Vec<f64> = [3, 5, 4, 7, 6, 9, 8, 12].map(f64::from).to_vec();
+    let data = table(vec![("x", numbers(8)), ("y", y)]);
+    for model in [
+        "(param a 0) (param b 0.5) (param c 2) (observe y (exp (+ a c (* b x))) :noise (poisson))",
+        "(param a 5 :min 0) (param b 0.5) (param c 2 :min 0) (observe y (* a c (exp (* b x))) :noise (poisson))",
+        "(param a 1) (param b 0.5) (param k 1000) (observe y (+ (exp (+ a (* b x))) (exp (- (* k (+ x 1))))) :noise (poisson))",
+    ] {
+        let found = run(model, &data);
+        assert!(found.converged && found.parameter("b").unwrap().stderr.is_some(), "{model}: {}", found.message);
+    }
+}
+
 /// `glm(y ~ x, family = binomial, control = list(epsilon = 1e-14))` in R 4.2.2.
 const GLM: (f64, f64) = (-3.958_667_821_518, 0.879_703_960_337);
 
@@ -64,6 +94,22 @@ fn counts_that_scatter_less_than_poisson_s() {
 }
 
 const POISSON: f64 = -21.4223034187;
+
+/// The threshold between separated bits may be anywhere between two of them: it had an error a hundred thousand times its value.
+#[test]
+fn a_threshold_beside_a_slope_that_runs_off() {
+    let data = table(vec![("x", (1..9).map(f64::from).collect()), ("y", (1..9).map(|x| f64::from(x > 4)).collect())]);
+    let found = run("(param m 4) (param k 1) (observe y (/ 1 (+ 1 (exp (- (* k (- x m)))))) :noise (bernoulli))", &data);
+    has_none(&found, &["k"]);
+    let m = found.parameter("m").unwrap();
+    assert!((4.0..5.0).contains(&m.value) && m.stderr.is_none() && m.note.as_deref() == Some("not determined by the data"), "{m:?}");
+    // What does not fade beside a runaway keeps its error: a mean of its own.
+    let counts = [3.0, 5.0, 4.0, 4.0, 0.0, 0.0, 0.0, 0.0];
+    let data = table(vec![("x", (0..8).map(|i| f64::from(i / 4)).collect()), ("y", counts.to_vec())]);
+    let found = run("(param a 1) (param b 0) (observe y (exp (if (< x 0.5) a b)) :noise (poisson))", &data);
+    has_none(&found, &["b"]);
+    assert!((found.parameter("a").unwrap().stderr.unwrap() - 0.25).abs() < 1e-4, "{:?}", found.parameters);
+}
 
 /// Where nobody declared errors, what is looked for is the least sum of squares, and 0 is the least there is.
 #[test]

@@ -187,3 +187,13 @@ fn combinations_that_groups_determine_are_named() {
     let found = fit(&model, &data, &Options::default()).unwrap();
     assert_eq!(found.undetermined[0].determined[0].text, "F/V");
 }
+
+/// Names of groups are texts, and stand beside the columns of numbers: they too are offered where the model writes one otherwise.
+#[test]
+fn a_column_of_groups_in_other_letters_is_offered() {
+    let data = table(vec![("x", vec![1.0, 2.0, 3.0, 4.0]), ("y", vec![1.0, 2.0, 3.0, 5.0])]);
+    let data = data.beside(vec![neural_compiler_fit::Other { name: "Subject".into(), nearly: false }]);
+    let error = fit(&compile("(param a 1 :per subject) (observe y (* a x))"), &data, &Options::default()).unwrap_err();
+    assert_eq!(error.0[0].code, "missing-column");
+    assert!(error.0[0].help.as_deref().is_some_and(|h| h.contains("`Subject`")), "{error}");
+}

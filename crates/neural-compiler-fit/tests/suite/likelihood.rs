@@ -222,6 +222,42 @@ fn laplace_errors() {
     agrees(&found, &[("m", median, error), ("s", s, error)], -7.0 * ((2.0 * s).ln() + 1.0));
 }
 
+/// The expected information about a median, and about s: `s sqrt(diag((X'X)^-1))` and `s/sqrt(n)`, whatever the signs of single residuals;
+/// of a formula, of the same as a differential equation, and where the model bends.
+#[test]
+fn errors_of_laplace_noise_are_those_of_the_expected_information() {
+    let x: Vec<f64> = (0..8).map(|i| f64::from(i) * 10.0 / 7.0).collect();
+    let y = [-0.764, 3.11, 7.637, 9.751, 10.759, 15.142, 18.1, 19.859];
+    let line = "(param a 0) (param b 1) (param s 1 :min 0) (observe y (+ a (* b x)) :noise (laplace s))";
+    let state = "(time x :start 0) (param a 0) (param b 1) (param s 1 :min 0) (state l a) (derive l b) (observe y l :noise (laplace s))";
+    let bent = "(param a 1) (param b 0.1) (param s 1 :min 0) (observe y (- (* a (exp (* b x))) a) :noise (laplace s))";
+    let part = "(param a 0) (param b 1) (param c 0.1 :min 0) (observe y (+ a (* b x)) :noise (laplace (+ c (* 0.02 x))))";
+    let is = |found: &Fit, name: &str, wanted: f64| {
+        let error = found.parameter(name).and_then(|p| p.stderr).unwrap_or_else(|| panic!("no error of `{name}`"));
+        assert!((error / wanted - 1.0).abs() < 1e-5, "error of {name}: {error} instead of {wanted}");
+    };
+    let products = |j: &dyn Fn(f64) -> [f64; 2], weight: &dyn Fn(f64) -> f64| {
+        let sum = |a: usize, b: usize| x.iter().map(|&x| j(x)[a] * j(x)[b] * weight(x)).sum::<f64>();
+        let (aa, ab, bb) = (sum(0, 0), sum(0, 1), sum(1, 1));
+        let determinant = aa * bb - ab * ab;
+        ((bb / determinant).sqrt(), (aa / determinant).sqrt())
+    };
+    for model in [line, state, bent] {
+        let found = run(model, &columns(&[("x", &x), ("y", &y)]));
+        let [a, b, s] = ["a", "b", "s"].map(|name| found.parameter(name).expect(name).value);
+        let slopes = |x: f64| if model == bent { [(b * x).exp() - 1.0, a * x * (b * x).exp()] } else { [1.0, x] };
+        let (of_a, of_b) = products(&slopes, &|_| 1.0);
+        is(&found, "a", s * of_a);
+        is(&found, "b", s * of_b);
+        is(&found, "s", s / 8f64.sqrt());
+    }
+    let found = run(part, &columns(&[("x", &x), ("y", &y)]));
+    let c = found.parameter("c").expect("c").value;
+    let (of_a, of_b) = products(&|x| [1.0, x], &|x| (c + 0.02 * x).powi(-2));
+    is(&found, "a", of_a);
+    is(&found, "b", of_b);
+}
+
 /// Indomethicin in the blood of six people (R's `Indometh`), all together, with errors that grow with the concentration: the maximum of the
 /// likelihood and its second derivatives by mpmath 1.3, 40 digits.
 #[test]

@@ -106,3 +106,39 @@ fn an_observable_that_nobody_observed_counts_nothing() {
     assert_eq!(found.likelihood.k, wanted.likelihood.k);
     assert!(found.warnings.is_empty(), "{:?}", found.warnings);
 }
+
+/// Where nothing is observed an input may be missing: it is there what it is between the rows that have it, as if that stood in the cell.
+#[test]
+fn inputs_that_are_missing_where_nothing_is_observed() {
+    let nan = f64::NAN;
+    let model = |how: &str| format!("(param k 0.1) (param G0 5) (input I :interpolate {how}) (state G G0) (derive G (- (* k I G)))");
+    // Burden and Faires, Numerical Analysis, section 3.5: the natural spline through (1, 2), (2, 3), (3, 5) is 2.40625 at 1.5.
+    for (how, filled) in [("linear", 2.5), ("step", 2.0), ("cubic", 2.40625)] {
+        let data = |missing: f64| {
+            let g = vec![5.0, nan, 3.4, 1.8];
+            table(vec![("t", vec![1.0, 1.5, 2.0, 3.0]), ("I", vec![2.0, missing, 3.0, 5.0]), ("G", g)])
+        };
+        let program = compile(&model(how));
+        let found = fit(&program, &data(nan), &Options::default()).unwrap_or_else(|e| panic!("{how}: {e}"));
+        same(&found, &fit(&program, &data(filled), &Options::default()).unwrap());
+        assert!(found.warnings.iter().any(|w| w.contains("1 row has no value of the input `I`")), "{:?}", found.warnings);
+    }
+    let t = vec![0.0, 1.0, 2.0, 3.0, 0.0, 1.0, 2.0, 3.0];
+    let g = vec![5.0, 4.0, 3.3, nan, 5.1, nan, 3.2, 2.6];
+    let data = |input: Vec<f64>, g: &[f64]| {
+        let groups = (0..8).map(|i| f64::from(i / 4)).collect();
+        table(vec![("t", t.clone()), ("I", input), ("G", g.to_vec()), ("g", groups)])
+    };
+    let how = Options { group: Some("g".into()), ..Options::default() };
+    let fitted = |input: Vec<f64>, g: &[f64]| fit(&compile(&model("linear")), &data(input, g), &how);
+    // Behind the last row that has it nobody asks; between rows of one group, not of two.
+    let found = fitted(vec![1.0, 2.0, 2.0, nan, 7.0, nan, 3.0, 3.0], &g).unwrap();
+    same(&found, &fitted(vec![1.0, 2.0, 2.0, 4.0, 7.0, 5.0, 3.0, 3.0], &g).unwrap());
+    let first = [5.0, 4.0, 3.3, 2.7, nan, 4.0, 3.2, 2.6];
+    for (input, g, row) in [(4, &first[..], "row 5"), (6, &g, "row 7")] {
+        let mut of = vec![1.0, 2.0, 2.0, 2.0, 1.0, 2.0, 3.0, 3.0];
+        of[input] = nan;
+        let refused = fitted(of, g).expect_err("an input that is needed");
+        assert!(refused.0[0].code == "bad-value" && refused.0[0].message.contains(row), "{refused}");
+    }
+}

@@ -75,3 +75,17 @@ fn priors_of_a_formula_without_noise() {
     near(&found, "m", 1.0 - 1.25e-8, 0.05f64.sqrt() / 2.0 * (1.0 + 1e-8));
     assert!((found.parameter("sigma[y]").unwrap().value - 0.05f64.sqrt()).abs() < 1e-7);
 }
+
+/// A uniform prior is 0 outside: the search ends at its end, where the density of the data alone would go on.
+#[test]
+fn a_uniform_prior_bounds_the_search() {
+    let y = [1.0, 2.5, 0.5, 3.0];
+    let inside = run("(param m 1 :prior (uniform 0 5)) (observe y m :noise (normal 2))", &y);
+    near(&inside, "m", 1.75, 1.0);
+    for (prior, end) in [("(uniform -3 1.5)", 1.5), ("(uniform 2 9)", 2.0)] {
+        let found = run(&format!("(param m {} :prior {prior}) (observe y m :noise (normal 2))", if end > 1.7 { 3 } else { 0 }), &y);
+        let m = found.parameter("m").unwrap();
+        assert!(found.converged && m.value == end && m.stderr.is_none(), "{m:?} {}", found.message);
+        assert!(found.warnings.iter().any(|w| w.contains("`m` ended at its bound")), "{:?}", found.warnings);
+    }
+}

@@ -157,3 +157,12 @@ fn a_steady_start_is_the_one_that_is_reached() {
         assert!((found.values[0] - reached).abs() < 1e-9, "from {from}: {}", found.values[0]);
     }
 }
+
+#[test]
+fn another_implicit_method_takes_over_where_the_first_gets_stuck() {
+    // van der Pol's oscillator, mu = 10^6: Rosenbrock's steps collapse at 1.6e6. SciPy's Radau: -1.86338392 and 1.7055462.
+    let found = run("(state x 2) (state y 0) (derive x y) (derive y (- (* 1e6 (- 1 (* x x)) y) x))", &[0.0, 1e6, 2e6], &[]);
+    for (row, x) in [2.0, -1.863_383_92, 1.705_546_2].into_iter().enumerate() {
+        assert!((found.values[2 * row] - x).abs() < 1e-4, "row {row}: {}, not {x}", found.values[2 * row]);
+    }
+}

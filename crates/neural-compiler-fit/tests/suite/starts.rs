@@ -105,3 +105,17 @@ fn what_a_start_lacks_is_named() {
     assert_eq!(root.code, "no-prediction");
     assert!(root.message.contains("starts of the states"), "{}", root.message);
 }
+
+/// Data far from 0, which the constant that takes them up does not begin at: fits by likelihood ended on a line. What is most probable is
+/// at least as probable as the truth.
+#[test]
+fn likelihoods_of_data_far_from_where_the_constants_begin() {
+    let t: Vec<f64> = (0..12).map(|i| 0.5 * f64::from(i)).collect();
+    let truth: Vec<f64> = t.iter().map(|t| 1e8 + 2.0 * (-0.5 * t).exp()).collect();
+    let y: Vec<f64> = truth.iter().enumerate().map(|(i, y)| y + 0.1 * noise(i, 5)).collect();
+    let density = |r: f64| -0.5 * (r / 0.1f64).powi(2) - 0.1f64.ln() - 0.5 * std::f64::consts::TAU.ln();
+    let least: f64 = y.iter().zip(&truth).map(|(y, at)| density(y - at)).sum();
+    let model = "(param c 0) (param a 1) (param k 1) (observe y (+ c (* a (exp (- (* k t))))) :noise (normal 0.1))";
+    let found = fit(&compile(model), &table(vec![("t", t), ("y", y)]), &Options::default()).unwrap();
+    assert!(found.converged && found.likelihood.loglik >= least, "{} < {least}: {:?}", found.likelihood.loglik, found.parameters);
+}

@@ -2,7 +2,8 @@
 //! cannot be fitted. Expected numbers are SciPy's (1.17), or follow from the model.
 
 use crate::common::{compile, noise, table};
-use neural_compiler_fit::{Fit, Loss, Options, Table, fit, to_json};
+use neural_compiler_fit::text::{shown, to_text};
+use neural_compiler_fit::{EffectMethod, Fit, Loss, Optimiser, Options, Resampling, Table, compare, fit, significant, to_json};
 use std::sync::atomic::AtomicBool;
 
 /// A table from the text of a .csv file.
@@ -146,8 +147,64 @@ fn a_formula_takes_nothing_of_a_solver() {
     let formula = compile("(param a 1) (param k 1) (* a (exp (- (* k t))))");
     let refused = fit(&formula, &decaying(), &how).expect_err("there is nothing to solve");
     assert!(refused.0[0].code == "no-states" && refused.0[0].message.contains("`step`, `rtol` say how"), "{refused}");
-    assert!(fit(&formula, &decaying(), &how.clone().without_solver()).is_ok());
+    assert!(fit(&formula, &decaying(), &how.clone().suited_to(&formula)).is_ok());
     assert!(fit(&compile("(param a 1) (param k 1) (state y a) (derive y (- (* k y)))"), &decaying(), &how).is_ok());
+}
+
+/// What is for other models would change nothing, and is refused by name.
+#[test]
+fn options_that_are_for_other_models_are_refused() {
+    let texts = [
+        "(param a 1) (param k 1) (* a (exp (- (* k t))))",
+        "(param a 1) (param k 1) (observe y (* a (exp (- (* k t)))) :noise (normal 0.1))",
+    ];
+    let none = Options::default();
+    for formula in texts.map(compile) {
+        for (name, code, how) in [
+            ("time", "no-states", Options { time: Some("t".into()), ..none.clone() }),
+            ("start_time", "no-states", Options { start_time: Some(0.0), ..none.clone() }),
+            ("epochs", "no-nets", Options { epochs: Some(3), ..none.clone() }),
+            ("batch", "no-nets", Options { batch: Some(3), ..none.clone() }),
+            ("weight_decay", "no-nets", Options { weight_decay: Some(0.1), ..none.clone() }),
+            ("training", "no-nets", Options { training: Optimiser::FirstOrder, ..none.clone() }),
+            ("effects", "no-effects", Options { effects: Some(EffectMethod::Laplace), ..none.clone() }),
+        ] {
+            let refused = fit(&formula, &decaying(), &how).expect_err(name);
+            assert!(refused.0[0].code == code && refused.0[0].message.contains(&format!("`{name}`")), "{refused}");
+            assert!(fit(&formula, &decaying(), &how.suited_to(&formula)).is_ok(), "{name}");
+        }
+    }
+    let alone = Options { resampling: Some(Resampling::Cases), ..none };
+    assert_eq!(fit(&compile(texts[0]), &decaying(), &alone).expect_err("no replicates").0[0].code, "bad-bootstrap");
+}
+
+/// What replicates leave of constants that the data do not determine is where they began.
+#[test]
+fn no_interval_by_bootstrap_of_what_is_not_determined() {
+    let how = Options { bootstrap: Some(20), ..Options::default() };
+    let found = fitted("(param a 1) (param b 1) (param k 1) (* a b (exp (- (* k t))))", &decaying(), &how);
+    let told = |name: &str| found.parameter(name).unwrap().bootstrap.is_some();
+    assert_eq!([told("a"), told("b"), told("k")], [false, false, true], "{:?}", found.parameters);
+}
+
+/// Without errors likelihoods have no end, and weights were NaN.
+#[test]
+fn models_that_meet_the_data_exactly_are_not_compared() {
+    let x: Vec<f64> = (0..10).map(f64::from).collect();
+    let data = table(vec![("x", x.clone()), ("y", x.iter().map(|x| 3.0 * x).collect())]);
+    let noise = "(param s 1 :min 0)";
+    let models = [
+        "(param a 1) (* a x)".into(),
+        "(param a 1) (param b 1) (+ (* a x) b)".into(),
+        format!("(param a 1) {noise} (observe y (* a x) :noise (normal s))"),
+    ];
+    for model in models {
+        let exact = fitted(&model, &data, &Options::default());
+        let poor = fitted("(param b 1) (+ b (* 0 x))", &data, &Options::default());
+        let refused = compare(&[("poor".into(), &poor), ("exact".into(), &exact)]).expect_err("nothing to compare by");
+        assert!(refused.0[0].code == "not-comparable" && refused.0[0].message.contains("`exact` meets the data exactly"), "{refused}");
+        assert!(compare(&[("one".into(), &poor), ("other".into(), &poor)]).is_ok());
+    }
 }
 
 /// A line through a parabola: the best line is still a poor model.
@@ -263,6 +320,27 @@ fn another_minimum_of_the_same_cost_is_told() {
     assert!((found.parameter("D").unwrap().value - 10.0).abs() < 0.5, "{:?}", found.parameters);
     assert!(found.twins > 0 && found.starts().contains("at other values of the same cost"), "{}", found.starts());
     assert!(found.warnings.iter().any(|w| w.contains("exactly as well: D = 7")), "{:?}", found.warnings);
+}
+
+/// A to B to C with B alone observed: the rates may be exchanged where what there was of A follows, k1 a0 being what counts. All starts
+/// near the declared values agree.
+#[test]
+fn constants_that_may_be_exchanged_are_told() {
+    let law = "(time t :start 0) (param k1 1 :min 0) (param k2 0.1 :min 0) (param a0 1 :min 0) (state A a0) (state B 0)
+               (derive A (- (* k1 A))) (derive B (- (* k1 A) (* k2 B)))";
+    let formula = "(param k1 1 :min 0) (param k2 0.1 :min 0) (param a0 1 :min 0)
+                   (* a0 (/ k1 (- k2 k1)) (- (exp (- (* k1 t))) (exp (- (* k2 t)))))";
+    let t: Vec<f64> = (0..12).map(|i| f64::from(i) * 10.0 / 11.0).collect();
+    let b = |(i, t): (usize, &f64)| 2.0 * 0.7 / (0.25 - 0.7) * ((-0.7 * t).exp() - (-0.25 * t).exp()) + 0.02 * noise(i, 31);
+    let data = table(vec![("t", t.clone()), ("B", t.iter().enumerate().map(b).collect())]);
+    for (model, target) in [(law, None), (formula, Some("B".into()))] {
+        let found = fitted(model, &data, &Options { target, ..Options::default() });
+        let value = |name: &str| found.parameter(name).unwrap().value;
+        let told = found.warnings.iter().find(|w| w.contains("other values explain the data exactly as well")).expect("it is told");
+        let other: Vec<f64> = told.split(" = ").skip(1).map(|s| s.split([',', ';']).next().unwrap().parse().unwrap()).collect();
+        let expected = [value("k2"), value("k1"), value("a0") * value("k1") / value("k2")];
+        assert!(value("k1") > value("k2") && expected.iter().zip(&other).all(|(a, b)| near(*a, *b, 1e-4)), "{told} {expected:?}");
+    }
 }
 
 #[test]
@@ -423,4 +501,121 @@ fn a_bound_that_holds_nothing_makes_nobody_sure() {
     let found = fit(&compile(model), &data, &Options::default()).expect("a fit");
     assert!(found.parameter("D").unwrap().stderr.is_none() && found.parameter("lag").unwrap().stderr.is_none(), "{found:?}");
     assert!((found.parameter("k").unwrap().value - 0.40361).abs() < 1e-4 && found.parameter("k").unwrap().stderr.is_some());
+}
+
+/// A constant that is 0 has no last digit by which a step could be seen to be none.
+#[test]
+fn data_that_are_met_exactly_by_a_constant_of_0() {
+    let x: Vec<f64> = (0..30).map(|i| 0.37 * f64::from(i)).collect();
+    let y: Vec<f64> = x.iter().map(|x| 3.0 * x).collect();
+    let found = fitted("(param a 1) (param b 1) (+ (* a x) b)", &table(vec![("x", x), ("y", y)]), &Options::default());
+    assert!(found.converged, "{}", found.message);
+    assert!((found.parameter("a").unwrap().value - 3.0).abs() < 1e-14 && found.parameter("b").unwrap().value.abs() < 1e-14);
+}
+
+/// As many constants as rows: nothing is left to tell errors by, though some of the constants hang together.
+#[test]
+fn as_many_constants_as_rows_have_no_errors() {
+    let t: Vec<f64> = (0..7).map(|i| 0.6 * f64::from(i)).collect();
+    let y: Vec<f64> = t.iter().enumerate().map(|(i, t)| 5.0 * (-0.3 * t).exp() + 3.0 * (-1.2 * t).exp() + 0.05 * noise(i, 2)).collect();
+    let more = "(* d (exp (- t))) e (* f (sin (* 9 t))) (* g (if (= t 0) 1 0))";
+    let terms = format!("(+ (* a (exp (- (* 0.3 t)))) (* b (exp (- (* 0.31 t)))) (* c (exp (- (* 1.2 t)))) {more})");
+    let model = format!("(param a 1) (param b 1) (param c 1) (param d 1) (param e 1) (param f 1) (param g 1) {terms}");
+    let found = fitted(&model, &table(vec![("t", t), ("y", y)]), &Options::default());
+    assert!(found.parameters.iter().all(|p| p.stderr.is_none() && p.ci95.is_none()), "{:?}", found.parameters);
+    // What is left of the residuals is rounding: combinations had errors of 10^-10.
+    assert!(found.undetermined.iter().flat_map(|u| &u.determined).all(|c| c.stderr.is_none()), "{:?}", found.undetermined);
+    assert_eq!(found.uncertainty.freedom, 0);
+}
+
+/// Where a slope is no number, the row is named and what to do about it: (k t)^n has none at t = 0 below n = 1.
+#[test]
+fn a_row_without_a_slope_is_named() {
+    let t: Vec<f64> = (0..12).map(|i| 0.5 * f64::from(i)).collect();
+    let y: Vec<f64> = t.iter().enumerate().map(|(i, t)| (-(0.4 * t).powf(0.7)).exp() + 0.01 * noise(i, 4)).collect();
+    let data = table(vec![("t", t), ("y", y)]);
+    let found = fitted("(param k 1 :min 0) (param n 1 :min 0) (exp (- (pow (* k t) n)))", &data, &Options::default());
+    let named = |w: &String| w.contains("the prediction for row 1 by `") && w.contains("(if …)");
+    assert!(!found.converged && found.warnings.iter().any(named), "{:?}", found.warnings);
+    // What is said there helps.
+    let found = fitted("(param k 1 :min 0) (param n 1 :min 0) (if (> t 0) (exp (- (pow (* k t) n))) 1)", &data, &Options::default());
+    assert!(found.converged && (found.parameter("n").unwrap().value - 0.7).abs() < 0.05, "{:?}", found.parameters);
+}
+
+/// Data without noise say nothing of errors: neither standard errors nor a likelihood are told, in text and JSON.
+#[test]
+fn formulas_that_meet_their_data_exactly_have_no_errors() {
+    let decay = "(param a 1) (param k 1) (* a (exp (- (* k x))))";
+    let x: Vec<f64> = (0..12).map(|i| 0.25 * f64::from(i)).collect();
+    let curve: Vec<f64> = x.iter().map(|x| 3.0 * (-0.7 * x).exp()).collect();
+    let spread = "(param a 1) (param m 1) (+ 1000 (* a (exp (- (square (- x m))))))";
+    let bump: Vec<f64> = x.iter().map(|x| 1000.0 + 2.0 * (-(x - 1.7) * (x - 1.7)).exp()).collect();
+    for (model, y, constants) in [
+        (decay, vec![2.0; 12], [("a", 2.0), ("k", 0.0)]),
+        (decay, curve, [("a", 3.0), ("k", 0.7)]),
+        (spread, bump, [("a", 2.0), ("m", 1.7)]),
+    ] {
+        let data = table(vec![("x", x.clone()), ("y", y)]);
+        let found = fitted(model, &data, &Options::default());
+        assert!(found.converged && found.exact, "{}", found.message);
+        assert_eq!(found.message, "a minimum was reached: the model meets the data exactly, but for rounding");
+        for (name, value) in constants {
+            let p = found.parameter(name).unwrap();
+            assert!((p.value - value).abs() < 1e-11 && p.stderr.is_none() && p.ci95.is_none(), "{p:?}");
+            assert_eq!(p.note.as_deref(), Some("nothing is left to tell by"));
+        }
+        let json = to_json(&found);
+        for key in ["loglik", "aic", "aicc", "bic"] {
+            assert!(json[key].is_null(), "{key}: {}", json[key]);
+        }
+        let text = to_text(&found);
+        assert!(text.contains("no likelihood and no AIC") && !text.contains("Durbin") && !text.contains("inf"), "{text}");
+        // Errors that are given are known, whatever is left.
+        let known = fitted(model, &data, &Options { sigma: Some(0.1), ..Options::default() });
+        assert!(!known.exact && known.likelihood.loglik.is_finite() && known.parameters.iter().all(|p| p.stderr.is_some()), "{known:?}");
+    }
+}
+
+/// Two constants through two points: what is left is rounding, and so would be its likelihood.
+#[test]
+fn as_many_constants_as_rows_have_no_likelihood() {
+    let data = csv("x,y\n1,2.3\n2,1.1\n");
+    for model in ["(param a 1) (param k 1) (* a (exp (- (* k x))))", "(param a 1) (param b 1) (+ (* a (tanh x)) (* b (log x)))"] {
+        let found = fitted(model, &data, &Options::default());
+        let json = to_json(&found);
+        assert!(["loglik", "aic", "bic"].iter().all(|key| json[key].is_null()) && found.errors == [None], "{json}");
+        assert!(found.converged && found.message.contains("as many constants as data"), "{}", found.message);
+        assert!(found.parameters.iter().all(|p| p.note.as_deref().is_some_and(|n| n.contains("as many constants"))), "{found:?}");
+    }
+    // One that cannot reach them leaves something, which is told as ever.
+    let found = fitted("(param a 1) (param b 1) (+ (* a a) (* b b) 3)", &data, &Options::default());
+    assert!(found.likelihood.loglik.is_finite() && !found.exact, "{:?}", found.likelihood);
+}
+
+/// Bits that a threshold separates are met by any steep curve between 4 and 5.
+#[test]
+fn a_threshold_between_bits_is_not_determined() {
+    let data = csv("x,y\n1,0\n2,0\n3,0\n4,0\n5,1\n6,1\n7,1\n8,1\n");
+    let found = fitted("(param m 4) (param k 1) (/ 1 (+ 1 (exp (- (* k (- x m))))))", &data, &Options::default());
+    assert!(found.message.contains("meets the data exactly") && to_json(&found)["loglik"].is_null(), "{}", found.message);
+    for name in ["m", "k"] {
+        let p = found.parameter(name).unwrap();
+        assert!(p.stderr.is_none() && p.note.as_deref() == Some("not determined by the data"), "{p:?}");
+        assert!(found.warnings.iter().any(|w| w.starts_with(&format!("`{name}` has no influence"))), "{:?}", found.warnings);
+    }
+}
+
+/// `only vmax/km = …` has the digits of a parameter, and its error the same notation.
+#[test]
+fn combinations_are_written_like_parameters() {
+    let x: Vec<f64> = (0..12).map(|i| 0.5 + 0.25 * f64::from(i)).collect();
+    let y: Vec<f64> = x.iter().enumerate().map(|(i, x)| 17.0 * x + 30.0 * noise(i, 3)).collect();
+    let found = fitted("(param a 2) (param b 3) (* a b x)", &table(vec![("x", x), ("y", y)]), &Options::default());
+    let c = &found.undetermined[0].determined[0];
+    let error = c.stderr.unwrap();
+    let wanted = format!("`a*b` = {} ± {}", shown(c.value, c.stderr), significant(error, 3));
+    assert!(found.warnings[0].contains(&wanted) && error > 1.0 && !wanted.contains('e'), "{:?} {wanted}", found.warnings);
+    // Three digits at least, as of every value.
+    let digits = shown(c.value, c.stderr).chars().filter(char::is_ascii_digit).count();
+    assert!(digits >= 3, "{wanted}");
 }

@@ -1,7 +1,7 @@
 //! Fits that run into values at which the solution cannot be computed. The two tables are those of a trial: x = (1 - 0.35 t)² until it is
 //! 0, which x' = -0.7 √x solves, and x = e^-t.
 
-use crate::common::{compile, table};
+use crate::common::{compile, noise, table};
 use neural_compiler_fit::{Fit, Options, fit};
 
 fn fitted(model: &str, x: impl Fn(f64) -> f64, last: f64) -> Fit {
@@ -32,6 +32,27 @@ fn nor_is_what_is_squeezed_against_one() {
     let a = fit.parameter("a").unwrap();
     assert!(!fit.converged && a.stderr.is_none(), "{a:?} {}", fit.message);
     assert!(fit.warnings.iter().any(|w| w.contains("at time 9.")), "{:?}", fit.warnings);
+}
+
+/// The data fall, and the model can only rise: it is best at b = 0, where it stands still, so that the step of Gauss and Newton goes
+/// anywhere, cosh(10^9) included. The mean is then the best constant there is, and second derivatives say how sure it is.
+#[test]
+fn a_minimum_where_the_model_stands_still_is_no_wall() {
+    let t: Vec<f64> = (0..30).map(|i| f64::from(i) / 3.0).collect();
+    let y: Vec<f64> = t.iter().enumerate().map(|(i, t)| 5.0 - 0.3 * t + 0.2 * noise(i, 7)).collect();
+    let (n, mean) = (y.len() as f64, y.iter().sum::<f64>() / y.len() as f64);
+    let deviation = (y.iter().map(|y| (y - mean).powi(2)).sum::<f64>() / n).sqrt();
+    let data = table(vec![("t", t), ("y", y)]);
+    let curve = "(+ a (* t (- (cosh b) 1)))";
+    let likely = format!("(param a 1) (param b 1) (param s 1 :min 0) (observe y {curve} :noise (normal s))");
+    for model in [format!("(param a 1) (param b 1) {curve}"), likely] {
+        let found = fit(&compile(&model), &data, &Options::default()).unwrap();
+        assert!(found.converged && found.warnings.iter().all(|w| !w.contains("ask for values beyond")), "{model}: {}", found.message);
+        assert!((found.parameter("a").unwrap().value - mean).abs() < 1e-6, "{:?}", found.parameters);
+        if let Some(s) = found.parameter("s") {
+            assert!((s.value / deviation - 1.0).abs() < 1e-6 && s.stderr.is_some(), "{s:?}");
+        }
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use neural_compiler::{Diagnostic, Diagnostics, Program, Shape};
 use neural_compiler_fit::plot::{self, Drawing, Line, Look};
 use neural_compiler_fit::remember::{Remembered, check_weights};
 use neural_compiler_fit::{
-    Axis, Band, Check, Dose, DoseTable, Ends, Fit, Known, Options, Other, Side, Stage, Table, bands, fit, fit_at_once, predict, save,
+    Axis, Band, Check, Dose, DoseTable, Ends, Fit, Known, Options, Other, Side, Stage, Table, bands, fit, fit_at_once, predict_told, save,
     saved_bands, simulate, text, to_json, unsaid_of_bands, weights,
 };
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -196,12 +196,14 @@ fn report<'py>(py: Python<'py>, core: &PyCore, fit: Fit) -> PyResult<Bound<'py, 
     all.set_item("effects", fit.effects.clone())?;
     all.set_item("log_prior", fit.log_prior)?;
     let likelihood = &fit.likelihood;
-    all.set_item("loglik", likelihood.loglik)?;
+    // What rounding leaves says how probable nothing is.
+    let criterion = |x: f64| if fit.exact { f64::NAN } else { x };
+    all.set_item("loglik", criterion(likelihood.loglik))?;
     all.set_item("k", likelihood.k)?;
     all.set_item("sigmas", likelihood.sigmas)?;
-    all.set_item("aic", likelihood.aic())?;
-    all.set_item("aicc", likelihood.aicc())?;
-    all.set_item("bic", likelihood.bic())?;
+    all.set_item("aic", criterion(likelihood.aic()))?;
+    all.set_item("aicc", criterion(likelihood.aicc()))?;
+    all.set_item("bic", criterion(likelihood.bic()))?;
     all.set_item("reduced_chi_square", fit.reduced_chi_square())?;
     let undetermined = fit.undetermined.iter().map(|u| {
         let found = u.determined.iter().map(|c| (&c.text, c.value, c.stderr, c.exact)).collect::<Vec<_>>();
@@ -240,10 +242,25 @@ fn report<'py>(py: Python<'py>, core: &PyCore, fit: Fit) -> PyResult<Bound<'py, 
     Ok(all)
 }
 
+/// The name of a group as it is compared.
+#[pyfunction]
+pub(crate) fn group_name(text: &str) -> String {
+    neural_compiler_fit::group_name(text)
+}
+
 /// A number as a report shows it, with the digits its error leaves meaningful, and two more.
 #[pyfunction]
 pub(crate) fn fit_number(x: f64, error: Option<f64>) -> String {
     text::shown(x, error)
+}
+
+/// Warns of what could not be made sure of.
+fn warn(py: Python<'_>, why: Vec<String>) -> PyResult<()> {
+    for why in why {
+        let text = std::ffi::CString::new(why.replace('\0', " ")).unwrap_or_default();
+        PyErr::warn(py, &py.get_type::<pyo3::exceptions::PyUserWarning>(), &text, 3)?;
+    }
+    Ok(())
 }
 
 /// The predictions of a model at its declared values, column by column.
@@ -257,7 +274,8 @@ pub(crate) fn predict_model<'py>(
 ) -> PyResult<Vec<(String, Bound<'py, PyArray1<f64>>)>> {
     let how = self::options(options)?;
     let table = table_for(core, columns, others, options, &how, false)?;
-    let found = py.detach(|| predict(&core.0.program, &table, &how)).map_err(|e| blame(py, core, &e))?;
+    let (found, doubts) = py.detach(|| predict_told(&core.0.program, &table, &how)).map_err(|e| blame(py, core, &e))?;
+    warn(py, doubts)?;
     Ok(found.into_iter().map(|(name, column)| (name, PyArray1::from_vec(py, column))).collect())
 }
 
@@ -292,10 +310,7 @@ pub(crate) fn predict_bands<'py>(
         (b.name, parts.into_iter().map(|numbers| PyArray1::from_vec(py, numbers)).collect())
     };
     let all = all.map_err(|e| blame(py, core, &e))?;
-    for why in unsaid_of_bands(&all) {
-        let text = std::ffi::CString::new(why.replace('\0', " ")).unwrap_or_default();
-        PyErr::warn(py, &py.get_type::<pyo3::exceptions::PyUserWarning>(), &text, 3)?;
-    }
+    warn(py, unsaid_of_bands(&all))?;
     Ok(all.into_iter().map(one).collect())
 }
 
@@ -314,6 +329,7 @@ pub(crate) fn simulate_model<'py>(
     let how = self::options(options)?;
     let table = table(columns).map_err(|e| blame(py, core, &e))?;
     let found = py.detach(|| simulate(&core.0.program, &table, &how, &given)).map_err(|e| blame(py, core, &e))?;
+    warn(py, found.warnings.clone())?;
     let width = found.quantities.iter().map(|q| q.1.len()).sum::<usize>();
     let mut at = 0;
     let mut one = |(name, shape): &(String, Shape)| {

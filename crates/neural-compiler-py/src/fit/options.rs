@@ -81,7 +81,7 @@ pub(crate) fn options<'a>(given: &Bound<'_, PyDict>) -> PyResult<Options<'a>> {
         profile: get(given, "profile")?.unwrap_or(false),
         bootstrap: get(given, "bootstrap")?,
         resampling: named(given, "resample")?,
-        effects: named(given, "effects")?.unwrap_or_default(),
+        effects: named(given, "effects")?,
         seed: get(given, "seed")?.unwrap_or(0),
         threads: get(given, "threads")?.unwrap_or(0),
         values: values(given)?,

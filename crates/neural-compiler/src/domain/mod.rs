@@ -9,6 +9,7 @@
 //! an infinity of finite numbers, another all runs on inputs of moderate size. What neither finds needs inputs beyond that size, and an
 //! overflow on the way. Whether anything overflows at all is told apart (`stays_finite`): an infinity is in the domain of most operations.
 
+mod enclose;
 mod matrix;
 mod operation;
 mod refine;
@@ -27,6 +28,8 @@ use report::Found;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use values::{Abs, bottom, join, same, widen};
+
+pub use enclose::Enclosure;
 
 /// Work is bounded: beyond so many visits of nodes and their elements the analysis gives up and says so.
 const MOST_VISITS: usize = 20_000_000;
@@ -150,18 +153,7 @@ impl<'a, T: Checked> Analysis<'a, T> {
         thresholds.sort_by(f64::total_cmp);
         thresholds.dedup();
         let thresholds = if thresholds.len() <= 256 { thresholds } else { vec![-1.0, 0.0, 1.0] };
-        let mut a = Analysis {
-            graph,
-            summaries: BTreeMap::new(),
-            changed: false,
-            reporting: false,
-            found: BTreeMap::new(),
-            finite,
-            infinite: false,
-            thresholds: thresholds.into_iter().map(T::from_f64).collect(),
-            rounds: 0,
-            visits: 0,
-        };
+        let mut a = Analysis::<T>::beginning(graph, finite, thresholds);
         let inputs: Vec<Abs<T>> = graph
             .inputs
             .iter()
@@ -189,6 +181,22 @@ impl<'a, T: Checked> Analysis<'a, T> {
             return Err(Diagnostic::warning("domain-unknown", span, "the program is too large to prove that it stays in its domain"));
         }
         Ok(a)
+    }
+
+    /// Nothing is known yet.
+    fn beginning(graph: &'a Graph, finite: bool, thresholds: Vec<f64>) -> Analysis<'a, T> {
+        Analysis {
+            graph,
+            summaries: BTreeMap::new(),
+            changed: false,
+            reporting: false,
+            found: BTreeMap::new(),
+            finite,
+            infinite: false,
+            thresholds: thresholds.into_iter().map(T::from_f64).collect(),
+            rounds: 0,
+            visits: 0,
+        }
     }
 
     fn everything(&mut self, inputs: &[Abs<T>]) {

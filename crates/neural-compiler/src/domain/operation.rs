@@ -30,8 +30,8 @@ impl<T: Checked> Analysis<'_, T> {
                     let point: Vec<Interval<T>> = args.iter().map(|a| if a.len() == 1 { a[0] } else { a[i] }).collect();
                     let mut x = bound(row, &point);
                     // A NaN that may come in excuses nothing that numbers may do.
-                    let numbers: Vec<Interval<T>> = point.iter().map(|p| p.numbers()).collect();
-                    if row.domain.may_be_violated(&point) || (x.nan && bound(row, &numbers).nan) {
+                    let excused = || !bound(row, &point.iter().map(|p| p.numbers()).collect::<Vec<_>>()).nan;
+                    if self.reporting && (row.domain.may_be_violated(&point) || (x.nan && !excused())) {
                         self.report(region, id, row, &point);
                     }
                     if let Some((lo, hi)) = implied {

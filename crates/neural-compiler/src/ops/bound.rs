@@ -154,11 +154,12 @@ fn even<T: Real>(x: Interval<T>, at: impl Fn(T) -> T) -> Interval<T> {
     Interval::hull([at(x.lo), at(x.hi)].into_iter().chain(inside.then(|| at(T::ZERO))))
 }
 
-/// Whether some point `offset + k * step` of a full turn lies in the interval, with room for rounding.
+/// Whether some point `offset + k * step` of a full turn lies in the interval, with room for rounding: three, of turns and of 1, in f64
+/// whatever the type, of which 10^-12 is many times as much.
 fn turns_within<T: Real>(x: Interval<T>, offset: f64, step: f64) -> bool {
     let turn = |v: f64| (v / std::f64::consts::TAU - offset) / step;
     let (lo, hi) = (turn(x.lo.to_f64()), turn(x.hi.to_f64()));
-    let slack = 1e-6 + 1e-6 * lo.abs().max(hi.abs());
+    let slack = 1e-12 + 1e-12 * lo.abs().max(hi.abs());
     let apart = (hi + slack).floor() < (lo - slack).ceil();
     !apart
 }

@@ -26,6 +26,8 @@ pub struct Header<'a> {
 /// use neural_compiler::units::header::split;
 /// assert_eq!(split("dose (mg)").map(|h| (h.name, h.text)), Some(("dose", "mg")));
 /// assert_eq!(split("t/s").map(|h| h.name), Some("t"));
+/// assert_eq!(split("OD [1]").map(|h| h.scale), split("OD (-)").map(|h| h.scale));
+/// assert!(split("x[1]").is_none() && split("x [2]").is_none() && split("OD [AU]").is_none());
 /// assert!(split("x[0]").is_none() && split("a/b").is_none() && split("T [room]").is_none());
 /// assert!(split("log10(CFU/mL)").is_none() && split("log CFU/mL").is_none());
 /// assert_eq!(split("T (deg C)").map(|h| h.scale), split("T [°C]").map(|h| h.scale));
@@ -35,21 +37,44 @@ pub fn split(header: &str) -> Option<Header<'_>> {
     if is_function(header) {
         return None;
     }
-    let inside = |open: char, close: char| {
-        let (name, rest) = header.strip_suffix(close)?.split_once(open)?;
-        Some((name.trim(), rest.trim()))
-    };
-    let (name, text) = inside('[', ']').or_else(|| inside('(', ')')).or_else(|| {
+    let (name, text) = bracket(header).or_else(|| {
         let (name, text) = header.split_once('/')?;
         Some((name.trim(), text.trim()))
     })?;
-    let index = text.bytes().all(|b| b.is_ascii_digit() || b == b',' || b == b' ');
-    if name.is_empty() || index || name.contains(['[', '(']) {
+    if name.is_empty() || is_index(header, text) || name.contains(['[', '(']) {
         return None;
     }
     // People write [-] for pure numbers.
     let scale = parse(if text == "-" { "1" } else { text }).ok()?;
     Some(Header { name, text, scale })
+}
+
+/// A header before its bracket, and what stands in that.
+fn bracket(header: &str) -> Option<(&str, &str)> {
+    let inside = |open: char, close: char| {
+        let (name, rest) = header.strip_suffix(close)?.split_once(open)?;
+        Some((name.trim(), rest.trim()))
+    };
+    inside('[', ']').or_else(|| inside('(', ')'))
+}
+
+/// Whether what stands in a bracket says which element of a vector a column is. The 1 of pure numbers stands apart or is round: `x [1]`,
+/// `x(1)`; `x[1]` is an element.
+fn is_index(header: &str, text: &str) -> bool {
+    let pure = text == "1" && (header.ends_with(')') || header.split('[').next().is_some_and(|name| name.ends_with(char::is_whitespace)));
+    !pure && text.bytes().all(|b| b.is_ascii_digit() || b == b',' || b == b' ')
+}
+
+/// Takes a header apart whose bracket holds something else than a unit, such as `OD [AU]`: the name, and what stands there.
+fn unread(header: &str) -> Option<(&str, &str)> {
+    let header = header.trim();
+    let (name, text) = bracket(header).filter(|_| !is_function(header) && split(header).is_none())?;
+    (!name.is_empty() && !text.is_empty() && !is_index(header, text) && !name.contains(['[', '('])).then_some((name, text))
+}
+
+/// The name in a header with a bracket or a unit.
+fn bare(header: &str) -> Option<&str> {
+    split(header).map(|h| h.name).or_else(|| unread(header).map(|u| u.0))
 }
 
 /// Whether a header says that its column is a function of a quantity: `log10(CFU/mL)`, `ln C`. Its numbers are no numbers of a unit.
@@ -69,6 +94,8 @@ pub struct Column {
     pub conversion: Option<Conversion>,
     /// Whether it has a unit that nothing in the program fixes, so that its numbers are taken as they stand.
     pub idle: bool,
+    /// What stands in its bracket, where that is no unit.
+    pub unread: Option<String>,
 }
 
 /// What is asked of a table besides the inputs of a program.
@@ -100,13 +127,19 @@ pub fn columns<'a>(program: &Program, headers: impl IntoIterator<Item = &'a str>
     if errors.is_empty() { Ok(found) } else { Err(Diagnostics(errors)) }
 }
 
-/// What to say of columns with a unit that nothing in the program fixes, in a sentence.
+/// What to say of columns with a unit that nothing in the program fixes, or with something else in brackets, in a sentence.
 pub fn remark<'a>(headers: impl IntoIterator<Item = &'a str>, columns: &[Column]) -> Option<String> {
     let idle = headers.into_iter().zip(columns).filter(|(_, c)| c.idle).map(|(h, _)| format!("`{h}`"));
     let names: Vec<String> = idle.collect();
     let (units, are, them) = if names.len() == 1 { ("unit", "is", "it") } else { ("units", "are", "them") };
     let why = format!("nothing in the model fixes a unit for {them}, and the numbers are taken as they stand");
-    (!names.is_empty()).then(|| format!("the {units} of {} {are} not used: {why}", names.join(", ")))
+    let idle = (!names.is_empty()).then(|| format!("the {units} of {} {are} not used: {why}", names.join(", ")));
+    let unread = columns.iter().filter_map(|c| Some((&c.name, c.unread.as_ref()?)));
+    let said: Vec<String> = unread
+        .map(|(name, text)| format!("`{text}` in the header of `{name}` is no unit that is known, and the numbers are taken as they stand"))
+        .chain(idle)
+        .collect();
+    (!said.is_empty()).then(|| said.join("; "))
 }
 
 /// The headers of a table and what is asked of it.
@@ -121,7 +154,7 @@ struct Headers<'a> {
 impl<'a> Headers<'a> {
     fn new<'h: 'a>(program: &'a Program, headers: impl IntoIterator<Item = &'h str>, wanted: &'a Asked<'a>) -> Headers<'a> {
         let mut table = Headers { program, all: headers.into_iter().collect(), wanted, left: 0 };
-        let named = |h: &str| table.asked(h) || split(h).is_some_and(|s| table.asked(s.name));
+        let named = |h: &str| table.asked(h) || bare(h).is_some_and(|name| table.asked(name));
         table.left = table.all.iter().filter(|h| !named(h)).count();
         table
     }
@@ -174,8 +207,24 @@ impl<'a> Headers<'a> {
         own.filter(|own| value.as_ref().is_none_or(|v| v.unit == own.unit)).or(value)
     }
 
+    /// A column whose bracket holds no unit, where the name before it is asked for and no other column has that.
+    fn other(&self, header: &str) -> Option<Result<Column, Diagnostic>> {
+        let (name, text) = unread(header)?;
+        let own = self.own(header) || self.wanted.named.contains(&header);
+        let twin = || self.all.iter().any(|h| *h != header && (*h == name || bare(h) == Some(name)));
+        if own || !self.asked(name) || twin() {
+            return None;
+        }
+        if self.scale(name).is_some_and(|s| !s.unit.is_one()) {
+            let message = format!("the column `{header}`: `{text}` is no unit that is known, and the program has a unit for `{name}`");
+            let help = "give the column a unit of that dimension, or none if its numbers are in that of the program";
+            return Some(Err(Diagnostic::error("unknown-unit", Default::default(), message).help(help)));
+        }
+        Some(Ok(Column { name: name.to_string(), conversion: None, idle: false, unread: Some(text.to_string()) }))
+    }
+
     fn column(&self, header: &str) -> Result<Column, Diagnostic> {
-        let plain = || Column { name: header.to_string(), conversion: None, idle: false };
+        let plain = || Column { name: header.to_string(), conversion: None, idle: false, unread: None };
         let Some(unit) = (!self.own(header)).then(|| split(header)).flatten() else {
             let pure = self.scale(header).is_none_or(|s| s.unit.is_one());
             if is_function(header) && self.is_target(header) && self.left <= 1 && !pure {
@@ -183,7 +232,7 @@ impl<'a> Headers<'a> {
                 let help = "make that function the value of the program, a pure number, or give the column without it";
                 return Err(Diagnostic::error("unit-mismatch", Default::default(), message).help(help));
             }
-            return Ok(plain());
+            return self.other(header).unwrap_or_else(|| Ok(plain()));
         };
         // Options may name a column with its unit.
         let whole = self.wanted.named.contains(&header);
@@ -215,12 +264,12 @@ impl<'a> Headers<'a> {
             false => (None, self.scale(name)),
         };
         let Some(wanted) = wanted else {
-            return Ok(Column { name: name.to_string(), conversion: None, idle: asked || self.is_target(name) });
+            return Ok(Column { name: name.to_string(), idle: asked || self.is_target(name), ..plain() });
         };
         match scales::conversion(self.program, header, &unit, &wanted, deviation)? {
             Some(conversion) => {
                 let conversion = Some(conversion).filter(|c| !c.is_identity());
-                Ok(Column { name: name.to_string(), conversion, idle: false })
+                Ok(Column { name: name.to_string(), conversion, ..plain() })
             }
             // One of several columns that could be the target, but cannot.
             None if !asked && self.left > 1 => Ok(plain()),

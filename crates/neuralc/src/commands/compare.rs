@@ -7,7 +7,7 @@ use crate::context::{Context, Failure};
 use crate::core::Compiled;
 use crate::render::Source;
 use crate::table;
-use neural_compiler::syntax::ast::ModelKind;
+use neural_compiler::Program;
 use neural_compiler_fit::{Fit, compare, fit};
 
 pub(crate) fn run(context: &mut Context, args: &CompareArgs) -> Result<u8, Failure> {
@@ -15,24 +15,25 @@ pub(crate) fn run(context: &mut Context, args: &CompareArgs) -> Result<u8, Failu
     if how.from.data == "-" {
         return Err(Failure::Usage("the table is read once for each model: give a file, not standard input".into()));
     }
-    let mut fits: Vec<(String, Fit)> = Vec::new();
-    for (number, file) in args.files.iter().enumerate() {
+    let mut models = Vec::new();
+    for file in &args.files {
         let source = context.source(Some(file), None)?;
-        let model = Compiled::new(context, source)?;
-        let (whole, _) = read(how, &wanted(how, &model, None), |notes| {
+        models.push((file, Compiled::new(context, source)?));
+    }
+    let programs: Vec<&Program> = models.iter().map(|(_, model)| &model.program).collect();
+    let mut fits: Vec<(String, Fit)> = Vec::new();
+    for (number, (file, model)) in models.iter().enumerate() {
+        let (whole, _) = read(how, &wanted(how, model, None), |notes| {
             if number == 0 {
                 table::say(context, &how.from.data, notes);
             }
         })?;
-        let mut options = options(how, &model, &whole)?;
-        options.check().map_err(bad_options)?;
-        // Others among the models may have states.
-        if model.program.kind() == ModelKind::Expression {
-            options = options.without_solver();
-        }
-        match fit(&model.program, &whole.table, &options) {
-            Ok(found) => fits.push((file.clone(), found)),
-            Err(e) => return Err(whole.blame(&model, e, how.target.as_deref())),
+        let options = options(how, model, &whole)?;
+        // What one of the models has no use for may be for another.
+        options.check().and_then(|()| options.check_purpose(&programs)).map_err(bad_options)?;
+        match fit(&model.program, &whole.table, &options.suited_to(&model.program)) {
+            Ok(found) => fits.push((file.to_string(), found)),
+            Err(e) => return Err(whole.blame(model, e, how.target.as_deref())),
         }
     }
     let named: Vec<(String, &Fit)> = fits.iter().map(|(name, fit)| (name.clone(), fit)).collect();

@@ -11,13 +11,15 @@ use neural_compiler::Diagnostic;
 use neural_compiler::units::header::split;
 use neural_compiler_fit::{Dose, DoseTable, group_column};
 
-/// Reads the doses of a file. `time`, `group`: the columns the command line names; `data`: the table they are doses for.
+/// Reads the doses of a file. `time`, `group`: the columns the command line names; `data`: the table they are doses for; `every`: a row for
+/// a group that it has not is a mistake, else one that is not needed.
 pub(crate) fn read(
     path: Option<&str>,
     args: &TableArgs,
     model: &Compiled,
     (time, group): (Option<&str>, Option<&str>),
     data: Option<&Whole>,
+    every: bool,
 ) -> Result<Vec<Dose>, Failure> {
     let Some(path) = path else { return Ok(vec![]) };
     let blame = |d: Diagnostic| Failure::plain(d.code, format!("`{path}`: {}", d.message), d.help);
@@ -49,7 +51,8 @@ pub(crate) fn read(
             let number = |name: &String| {
                 let number = data.zip(group.as_deref()).and_then(|(data, column)| data.number_of(column, name));
                 let none = || error(path, format!("{}: the data have no group `{name}`", chunk.place(before, row)));
-                number.ok_or_else(none)
+                // NaN is no group's number: there are doses, and they are for others.
+                number.or((!every).then_some(f64::NAN)).ok_or_else(none)
             };
             let group = whose.as_ref().map(|w| number(&w[row])).transpose()?;
             let target = target.as_ref().map(|t| t[row].clone()).filter(|t| !t.is_empty());

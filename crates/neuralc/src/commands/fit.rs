@@ -273,7 +273,14 @@ pub(crate) fn options<'a>(how: &Fitting, model: &Compiled, whole: &Whole) -> Res
         step: how.step,
         tolerance: how.rtol,
         absolute_tolerance: how.atol,
-        doses: doses::read(how.begin.events.as_deref(), &how.from.table, model, (how.time.as_deref(), how.group.as_deref()), Some(whole))?,
+        doses: doses::read(
+            how.begin.events.as_deref(),
+            &how.from.table,
+            model,
+            (how.time.as_deref(), how.group.as_deref()),
+            Some(whole),
+            true,
+        )?,
         seed: how.seed,
         threads: how.threads.map_or(0, Into::into),
         ..Options::default()

@@ -123,9 +123,9 @@ pub(crate) struct Fitting {
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     pub(crate) budget: Option<f64>,
     /// How random effects are taken out: laplace integrates them out (conditional, with interaction); lindstrom-bates alternates between a
-    /// linear model and the most probable effects, as R's nlme does
-    #[arg(long, value_name = "laplace|lindstrom-bates", default_value = "laplace")]
-    pub(crate) effects: EffectMethod,
+    /// linear model and the most probable effects, as R's nlme does (default: laplace)
+    #[arg(long, value_name = "laplace|lindstrom-bates")]
+    pub(crate) effects: Option<EffectMethod>,
     /// How models with states are solved
     #[arg(long, value_parser = Methods, default_value = AUTO)]
     pub(crate) method: Method,

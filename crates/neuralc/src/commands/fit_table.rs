@@ -9,11 +9,11 @@ use crate::render::Source;
 use crate::table::dates::DateArgs;
 use crate::table::dialect::count;
 use crate::table::{Chunk, Missing, Reader, rows_for};
-use neural_compiler::syntax::ast::InputKind;
+use neural_compiler::syntax::ast::{InputKind, ModelKind};
 use neural_compiler::units::header::Asked;
 use neural_compiler::{Diagnostic, Diagnostics};
 use neural_compiler_fit::dates::{Calendar, Stamp, asked_for};
-use neural_compiler_fit::{Other, Side, Table};
+use neural_compiler_fit::{Other, Side, Table, group_name};
 use std::collections::{HashMap, HashSet};
 
 /// Columns that options name for what they are; a standard deviation may be a number instead.
@@ -74,22 +74,6 @@ struct Unreadable {
     nearly: bool,
 }
 
-/// The name of a group as it is compared: what is written, but for the `.0` of whole numbers, which other programs put there. It depends on
-/// nothing else in the table, so that a name is the same in all tables; 01 and 1, 1.1 and 1.10 are two.
-pub(crate) fn plain_name(text: &str) -> String {
-    let whole = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit());
-    match text.split_once('.') {
-        Some((digits, zeros)) if whole(digits.strip_prefix('-').unwrap_or(digits)) && whole(zeros) && zeros.bytes().all(|b| b == b'0') => {
-            if digits == "-0" {
-                "0".into()
-            } else {
-                digits.into()
-            }
-        }
-        _ => text.into(),
-    }
-}
-
 /// The groups that texts, in the order of appearance, are names of, and the number of the group of each text; an empty cell names none.
 fn of_names(texts: &[String]) -> (Vec<String>, Vec<f64>) {
     let (mut names, mut places): (Vec<String>, HashMap<String, f64>) = Default::default();
@@ -97,7 +81,7 @@ fn of_names(texts: &[String]) -> (Vec<String>, Vec<f64>) {
         if text.is_empty() {
             return f64::NAN;
         }
-        let name = plain_name(text);
+        let name = group_name(text);
         *places.entry(name.clone()).or_insert_with(|| {
             names.push(name);
             (names.len() - 1) as f64
@@ -306,7 +290,7 @@ impl Whole {
     /// The number that stands for a name in a column of groups, where the table has that name.
     pub(crate) fn number_of(&self, column: &str, name: &str) -> Option<f64> {
         match self.coded.get(column) {
-            Some(names) => names.iter().position(|n| *n == plain_name(name)).map(|k| k as f64),
+            Some(names) => names.iter().position(|n| *n == group_name(name)).map(|k| k as f64),
             None => name.parse().ok().filter(|x| self.table.column(column).is_some_and(|all| all.contains(x))),
         }
     }
@@ -346,7 +330,9 @@ impl Whole {
                 return help.iter().fold(why.failure, |failure, help| failure.with_help(help));
             }
         }
-        if errors.0.iter().any(|d| d.code == "no-target") && target.is_none() {
+        // States and observables are explained by columns of their names; a formula by any that nothing else asks for.
+        let formula = model.program.kind() == ModelKind::Expression && model.program.observables().is_none();
+        if formula && errors.0.iter().any(|d| d.code == "no-target") && target.is_none() {
             let mut candidates: Vec<String> = self.unreadable.keys().cloned().collect();
             candidates.sort_by_key(|name| (!self.unreadable[name].nearly, name.clone()));
             // The column that would have been chosen, were it not for a cell.

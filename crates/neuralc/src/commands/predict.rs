@@ -9,8 +9,8 @@ use crate::context::{Context, Failure};
 use crate::core::Compiled;
 use crate::table::{self, Again, Format, Results, Target, Writer, rows_for};
 use neural_compiler::Diagnostic;
-use neural_compiler_fit::remember::{Remembered, check_weights, sigma_column};
-use neural_compiler_fit::{Options, Values, band_columns, predict, saved_bands, unsaid_of_bands, weights};
+use neural_compiler_fit::remember::{Remembered, check_weights, sigma_column, weights_column};
+use neural_compiler_fit::{Options, Values, band_columns, predict_told, saved_bands, unsaid_of_bands, weights};
 use serde_json::json;
 use std::io::Write;
 
@@ -36,18 +36,21 @@ pub(crate) fn run(context: &mut Context, args: &PredictArgs) -> Result<u8, Failu
     options.check().map_err(bad_options)?;
     let sigma = if args.bands { sigma_column(&model.program).map_err(plain)? } else { None };
     let sigma = sigma.filter(|name| reader.columns().contains(name));
-    let named = [&options.time, &sigma].into_iter().flatten().map(String::as_str).collect();
+    let weights = if args.bands { weights_column(&model.program).map_err(plain)? } else { None };
+    let weights = weights.filter(|name| reader.columns().contains(name));
+    let named = [&options.time, &sigma, &weights].into_iter().flatten().map(String::as_str).collect();
     let roles = Roles { time: options.time.as_deref(), sigma: sigma.as_deref(), ..Roles::default() };
     let wanted = Wanted { model: &model, named, roles, group: options.group.as_deref(), dates: &args.from.dates, fitting: false };
     let predicted = |whole: Whole| {
         let start_time = args.begin.start_time.map(|t| t.number(whole.calendar)).transpose()?;
         let called = (options.time.as_deref(), options.group.as_deref());
-        let doses = doses::read(args.begin.events.as_deref(), &args.from.table, &model, called, Some(&whole))?;
+        let doses = doses::read(args.begin.events.as_deref(), &args.from.table, &model, called, Some(&whole), false)?;
         let options = Options { start_time, doses, ..options.clone() };
-        let found = predict(&model.program, &whole.table, &options).and_then(|mut columns| {
+        let found = predict_told(&model.program, &whole.table, &options).and_then(|(mut columns, mut doubts)| {
             let bands = if args.bands { saved_bands(&model.program, &whole.table, &options)? } else { vec![] };
             columns.extend(band_columns(&bands));
-            Ok((columns, unsaid_of_bands(&bands)))
+            doubts.extend(unsaid_of_bands(&bands));
+            Ok((columns, doubts))
         });
         found.map_err(|e| whole.blame(&model, e, None))
     };

@@ -17,6 +17,7 @@ use neural_compiler_fit::layout::element_names;
 use neural_compiler_fit::plot::{Look, Paths};
 use neural_compiler_fit::{Given, Options, Simulation, Table, group_column, simulate};
 use serde_json::json;
+use std::io::Write as _;
 
 /// Most times between start and end.
 const MOST_POINTS: usize = 100_000_000;
@@ -75,14 +76,14 @@ pub(crate) fn run(context: &mut Context, args: &SimulateArgs) -> Result<u8, Fail
             let group = group_column(&model.program, options.group.as_deref()).map_err(|e| blame(&model, e))?;
             let group = group.filter(|name| options.group.is_some() || whole.table.column(name).is_some());
             let doses =
-                doses::read(args.events.as_deref(), &args.table, &model, (options.time.as_deref(), group.as_deref()), Some(&whole))?;
+                doses::read(args.events.as_deref(), &args.table, &model, (options.time.as_deref(), group.as_deref()), Some(&whole), true)?;
             told = group.as_deref().and_then(|name| Some((name.to_string(), whole.names_in(name)?)));
             let options = Options { start_time, doses, group, ..options.clone() };
             simulate(&model.program, &whole.table, &options, &given).map_err(|e| whole.blame(&model, e, None))
         }
         None => {
             let start_time = args.start_time.map(|t| t.number(None)).transpose()?;
-            let doses = doses::read(args.events.as_deref(), &args.table, &model, (options.time.as_deref(), None), None)?;
+            let doses = doses::read(args.events.as_deref(), &args.table, &model, (options.time.as_deref(), None), None, true)?;
             let (table, from) = until(&model, args, start_time)?;
             // Backwards, the start holds at the last of the times.
             let start_time = start_time.or((args.until < Some(from)).then_some(from));
@@ -91,6 +92,9 @@ pub(crate) fn run(context: &mut Context, args: &SimulateArgs) -> Result<u8, Fail
         }
     };
     let found = outcome?;
+    if !context.json {
+        found.warnings.iter().for_each(|why| drop(writeln!(std::io::stderr(), "warning: {}", crate::render::shown(why))));
+    }
     let names = write(args, format, &found, (&swept, told.as_ref()), context.limits.memory_bytes)?;
     if let Some(path) = &args.plot {
         let drawing = Paths { simulation: &found, sets: labels(&swept, sets), look: Look::default() };
@@ -103,7 +107,7 @@ pub(crate) fn run(context: &mut Context, args: &SimulateArgs) -> Result<u8, Fail
     }
     let rows = found.times.len() * found.sets;
     if context.json {
-        context.print_json(&json!({"rows": rows, "sets": found.sets, "columns": names}))?;
+        context.print_json(&json!({"rows": rows, "sets": found.sets, "columns": names, "warnings": found.warnings}))?;
     } else if args.out != "-" {
         context.print(&format!("{}: {rows} rows, {}\n", args.out, names.join(" ")))?;
     }

@@ -238,9 +238,13 @@ pub(crate) fn program(path: Option<&str>) -> Read<'_> {
 
 /// Complains about a file that would be written over one that is read; `what`: the option that names it.
 pub(crate) fn apart(what: &str, out: &str, read: &[Read<'_>]) -> Result<(), Failure> {
-    match read.iter().find(|r| r.2.is_some_and(|path| same_file(out, path))) {
+    let is_read = |path: &str| same_file(out, path) || path == "-" && target::is_standard_input(out);
+    match read.iter().find(|r| r.2.is_some_and(is_read)) {
         None => Ok(()),
-        Some((read, option, _)) => Err(Failure::Usage(format!("{what} would write over {read}: `{out}` is the file of {option}"))),
+        Some((read, option, path)) => {
+            let by = if *path == Some("-") { ", which is standard input" } else { "" };
+            Err(Failure::Usage(format!("{what} would write over {read}: `{out}` is the file of {option}{by}")))
+        }
     }
 }
 

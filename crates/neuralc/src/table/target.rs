@@ -128,6 +128,23 @@ pub(crate) fn same_file(a: &str, b: &str) -> bool {
     a.0 == b.0 || a.1.zip(b.1).is_some_and(|(a, b)| one_file(&a, &b))
 }
 
+/// Whether a path leads to the file that standard input is read from, as by `< table.csv`.
+pub(crate) fn is_standard_input(path: &str) -> bool {
+    let there = if path == "-" { None } else { place(Path::new(path)).and_then(|p| p.1) };
+    there.zip(standard_input()).is_some_and(|(a, b)| one_file(&a, &b))
+}
+
+#[cfg(unix)]
+fn standard_input() -> Option<Metadata> {
+    use std::os::fd::AsFd;
+    std::fs::File::from(io::stdin().as_fd().try_clone_to_owned().ok()?).metadata().ok().filter(Metadata::is_file)
+}
+
+#[cfg(not(unix))]
+fn standard_input() -> Option<Metadata> {
+    None
+}
+
 /// Where a file is, or would be, and what is there already.
 fn place(path: &Path) -> Option<(PathBuf, Option<Metadata>)> {
     let path = followed(path).ok()?;

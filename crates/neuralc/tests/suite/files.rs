@@ -235,6 +235,33 @@ fn damaged_parquet_files_are_errors() {
     assert_eq!(count, 7);
 }
 
+/// What the shell opens as standard input is a table like any other.
+#[test]
+fn nothing_is_written_over_the_file_of_standard_input() {
+    let folder = Folder::new();
+    let data = folder.text("in.csv");
+    let table = "x,y\n0,1\n1,3\n2,5.1\n3,7\n";
+    std::fs::write(&data, table).unwrap();
+    symlink("in.csv", folder.path("link.csv")).unwrap();
+    let fit = "fit -e '(param a 1) (param b 0) (+ b (* a x))' --target y --data -";
+    for (line, out) in [
+        (format!("\"$0\" {fit} --save \"$2\" < \"$1\""), "in.csv"),
+        (format!("\"$0\" {fit} --save \"$2\" < \"$1\""), "link.csv"),
+        ("\"$0\" eval -e '(* 2 x)' --data - --out \"$2\" < \"$1\"".to_string(), "in.csv"),
+        ("\"$0\" predict -e '(* 2 x)' --data - --out \"$2\" < \"$1\"".to_string(), "link.csv"),
+    ] {
+        let done = shell(&line, &[&data, &folder.text(out)]);
+        assert!(done.code == 2 && done.err.contains("which is standard input"), "{line}: {done:?}");
+        assert_eq!(std::fs::read_to_string(&data).unwrap(), table, "{line}");
+        // Another file is one, and so is any where the table comes through a pipe.
+        let done = shell(&line, &[&data, &folder.text("other.csv")]);
+        assert!(done.code == 0 && folder.path("other.csv").exists(), "{line}: {done:?}");
+        std::fs::remove_file(folder.path("other.csv")).unwrap();
+        assert_eq!(shell(&format!("cat \"$1\" | {}", line.replace(" < \"$1\"", "")), &[&data, &folder.text("other.csv")]).code, 0);
+        std::fs::remove_file(folder.path("other.csv")).unwrap();
+    }
+}
+
 #[test]
 fn a_fit_writes_neither_over_its_table_nor_two_files_into_one() {
     let folder = Folder::new();

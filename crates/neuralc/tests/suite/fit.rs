@@ -293,6 +293,27 @@ fn tolerances_and_pictures_as_pages() {
     // A formula has nothing to solve.
     let refused = neuralc(&["fit", "-e", MODEL, "--data", &data, "--target", "y", "--rtol", "1e-9", "--json"]);
     assert_eq!((refused.code, refused.json()["diagnostics"][0]["code"].as_str()), (1, Some("no-states")), "{refused:?}");
+    for (option, value, code) in [
+        ("--time", "t", "no-states"),
+        ("--epochs", "5", "no-nets"),
+        ("--training", "first-order", "no-nets"),
+        ("--effects", "laplace", "no-effects"),
+    ] {
+        let refused = neuralc(&["fit", "-e", MODEL, "--data", &data, "--target", "y", option, value, "--json"]);
+        assert_eq!((refused.code, refused.json()["diagnostics"][0]["code"].as_str()), (1, Some(code)), "{option}: {refused:?}");
+    }
+}
+
+/// Doses in a unit that nothing in the model fixes were taken as they stood: grams for milligrams.
+#[test]
+fn units_of_doses_are_not_dropped() {
+    let (folder, data) = file("a.csv", "t,A\n0,1000\n1,600\n2,370\n3,220\n");
+    let events = folder.path().join("doses.csv").to_str().unwrap().to_string();
+    std::fs::write(&events, "time,amount (g)\n0,1\n").unwrap();
+    let model = "(param k 1 :min 0) (state A 0) (derive A (- (* k A)))";
+    let refused = neuralc(&["fit", "-e", model, "--data", &data, "--events", &events, "--json"]);
+    assert_eq!((refused.code, refused.json()["diagnostics"][0]["code"].as_str()), (1, Some("unit-mismatch")), "{refused:?}");
+    assert!(refused.out.contains("amount (g)"), "{refused:?}");
 }
 
 #[test]

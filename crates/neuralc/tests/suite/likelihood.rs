@@ -158,7 +158,7 @@ fn a_bootstrap_and_residuals_are_told() {
     let model = write("m.scm", "(param a 0) (param b 1) (+ a (* b x))");
     let args = ["fit", &model, "--data", &table, "--target", "y", "--bootstrap", "50"];
     let found = json(&[&args[..], &["--json"]].concat());
-    assert_eq!(found["bootstrap"], serde_json::json!({"replicates": 50, "failed": 0, "kind": "parametric"}));
+    assert_eq!(found["bootstrap"], serde_json::json!({"wanted": 50, "replicates": 50, "failed": 0, "kind": "parametric"}));
     let b = &found["params"]["b"];
     assert!(b["bootstrap95"][0].as_f64() < b["value"].as_f64() && b["bootstrap_stderr"].as_f64() > Some(0.0), "{b}");
     assert_eq!((&found["diagnostics"]["y"]["n"], &found["diagnostics"]["y"]["outliers"]), (&8.into(), &serde_json::json!([])));

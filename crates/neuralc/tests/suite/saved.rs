@@ -317,3 +317,36 @@ fn what_was_not_observed_has_no_interval_of_observations() {
     assert!(head.contains("A.ci95.high") && head.contains("c.pi95.low") && !head.contains("A.pi95"), "{head}");
     assert!(!done.out.contains("NaN"), "{done:?}");
 }
+
+/// The mean of 0.1, -0.1, 0.2 and 0 of weights 1, 1, 4 and 4 is 0.08, its weighted sum of squares 0.116; 3.182446305 is Student's quantile
+/// of 3 degrees of freedom.
+#[test]
+fn new_observations_have_their_own_weights() {
+    let case = Case::new("x,y,w\n1,1.1,1\n2,1.9,1\n3,3.2,4\n4,4,4\n");
+    let saved = case.fit("(param a 0) (+ a x)", &["--target", "y", "--weights", "w"]);
+    let new = case.write("new.csv", "x,w\n0,1\n0,25\n");
+    let high = column(&neuralc(&["predict", &saved, "--data", &new, "--bands"]), "prediction.pi95.high");
+    for (high, weight) in high.iter().zip([1.0, 25.0]) {
+        let truth = 0.08 + 3.182446305 * f64::sqrt(0.116 / 3.0 * (0.1 + 1.0 / weight));
+        assert!((high - truth).abs() < 1e-7, "{high} {truth}");
+    }
+    let none = case.write("none.csv", "x\n0\n");
+    let done = neuralc(&["predict", &saved, "--data", &none, "--bands"]);
+    assert!(!done.out.contains("pi95") && done.err.contains("weighted by the column `w`, which this table has not"), "{done:?}");
+}
+
+/// Doses for groups that are not predicted are not needed; a fit misses groups that its data have not.
+#[test]
+fn doses_of_other_groups_are_left_out() {
+    let case = Case::new("g,t,x\np,0,0\np,1,7.4\np,2,5.5\nq,0,0\nq,1,3\nq,2,2.2\n");
+    let doses = case.write("doses.csv", "g,time,amount\np,0,10\nq,0,4\n");
+    let model = "(param k 0.5) (state x 0) (derive x (- (* k x)))";
+    let saved = case.fit(model, &["--group", "g", "--events", &doses]);
+    let both = column(&neuralc(&["predict", &saved, "--data", &case.data, "--events", &doses]), "x.predicted");
+    let one = case.write("one.csv", "g,t\nq,0\nq,1\n");
+    let found = neuralc(&["predict", &saved, "--data", &one, "--events", &doses]);
+    assert!(close(&column(&found, "x.predicted"), &both[3..5]), "{found:?}");
+    let more = case.write("more.csv", "g,time,amount\np,0,10\nr,0,4\n");
+    let refused = neuralc(&["fit", "-e", model, "--data", &case.data, "--group", "g", "--events", &more]);
+    assert!(refused.code != 0 && refused.err.contains("the data have no group `r`"), "{refused:?}");
+}

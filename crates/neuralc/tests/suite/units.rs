@@ -109,6 +109,29 @@ fn no_unit_is_dropped_without_a_word() {
     assert!(warnings.contains("the units of `x [m]`, `y [kg]` are not used"), "{report}");
 }
 
+/// What stands in brackets and is no unit is named, and the column is found; 1 is no unit. A column of texts is not what is wrong.
+#[test]
+fn brackets_that_hold_no_unit() {
+    let model = ["fit", "-e", "(param a 0.3) (param x0 1) (state OD x0) (derive OD (* a OD))", "--json", "--data", "-"];
+    let rows = |header: &str| format!("t,{header},note\n0,1.5,ok\n1,2.5,ok\n2,3.7,ok\n3,5.9,ok\n");
+    let plain = neuralc_with(&rows("OD"), &model).json();
+    for (header, said) in [("OD [AU]", "`AU` in the header of `OD`"), ("OD (a.u.)", "`a.u.` in the header"), ("OD [1]", ""), ("OD (1)", "")]
+    {
+        let found = neuralc_with(&rows(header), &model).json();
+        assert_eq!(found["params"], plain["params"], "{header}");
+        assert!(found["warnings"].to_string().contains(said), "{header}: {}", found["warnings"]);
+    }
+    // An element of a vector is none; the texts of another column are not to blame.
+    let refused = neuralc_with(&rows("OD[1]"), &model);
+    assert!(refused.code == 1 && refused.out.contains("no-target") && !refused.out.contains("not-a-number"), "{refused:?}");
+    // Two columns that could be meant are none, and a unit the program has is not guessed.
+    let two = neuralc_with("t,OD [AU],OD [raw]\n0,1,1\n1,2,2\n2,4,4\n", &model);
+    assert!(two.code == 1 && two.out.contains("no-target"), "{two:?}");
+    let (_model, mass) = file("mass.eq", "param r = 1\nstate n = 2 (unit mg)\ndn/dt = r*n\n");
+    let refused = neuralc_with("t,n [AU]\n0,1\n1,2\n2,4\n", &["fit", &mass, "--data", "-"]);
+    assert!(refused.code == 1 && refused.err.contains("unknown-unit") && refused.err.contains("`AU`"), "{}", refused.err);
+}
+
 /// Likelihoods of one column in two units cannot be compared.
 #[test]
 fn one_column_in_two_units_is_not_compared() {

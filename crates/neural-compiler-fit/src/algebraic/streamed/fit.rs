@@ -56,7 +56,7 @@ pub fn streams(program: &Program, options: &Options<'_>) -> Result<(), Diagnosti
 pub fn fit_rows(program: &Program, first: &Table, rows: &dyn Rows, options: &Options<'_>) -> Result<Fit, Diagnostics> {
     options.check()?;
     streams(program, options)?;
-    options.check_kind(program.kind())?;
+    options.check_purpose(&[program])?;
     no_constants(program, first, options)?;
     let mut fit = timed(options, |options, effort| threads::on(options.threads, || fitted(program, first, rows, options, effort)))?;
     fit.warnings.extend(first.remark().map(str::to_string));
@@ -264,12 +264,14 @@ fn finish(
     };
     let targets = names.iter().enumerate().map(lengths).collect();
     let one_error = data.weights.filter(|w| known && w.0 == w.1).map(|w| 1.0 / w.0);
-    let figures = Figures { targets, held_out: vec![], known, one_error, spent: layout.len() as f64, likely: None };
+    // How far the data of a column vary, at least.
+    let largest = variations.iter().map(|v| v / (n as f64).sqrt()).collect();
+    let figures = Figures { targets, largest, held_out: vec![], known, one_error, spent: layout.len() as f64, likely: None };
     // Neighbours, and the median that says which of the data count for a robust loss, are those of the rows the search was done on.
     let (predicted, along) = (sample.predict(&best.theta).map_err(failed)?, axis(streamed.reading.program, sample));
     let each = || names.iter().zip(sample.target().chunks(sample.rows())).zip(predicted.chunks(sample.rows()));
     let some: Vec<Target<'_>> = each().map(|((name, observed), predicted)| Target { name, observed, predicted, scale: 0 }).collect();
-    let poor = |columns: &[crate::Column], robust: bool| poor::remarks(&some, columns, sample.weights(), along.as_ref(), robust);
+    let poor = |columns: &[crate::Column], how: (f64, bool)| poor::remarks(&some, columns, sample.weights(), along.as_ref(), how);
     let mut fit = told(layout, Ended::of(found, &layout.names, loss, 1.0), figures, &poor, sure);
     fit.warnings.extend(left_out(names, data.counts.without, data.counts.rows));
     fit.streamed = Some(report::Streamed { rows: data.counts.rows, passes: streamed.passes() });

@@ -7,17 +7,19 @@
 //! a state that is not finite is reported with its time.
 
 pub mod adjoint;
+pub(super) mod conditions;
 pub mod events;
 pub mod field;
 mod fleet;
 mod hunt;
+mod isolate;
 mod march;
 pub mod observables;
 pub mod rows;
 mod segments;
 mod steady;
 mod sweep;
-pub(super) mod switches;
+mod switches;
 mod tangents;
 
 use crate::model::layout::{Layout, element_names};
@@ -213,7 +215,9 @@ impl Solver {
         let forcing_shapes: Vec<Shape> = field.forcing.iter().map(|f| f.shape).collect();
         let held: Arc<Vec<bool>> = Arc::new(field.forcing.iter().flat_map(|f| vec![f.held; f.shape.len()]).collect());
         // A map has no times in between.
-        let switches = if scheme.is_map() { None } else { Switches::new(&field.law.graph, &shared, &forcing_shapes, &held).map(Arc::new) };
+        let levels = field.levels.as_ref().map(|l| &l.0);
+        let switches = if scheme.is_map() { None } else { Switches::new(&field.law.graph, levels, &shared, &forcing_shapes, &held) };
+        let switches = switches.map(Arc::new);
         Ok(Solver {
             scheme,
             size: field.law.size,

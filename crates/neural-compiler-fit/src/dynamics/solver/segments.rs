@@ -5,11 +5,15 @@
 //! begins at the first time of the new one, which is the next number: the states are carried over. Events at times stop a lane likewise.
 
 pub(super) use super::switches::Stop;
+use super::switches::Switches;
 use super::{Lane, Solver, Step};
 use crate::optimise::Unusable;
 use neural_compiler::exec::interp::RunOptions;
 use neural_compiler::exec::lanes::{BatchOptions, Column, Workspace};
 use std::sync::Arc;
+
+/// The share of a time by which a change of the law and a row are at one time.
+const ALIKE: f64 = 1e-9;
 
 /// A stretch within an interval between two times of a lane.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -119,6 +123,22 @@ impl Solver {
             });
         }
         Ok(all)
+    }
+
+    /// What solutions may have overlooked since the last time this was asked.
+    pub(crate) fn doubt(&self) -> Option<String> {
+        self.switches().and_then(Switches::doubt)
+    }
+
+    /// The time of a row at which the law changes its form, where that time moves with the parameters.
+    pub(crate) fn changes_at_row(&self, lanes: &[Lane<'_>], shared: &[&[f64]]) -> Option<f64> {
+        let courses = self.courses(lanes, shared).ok()?;
+        lanes.iter().zip(&courses).find_map(|(lane, course)| {
+            let near = |stop: &Stop| ALIKE * stop.after.abs().max(lane.times[lane.times.len() - 1] - lane.times[0]);
+            let at = |stop: &&Stop| lane.times[1..].iter().any(|t| (t - stop.after).abs() <= near(stop));
+            let moving = course.stops.iter().filter(|s| s.moves.iter().any(|m| *m != 0.0));
+            moving.clone().find(at).map(|stop| lane.time(stop.after))
+        })
     }
 
     /// Why there is no solution behind a step from these states, whose length was given, not chosen.

@@ -1,19 +1,20 @@
-//! Conditions on time. In: the law of a model; out: for given parameters the times at which its right-hand side changes its form along
-//! a lane, and by how much these times move with the parameters.
+//! Conditions on time. In: the law of a model and the levels of its events; out: for given parameters the times at which its right-hand
+//! side, or the condition of an event, changes its form along a lane, and by how much these times move with the parameters.
 //!
 //! Comparisons, steps (`floor`, `modulo`, …) and kinks (`abs`, `min`, `max`, …) whose arguments depend on time, on parameters and on
 //! columns of the data but not on states are copied out of the law into a graph of their own. Each has a class, a number that is
 //! constant between the times looked for, and a smooth function whose level is crossed there.
-//! Invariants: a class that changes once between two times at which it was computed is found, to the last digit; where the smooth
-//! function is affine in time nothing is overlooked, elsewhere what happens between two of the points looked at is.
+//! Invariants: a class that changes once between two times at which it was computed is found, to the last digit; nothing is overlooked
+//! where the level is affine in time, and elsewhere where `isolate` settles it, else the lane has a doubt that is told.
 
 use super::Lane;
+use super::conditions::Finder;
 use super::events::Timed;
+use super::isolate::{BOXES, BOXES_MORE, BOXES_REPEATED, Piece, Smooth, moving};
 use crate::model::affine::jointly_affine;
 use crate::optimise::Unusable;
 use neural_compiler::exec::lanes::{BatchOptions, Column, Engine, Workspace};
-use neural_compiler::graph::{Builder, Graph, GraphInput, Kind, NodeId, Region, Type, assemble};
-use neural_compiler::ops::Op;
+use neural_compiler::graph::{Graph, GraphInput, Kind, NodeId, Region, Type, assemble};
 use neural_compiler::{Shape, diff};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -31,63 +32,68 @@ pub(super) struct Stop {
 
 /// Stops of a lane at most.
 const MOST_STOPS: usize = 10_000;
-/// Points looked at between two known stops, where a function of time is not affine.
+/// Points looked at over a stretch of which nothing can be proved, and over a part of it at least.
 const LOOKED_AT: usize = 256;
+const LEAST_LOOKS: f64 = 4.0;
 /// Parts an interval is cut into to find a stop in it.
 const PARTS: usize = 16;
-/// Calls followed into calls.
-const DEEPEST: usize = 12;
 
-/// Operations that change their form.
-pub(crate) const CONDITIONS: [Op; 18] = [
-    Op::Lt,
-    Op::Gt,
-    Op::Le,
-    Op::Ge,
-    Op::Eq,
-    Op::Min,
-    Op::Max,
-    Op::Abs,
-    Op::Sign,
-    Op::Relu,
-    Op::Clamp,
-    Op::Floor,
-    Op::Ceiling,
-    Op::Round,
-    Op::Truncate,
-    Op::Modulo,
-    Op::Remainder,
-    Op::Quotient,
-];
+/// A condition on time.
+pub(super) struct Condition {
+    /// What bounds its level between its edges; none where that is affine in time.
+    pub(super) smooth: Option<Smooth>,
+    /// It depends on a free number, on any constant.
+    free: bool,
+    constant: bool,
+    /// It depends on columns of the data.
+    by_forcing: bool,
+    /// It is one of the law, not of events alone: where it changes slopes may jump.
+    of_law: bool,
+}
 
-/// The conditions on time of a law.
+/// Where a lane stops, and between which times nothing was proved.
+type Known = (Arc<Vec<Stop>>, Option<(f64, f64)>);
+
+/// The conditions on time of a law and its events.
 pub(super) struct Switches {
     /// Inputs: shared inputs, time, forcing. Results: class and level of each condition.
     classes: Engine,
     /// The same with derivatives by free shared inputs, time and forcing.
     slopes: Engine,
-    /// Per condition: whether its level is affine in time, and whether it depends on a free number.
-    conditions: Vec<(bool, bool)>,
-    shared: usize,
+    pub(super) conditions: Vec<Condition>,
+    pub(super) shared: usize,
     /// Numbers of the free shared inputs: where each begins and how many.
     free: Vec<(usize, usize)>,
-    forcing: Vec<Shape>,
+    pub(super) forcing: Vec<Shape>,
     /// Which of its numbers are held from row to row.
-    held: Arc<Vec<bool>>,
-    by_forcing: bool,
+    pub(super) held: Arc<Vec<bool>>,
     /// Stops that depend on the ends of a lane alone.
-    known: Mutex<HashMap<[u64; 4], Arc<Vec<Stop>>>>,
+    known: Mutex<HashMap<[u64; 4], Known>>,
+    /// Between which times nothing was proved since that was last asked for: something narrow may have been overlooked.
+    doubt: Mutex<Option<(f64, f64)>>,
 }
 
 impl Switches {
-    /// The conditions of a law whose inputs are states, `shared` inputs (some free), time and forcing; `None` if there are none.
-    pub(super) fn new(law: &Graph, shared: &[(Shape, bool)], forcing: &[Shape], held: &Arc<Vec<bool>>) -> Option<Switches> {
+    /// The conditions of a law whose inputs are states, `shared` inputs (some free), time and forcing, and of the levels of its events,
+    /// which has the same; `None` if there are none.
+    pub(super) fn new(
+        law: &Graph,
+        levels: Option<&Graph>,
+        shared: &[(Shape, bool)],
+        forcing: &[Shape],
+        held: &Arc<Vec<bool>>,
+    ) -> Option<Switches> {
         let inputs: Vec<GraphInput> = law.inputs[1..].to_vec();
-        let mut finder = Finder { law, b: Builder::new("switches"), timed: HashMap::new(), found: vec![] };
+        let mut finder = Finder::new(law);
         let params: Vec<NodeId> = inputs.iter().map(|i| finder.b.param(Type::Value(i.shape))).collect();
         finder.timed.extend(params.iter().enumerate().map(|(i, &p)| (p, i >= shared.len())));
         let args: Vec<Option<NodeId>> = std::iter::once(None).chain(params.iter().map(|&p| Some(p))).collect();
         finder.walk(law.main(), &args, 0);
+        let of_law = finder.found.len();
+        if let Some(levels) = levels {
+            finder.law = levels;
+            finder.walk(levels.main(), &args, 0);
+        }
         let found = finder.found;
         if found.is_empty() {
             return None;
@@ -102,16 +108,17 @@ impl Switches {
             let main = graph.main();
             main.ids().any(|id| matches!(main.node(id).kind, Kind::Param(p) if wanted(p as usize)) && used(main, id))
         };
-        let conditions = found
-            .iter()
-            .map(|&(class, level)| {
-                let both = only(vec![class, level]);
-                let affine = !jointly_affine(&only(vec![level]), &[shared.len()]).is_empty();
-                (affine, uses(&both, &|p| p < shared.len() && shared[p].1))
-            })
-            .collect();
+        let moving = moving(shared.len(), forcing, held, &inputs);
+        let condition = |(k, &(class, level)): (usize, &(NodeId, NodeId))| {
+            let (both, level) = (only(vec![class, level]), only(vec![level]));
+            // Columns move along lines: jointly with them it is affine in time, or not.
+            let affine = jointly_affine(&level, &moving).len() == moving.len();
+            let (free, by_forcing) = (uses(&both, &|p| p < shared.len() && shared[p].1), uses(&both, &|p| p > shared.len()));
+            let constant = uses(&both, &|p| p < shared.len());
+            Condition { smooth: (!affine).then(|| Smooth::new(both, &level, &moving)), free, constant, by_forcing, of_law: k < of_law }
+        };
+        let conditions = found.iter().enumerate().map(condition).collect();
         let whole = only(region.results.clone());
-        let by_forcing = uses(&whole, &|p| p > shared.len());
         let mut wrt: Vec<usize> = (0..shared.len()).filter(|&i| shared[i].1).collect();
         wrt.extend(shared.len()..inputs.len());
         let slopes = diff::jvp(&whole, &wrt);
@@ -129,25 +136,44 @@ impl Switches {
             free,
             forcing: forcing.to_vec(),
             held: held.clone(),
-            by_forcing,
             known: Mutex::default(),
+            doubt: Mutex::default(),
         })
     }
 
     /// Where the law changes its form along a lane, in order.
     pub(super) fn stops(&self, lane: &Lane<'_>, shared: &[&[f64]]) -> Result<Arc<Vec<Stop>>, Unusable> {
         let ends = (lane.times[0], lane.times[lane.times.len() - 1]);
-        let fixed = lane.constants.is_none() && !self.by_forcing && self.conditions.iter().all(|c| !c.1);
+        let moves = |c: &Condition| if lane.constants.is_some() { c.constant } else { c.free };
+        let fixed = self.conditions.iter().all(|c| !moves(c) && !c.by_forcing);
         let key = [lane.origin, lane.direction, ends.0, ends.1].map(f64::to_bits);
         if fixed && let Some(known) = self.known.lock().expect("no panic holds it").get(&key) {
-            return Ok(known.clone());
+            self.note(known.1);
+            return Ok(known.0.clone());
         }
-        let mut search = Search { all: self, lane, shared, workspace: Workspace::new(), stops: vec![] };
+        let mut search = Search { all: self, lane, shared, workspace: Workspace::new(), stops: vec![], doubt: None };
         let stops = Arc::new(search.run(ends)?);
+        let doubt = search.doubt.map(|(from, to)| (lane.time(from), lane.time(to)));
+        self.note(doubt);
         if fixed {
-            self.known.lock().expect("no panic holds it").insert(key, stops.clone());
+            self.known.lock().expect("no panic holds it").insert(key, (stops.clone(), doubt));
         }
         Ok(stops)
+    }
+
+    fn note(&self, doubt: Option<(f64, f64)>) {
+        if doubt.is_some() {
+            *self.doubt.lock().expect("no panic holds it") = doubt;
+        }
+    }
+
+    /// What may have been overlooked since the last time this was asked.
+    pub(super) fn doubt(&self) -> Option<String> {
+        let (from, to) = self.doubt.lock().expect("no panic holds it").take()?;
+        Some(format!(
+            "between the times {from} and {to} nothing proves where a condition on time changes: it was looked at in {LOOKED_AT} places of \
+             the run at least, and what holds between two of them alone is overlooked"
+        ))
     }
 }
 
@@ -157,7 +183,7 @@ fn used(region: &Region, id: NodeId) -> bool {
 }
 
 /// Forcing at a time and how it changes there: linear between rows, or held.
-fn forcing_at(lane: &Lane<'_>, time: f64, k: usize, held: bool) -> (f64, f64) {
+pub(super) fn forcing_at(lane: &Lane<'_>, time: f64, k: usize, held: bool) -> (f64, f64) {
     let last = lane.times.len() - 2;
     let interval = lane.times.partition_point(|t| *t <= time).saturating_sub(1).min(last);
     let (t0, t1) = (lane.times[interval], lane.times[interval + 1]);
@@ -171,54 +197,83 @@ fn forcing_at(lane: &Lane<'_>, time: f64, k: usize, held: bool) -> (f64, f64) {
 }
 
 /// The search along one lane.
-struct Search<'a> {
-    all: &'a Switches,
-    lane: &'a Lane<'a>,
-    shared: &'a [&'a [f64]],
+pub(super) struct Search<'a> {
+    pub(super) all: &'a Switches,
+    pub(super) lane: &'a Lane<'a>,
+    pub(super) shared: &'a [&'a [f64]],
     workspace: Workspace<f64>,
     /// Sorted stops, each with the condition that changes.
     stops: Vec<(Stop, usize)>,
+    /// The first stretch that was not settled.
+    doubt: Option<(f64, f64)>,
 }
 
 impl Search<'_> {
     fn run(&mut self, (from, to): (f64, f64)) -> Result<Vec<Stop>, Unusable> {
-        for condition in 0..self.all.conditions.len() {
+        for (condition, Condition { free, by_forcing, smooth, .. }) in self.all.conditions.iter().enumerate() {
             // Between known stops, and between rows where columns of the data count: there the level is smooth.
             let mut edges: Vec<(f64, f64)> = self.stops.iter().map(|(s, _)| (s.before, s.after)).collect();
-            if self.all.by_forcing {
+            let mut boxes = if *free || *by_forcing { BOXES_REPEATED } else { BOXES };
+            if *by_forcing {
                 edges.extend(self.lane.times[1..].iter().map(|&t| (t, t)));
+                boxes += BOXES_MORE * self.lane.times.len();
             }
             edges.push((to, to));
             edges.sort_by(|a, b| a.0.total_cmp(&b.0));
             let mut start = from;
             for (before, after) in edges {
-                if before > start {
-                    let looks = if self.all.conditions[condition].0 { 1 } else { LOOKED_AT };
-                    self.look(condition, start, before, looks, to - from)?;
+                // At a row columns are those of the interval behind it.
+                let last = if *by_forcing && smooth.is_some() { before.next_down().max(start) } else { before };
+                if last > start {
+                    self.settle(condition, (start, last), to - from, &mut boxes)?;
+                }
+                if before > last {
+                    self.look(condition, last, before, 1, to - from)?;
                 }
                 start = start.max(after);
             }
             self.stops.sort_by(|a, b| a.0.before.total_cmp(&b.0.before));
         }
-        let mut stops: Vec<Stop> = Vec::new();
+        // Each with whether the law changes there.
+        let mut stops: Vec<(Stop, bool)> = Vec::new();
         for (stop, condition) in std::mem::take(&mut self.stops) {
-            let moves = self.moves(&stop, condition)?;
-            match stops.last_mut().filter(|last| last.after >= stop.before) {
+            // What only an event waits for changes nothing of the law; its own time is found where it happens.
+            let of_law = self.all.conditions[condition].of_law;
+            let moves = if of_law { self.moves(&stop, condition)? } else { vec![] };
+            match stops.last_mut().filter(|(last, _)| last.after >= stop.before) {
                 // Several conditions at one time are one stop.
-                Some(last) => {
+                Some((last, law)) => {
                     let differ = last.moves.iter().zip(&moves).any(|(a, b)| (a - b).abs() > 1e-9 * a.abs().max(b.abs()));
-                    if differ || last.moves.is_empty() != moves.is_empty() {
+                    if *law && of_law && (differ || last.moves.is_empty() != moves.is_empty()) {
                         return Err(Unusable(format!(
                             "two conditions on time change at time {} at once, which has no derivative by the parameters",
                             self.lane.time(stop.after)
                         )));
                     }
+                    if !*law {
+                        (last.moves, *law) = (moves, of_law);
+                    }
                     last.after = last.after.max(stop.after);
                 }
-                None => stops.push(Stop { moves, ..stop }),
+                None => stops.push((Stop { moves, ..stop }, of_law)),
             }
         }
-        Ok(stops)
+        Ok(stops.into_iter().map(|(stop, _)| stop).collect())
+    }
+
+    /// Finds all changes of a condition over a stretch without an edge.
+    fn settle(&mut self, condition: usize, stretch: (f64, f64), span: f64, boxes: &mut usize) -> Result<(), Unusable> {
+        for piece in self.isolate(condition, stretch, span, boxes) {
+            match piece {
+                Piece::Ends(lo, hi) => self.look(condition, lo, hi, 1, span)?,
+                Piece::Open(lo, hi) => {
+                    self.doubt = self.doubt.or(Some((lo, hi)));
+                    let share = (hi - lo) / (stretch.1 - stretch.0);
+                    self.look(condition, lo, hi, (LOOKED_AT as f64 * share).ceil().max(LEAST_LOOKS) as usize, span)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The classes of a condition at some times since the origin of the lane.
@@ -275,7 +330,7 @@ impl Search<'_> {
 
     /// By how much a stop moves with the free numbers.
     fn moves(&mut self, stop: &Stop, condition: usize) -> Result<Vec<f64>, Unusable> {
-        if !self.all.conditions[condition].1 {
+        if !self.all.conditions[condition].free {
             return Ok(vec![]);
         }
         let own: usize = self.all.free.iter().map(|f| f.1).sum();
@@ -313,130 +368,5 @@ impl Search<'_> {
             "a condition on time changes at time {}, and that time has no derivative by the parameters",
             self.lane.time(time)
         )))
-    }
-}
-
-/// Copies what depends on time alone out of a law.
-struct Finder<'a> {
-    law: &'a Graph,
-    b: Builder,
-    /// Which of the nodes copied depend on time or forcing.
-    timed: HashMap<NodeId, bool>,
-    /// Class and level of each condition.
-    found: Vec<(NodeId, NodeId)>,
-}
-
-impl Finder<'_> {
-    /// Copies a region; `args` are the copies of its arguments, where they do not depend on states. Gives those of its results.
-    fn walk(&mut self, region: &Region, args: &[Option<NodeId>], depth: usize) -> Vec<Option<NodeId>> {
-        let mut map: Vec<Option<NodeId>> = Vec::with_capacity(region.nodes.len());
-        let mut many: HashMap<NodeId, Vec<Option<NodeId>>> = HashMap::new();
-        for id in region.ids() {
-            let node = *region.node(id);
-            let own: Vec<Option<NodeId>> = region.args(id).iter().map(|a| map[a.0 as usize]).collect();
-            let copy = match node.kind {
-                Kind::Param(p) => args[p as usize],
-                Kind::Const(bits) => Some(self.b.constant(f64::from_bits(bits))),
-                Kind::Op(op, attr) => {
-                    own.iter().copied().collect::<Option<Vec<NodeId>>>().map(|own| self.operation(op, attr, node.ty.shape(), &own))
-                }
-                Kind::Proj(i) => many.get(&region.args(id)[0]).and_then(|m| m.get(i as usize).copied().flatten()),
-                Kind::If(..) | Kind::Loop { .. } | Kind::Back { .. } | Kind::Call(_) | Kind::Root { .. } => {
-                    let results = self.control(node.kind, &own, depth);
-                    many.insert(id, results);
-                    None
-                }
-                Kind::Pack | Kind::Unpack(_) => None,
-            };
-            map.push(copy);
-        }
-        region.results.iter().map(|r| map[r.0 as usize]).collect()
-    }
-
-    fn control(&mut self, kind: Kind, args: &[Option<NodeId>], depth: usize) -> Vec<Option<NodeId>> {
-        if depth >= DEEPEST {
-            return vec![];
-        }
-        let law = self.law;
-        match kind {
-            Kind::If(yes, no) => {
-                let (y, n) = (self.walk(law.region(yes), &args[1..], depth + 1), self.walk(law.region(no), &args[1..], depth + 1));
-                let mut choose = |(y, n): (Option<NodeId>, Option<NodeId>)| match (args[0], y, n) {
-                    (Some(c), Some(y), Some(n)) if self.b.shape(y) == self.b.shape(n) => {
-                        let shape = self.b.shape(y);
-                        let all = [c, y, n];
-                        let timed = all.iter().any(|a| self.timed.get(a) == Some(&true));
-                        let made = self.b.given(Op::Select, 0, shape, &all);
-                        self.timed.insert(made, timed);
-                        Some(made)
-                    }
-                    _ => None,
-                };
-                y.into_iter().zip(n).map(&mut choose).collect()
-            }
-            Kind::Call(f) => self.walk(law.region(f), args, depth + 1),
-            Kind::Loop { body, carried, .. } => {
-                let known: Vec<Option<NodeId>> = args.iter().enumerate().map(|(i, a)| a.filter(|_| i >= carried as usize)).collect();
-                self.walk(law.region(body), &known, depth + 1);
-                vec![]
-            }
-            _ => vec![],
-        }
-    }
-
-    fn operation(&mut self, op: Op, attr: u32, shape: Shape, args: &[NodeId]) -> NodeId {
-        let timed = args.iter().any(|a| self.timed.get(a) == Some(&true));
-        let made = self.b.given(op, attr, shape, args);
-        let timed = timed && self.b.constant_value(made).is_none();
-        self.timed.insert(made, timed);
-        if timed && CONDITIONS.contains(&op) {
-            for element in 0..shape.len() {
-                let parts: Vec<NodeId> = args.iter().map(|&a| self.element(a, element)).collect();
-                self.condition(op, &parts);
-            }
-        }
-        made
-    }
-
-    /// An element of a value; a scalar is that of all.
-    fn element(&mut self, value: NodeId, element: usize) -> NodeId {
-        let len = self.b.shape(value).len();
-        if len == 1 { value } else { self.b.given(Op::Cut, element.min(len - 1) as u32, Shape::Scalar, &[value]) }
-    }
-
-    /// Notes the condition an elementwise operation on scalars stands for, if it does.
-    fn condition(&mut self, op: Op, args: &[NodeId]) {
-        if args.iter().any(|&a| self.b.shape(a) != Shape::Scalar) {
-            return;
-        }
-        let b = &mut self.b;
-        let mut note = |class: NodeId, level: NodeId| {
-            if !self.found.contains(&(class, level)) {
-                self.found.push((class, level));
-            }
-        };
-        match op {
-            Op::Lt | Op::Gt | Op::Le | Op::Ge => {
-                let level = b.sub(args[0], args[1]);
-                note(b.op(op, args), level);
-            }
-            Op::Eq | Op::Min | Op::Max => {
-                let level = b.sub(args[0], args[1]);
-                note(b.op(Op::Sign, &[level]), level);
-            }
-            Op::Abs | Op::Sign | Op::Relu => note(b.op(Op::Sign, &args[..1]), args[0]),
-            Op::Clamp => {
-                for end in &args[1..] {
-                    let level = b.sub(args[0], *end);
-                    note(b.op(Op::Sign, &[level]), level);
-                }
-            }
-            Op::Floor | Op::Ceiling | Op::Round | Op::Truncate => note(b.op(op, args), args[0]),
-            // A remainder, or a quotient.
-            _ => {
-                let level = b.div(args[0], args[1]);
-                note(b.op(if op == Op::Modulo { Op::Floor } else { Op::Truncate }, &[level]), level);
-            }
-        }
     }
 }

@@ -405,12 +405,14 @@ def test_frames_without_data_or_with_one_name_twice_are_refused() -> None:
 def test_arguments_of_another_kind_are_told_what_is_accepted(tmp_path: pathlib.Path) -> None:
     t = np.linspace(0, 4, 30)
     model, data = "(param a 1) (param k 1) (* a (exp (- (* k t))))", {"t": t, "y": 3 * np.exp(-0.7 * t) + 0.01 * np.sin(9 * t)}
-    arrays: list[Any] = [[0.1] * 30, np.full(30, 0.1), {"y": 0.1}]
+    arrays: list[Any] = [[0.1] * 30, np.full(30, 0.1), {"y": 0.1}, True]
     for sigma in arrays:
         with pytest.raises(TypeError, match="sigma is the name of a column, or one number for all rows"):
             nc.fit(model, data, sigma=sigma)
     with pytest.raises(ValueError, match="loss_scale is for a robust loss"):
         nc.fit(model, data, loss_scale=2.0)
+    with pytest.raises(ValueError, match="loss_scale is a positive number"):
+        nc.fit(model, data, loss="huber", loss_scale=0)
     found = nc.fit(model, data, sigma=np.float64(0.1))
     with pytest.raises(TypeError, match="savefig"):
         found.plot(tmp_path / "a.png")  # type: ignore[arg-type]

@@ -99,12 +99,14 @@ def fit(
     if isinstance(sigma, str):
         options["sigma_column"] = sigma
     elif sigma is not None:
-        if not isinstance(sigma, SupportsFloat) or np.ndim(sigma) > 0:
+        if isinstance(sigma, bool) or not isinstance(sigma, SupportsFloat) or np.ndim(sigma) > 0:
             what = "the name of a column, or one number for all rows"
             raise TypeError(f"sigma is {what}, not {type(sigma).__name__}; put an array into the data as a column")
         options["sigma"] = float(sigma)
     if loss_scale is not None and loss == "squares":
         raise ValueError('loss_scale is for a robust loss: "huber", "soft-l1" or "cauchy"')
+    if loss_scale == 0:
+        raise ValueError("loss_scale is a positive number; leave it out to have it found from the data")
     if syntax != "scheme":
         model = _native.Core(model, None, [], syntax).scheme
     columns = Columns(data, coded(_native.Core(model, None, []), group, time, target, sigma if isinstance(sigma, str) else None, weights))

@@ -114,7 +114,9 @@ pub fn table(fit: &Fit) -> Vec<Vec<String>> {
 
 /// What else there is to say, line by line.
 pub fn remarks(fit: &Fit) -> Vec<String> {
-    let mut lines = vec![format!("{} observations of {}", fit.observations, listed(&fit.targets))];
+    // A declared likelihood of rows observes no column by name.
+    let of = if fit.targets.is_empty() { String::new() } else { format!(" of {}", listed(&fit.targets)) };
+    let mut lines = vec![format!("{} observations{of}", fit.observations)];
     lines.extend(fit.clock.as_ref().map(|clock| clock.words()));
     lines.extend((fit.weights > 0).then(|| format!("{} weights of nets were trained", fit.weights)));
     lines.push(criteria(fit));

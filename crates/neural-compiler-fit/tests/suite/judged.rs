@@ -129,4 +129,5 @@ fn groups_are_judged_as_least_squares_judges() {
 fn what_has_no_residuals_has_no_judgement() {
     let found = run("(param r 1 :min 0) (loglik (- (log r) (* r t)))", vec![("t", vec![0.5, 1.0, 2.0, 0.1])], &Options::default());
     assert_eq!(found.describes_data, None);
+    assert_eq!(neural_compiler_fit::report::text::remarks(&found)[0], "4 observations");
 }

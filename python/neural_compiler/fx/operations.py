@@ -17,7 +17,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from . import matrices
+from . import matrices, onnx_matrices
 from .bessel import bessel_i, bessel_j, bessel_k
 from .error_functions import erf, erfc
 from .gaps import digamma_gap, erfcx, erfcx_of_order, exp_less_one, log_beta, trigamma_gap
@@ -200,7 +200,7 @@ def angle(y: Value, x: Value) -> Value:
         return torch.atan2(y, x)
     low, high, least = _EASY_ANGLES[y.dtype]
     size = torch.maximum(y.detach().abs(), x.detach().abs())
-    scale = torch.where(((size >= low) & (size <= high)) | torch.isinf(size), 1.0, 1 / size.clamp(min=least))
+    scale = torch.where(((size >= low) & (size <= high)) | torch.isinf(size), 1.0, 1 / torch.where(size < least, least, size))
     # At the origin, where torch has a slope of 0, there is none: that of 0 as the difference of two roots.
     root = torch.sqrt(torch.where(size == 0, y + x, 1.0))
     scale = scale + (root - root)
@@ -320,12 +320,17 @@ def solve(site: Site, a: Value, b: Value) -> Value:
 def solved(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """The solutions of systems with matrices on the right. For forward derivatives PyTorch solves once more, and raises for the whole batch
     where one lane is singular: there it gets another matrix, which has the same derivative."""
+    found: torch.Tensor
+    if torch.onnx.is_in_onnx_export():
+        found, info = onnx_matrices.solve_ex(a, b)
+        found = or_nan(info == 0, found)
+        return found
     regular = torch.linalg.lu_factor_ex(a.detach())[2] == 0
     other = torch.eye(a.shape[-1], dtype=a.dtype, device=a.device) + (a - a.detach())
     usual = torch.where(regular[..., None, None], a, other)
     # With as many axes as the others: PyTorch may take a matrix for a batch of vectors.
     right = b[(None,) * max(0, a.dim() - b.dim())]
-    found: torch.Tensor = or_nan(regular, torch.linalg.solve_ex(usual, right)[0])
+    found = or_nan(regular, torch.linalg.solve_ex(usual, right)[0])
     return found
 
 

@@ -21,7 +21,10 @@ from .compiled import Chain, Compiled, find
 from .function import pulled_back, pushed_forward
 from .run import fitted_behind, in_front, run
 
-NOT_IN_ONNX = "`torch.onnx.export` has no way to write a loop or recursion of a program: export the module by itself, `to_onnx`"
+NOT_IN_ONNX = (
+    "`torch.onnx.export` has no way to write loops, recursion or roots of a program: export the module by itself, `to_onnx`, "
+    "which writes loops and roots"
+)
 
 
 @lru_cache(maxsize=4096)

@@ -19,6 +19,7 @@ from .errors import Diagnostic, _diagnostic
 from .files import write_files
 from .masks import unmasked
 from .signature import (
+    RESERVED,
     Input,
     Inputs,
     OwnDoc,
@@ -120,21 +121,28 @@ class Program:
             elif i.kind == "param":
                 self.params[i.name] = np.asarray(i.info["initial"], np.float64).reshape(i.shape or ())
         self._names = [i.name for i in self.inputs]
+        self._shadowed = not RESERVED.isdisjoint(self._names)
         self._value = self._function(())
 
     # Calls.
 
-    def __call__(self, /, *args: Any, out: Array | tuple[Array, ...] | None = None, check: bool = False, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, out: Array | tuple[Array, ...] | None = None, check: bool | None = None, **kwargs: Any) -> Any:
         """The value. Inputs by position, by name or in one dict, with any leading batch sizes; `out` takes the result.
 
         With `check`, the first operation that leaves its domain raises `EvaluationError` instead of giving NaN or infinity.
+
+        In a program with an input `out`, `check` or `wrt`, a keyword of that name is the input, here and in the methods, unless the inputs
+        are given in one dict.
         """
+        if self._shadowed:
+            options, kwargs = self._told_apart(args, kwargs, {"out": out, "check": check})
+            out, check = options["out"], options["check"]
         if not check:
             # Plain arrays and numbers, the usual call, are sorted out where they are used.
             found = self._value.quick(args, kwargs, self.params, get_num_threads(), out)
             if found is not None:
                 return found
-        results = self._run((), self._bound(args, kwargs), out, check=check)
+        results = self._run((), self._bound(args, kwargs), out, check=bool(check))
         return results[0] if len(results) == 1 else tuple(results)
 
     def value_and_grad(
@@ -144,6 +152,9 @@ class Program:
 
         `out` takes the result: a buffer for the value and a tuple of them for the derivatives, as they are returned.
         """
+        if self._shadowed:
+            options, kwargs = self._told_apart(args, kwargs, {"out": out, "wrt": wrt})
+            out, wrt = options["out"], options["wrt"]
         steps = (("value_and_grad", self._wrt(wrt)),)
         buffers = None if out is None else (out[0], *out[1])
         found = self._function(steps).quick(args, kwargs, self.params, get_num_threads(), buffers)
@@ -173,6 +184,9 @@ class Program:
         array([[2., 0.],
                [0., 2.]])
         """
+        if self._shadowed:
+            options, kwargs = self._told_apart(args, kwargs, {"wrt": wrt})
+            wrt = options["wrt"]
         chosen = self._wrt(wrt)
         blocks = self._run((("hessian", chosen),), self._bound(args, kwargs), None)
         n = len(chosen)
@@ -380,6 +394,13 @@ class Program:
         if found is None:
             found = self._functions[key] = self._core.function([*self._steps, *steps], list(chain))
         return found
+
+    def _told_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any], options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Options of a call, and inputs by name: what has the name of an input is one."""
+        if len(args) == 1 and isinstance(args[0], Mapping):
+            return options, kwargs
+        given = {n: value for n, value in options.items() if n in self._names and value is not None}
+        return {**options, **dict.fromkeys(given)}, {**kwargs, **given}
 
     def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
         return bind(self._names, self.params, args, kwargs)

@@ -19,7 +19,7 @@ Inputs: TypeAlias = "Iterable[str] | Mapping[str, Size]"
 
 
 RESERVED = frozenset({"self", "check", "out", "wrt"})
-"""Names that calls give a meaning; inputs of these names are given by position or in one dict."""
+"""Names that calls give a meaning where no input has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +118,8 @@ def call_signature(inputs: Sequence[Input], values: Mapping[str, Any], options: 
 
     Values with axes are shown as `...`."""
     keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    # An input whose name is no word of Python, or is an option's, is given by position or in one dict.
-    plain = [i for i in inputs if i.name.isidentifier() and not iskeyword(i.name) and i.name not in options]
+    # An input whose name is no word of Python is given by position or in one dict.
+    plain = [i for i in inputs if i.name.isidentifier() and not iskeyword(i.name)]
     required = [inspect.Parameter(i.name, keyword, annotation=i.described) for i in plain if i.name not in values]
     given = [
         inspect.Parameter(
@@ -131,7 +131,8 @@ def call_signature(inputs: Sequence[Input], values: Mapping[str, Any], options: 
         for i in plain
         if i.name in values
     ]
-    listed = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=v) for n, v in options.items()]
+    inputs_named = {i.name for i in inputs}
+    listed = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=v) for n, v in options.items() if n not in inputs_named]
     return inspect.Signature([*required, *given, *listed])
 
 

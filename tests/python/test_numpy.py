@@ -250,6 +250,29 @@ def test_help_and_signatures_tell_the_inputs() -> None:
     assert nc.Program.__doc__.startswith("A compiled program, or a derivative of one.")
 
 
+def test_inputs_may_have_the_names_of_options() -> None:
+    p = nc.compile("(/ check (* out wrt))")
+    assert str(inspect.signature(p)) == "(check: 'scalar', out: 'scalar', wrt: 'scalar')"
+    for found in (p(check=6, out=2, wrt=4.0), p(6.0, out=2, wrt=4.0), p(6.0, 2.0, 4.0), p({"check": 6, "out": 2, "wrt": 4.0})):
+        assert float(found) == 0.75
+    # 0 and False are values.
+    assert float(p(check=False, out=2.0, wrt=1.0)) == 0.0 and float(p(check=0, out=2.0, wrt=1.0)) == 0.0
+    for value, slopes in (p.value_and_grad(check=6, out=2, wrt=4.0), p.value_and_grad(6.0, 2.0, wrt=4)):
+        assert float(value) == 0.75 and [float(s) for s in slopes] == [0.125, -0.375, -0.1875]
+    assert float(p.hessian(check=6, out=2, wrt=4.0)[0][1]) == -0.0625
+    assert float(p.grad("check")(check=6, out=2, wrt=4.0)) == 0.125
+    # In one dict, the options are options.
+    told, room = {"check": [1.0, 2.0], "out": 0.0, "wrt": 1.0}, np.zeros(2)
+    assert p({**told, "out": 2.0}, out=room) is room and room.tolist() == [0.5, 1.0]
+    assert p.value_and_grad({**told, "out": 2.0}, wrt=["check"])[1][0].tolist() == [0.5, 0.5]
+    with pytest.raises(nc.EvaluationError, match="domain"):
+        p(told, check=True)
+    with pytest.raises(TypeError, match="`check` was given twice|given by position"):
+        p(1.0, 2.0, 3.0, check=1.0)
+    only = nc.compile("(* check x)")
+    assert only(check=[2.0, 3.0], x=2.0, out=room) is room and room.tolist() == [4.0, 6.0]
+
+
 @pytest.mark.parametrize(
     ("value", "message"),
     [

@@ -3,8 +3,17 @@ for tables that do not fit a program or a model."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
+
+_ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""What a terminal acts upon instead of showing it; the command knows them as well (`acts` in `neural-compiler-render`)."""
+
+
+def _shown(text: str) -> str:
+    """A text with words of others in it, for a terminal: what would act there is written as `\\u{1b}`."""
+    return _ACTING.sub(lambda found: f"\\u{{{ord(found[0]):x}}}", text)
 
 
 @dataclass(frozen=True)
@@ -68,7 +77,7 @@ class FitError(ValueError):
         self._found = found
         # Most mistakes are in the data, not at a place in the text.
         words = (d.message + (f"; {d.help}" if d.help else "") if d.end == 0 else f"\n{d.text}" for d in self.diagnostics)
-        super().__init__("\n".join(words))
+        super().__init__(_shown("\n".join(words)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return FitError, (self.source, self._found)
@@ -85,7 +94,7 @@ class TableError(ValueError):
         self.column = column
         self.row = row
         self._told = (code, message, column, row, help)
-        super().__init__(f"{code}: {message}" + (f"; {help}" if help else ""))
+        super().__init__(_shown(f"{code}: {message}" + (f"; {help}" if help else "")))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return TableError, self._told
@@ -115,7 +124,7 @@ class EvaluationError(ArithmeticError):
         self._among = among
         # Rows of tables are counted from 1, as everywhere.
         where = "" if lane is None else f" (in row {lane + 1})" if among == "row" else f" (in lane {lane})"
-        super().__init__(f"{self.diagnostic.message}{where}\n{self.diagnostic.text}")
+        super().__init__(_shown(f"{self.diagnostic.message}{where}\n{self.diagnostic.text}"))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return EvaluationError, (self.source, self._found, self.lane, self._among)

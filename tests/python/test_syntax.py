@@ -3,6 +3,7 @@
 import json
 import math
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 
 import neural_compiler as nc
@@ -24,6 +25,56 @@ def test_laws_give_what_python_gives(law: dict) -> None:
         wanted = eval(law["raw"].replace("^", "**"), {"__builtins__": {}}, {**functions, **point})
         np.testing.assert_allclose(program(**point), wanted, rtol=1e-13)
         np.testing.assert_allclose(nc.compile(program.latex, syntax="latex")(**point), wanted, rtol=1e-13)
+
+
+@pytest.mark.parametrize("make", [nc.compile, nc.compile_scheme])
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [("x**2", "(pow x 2)"), ("x^2", "(pow x 2)"), ("a*b", "(* a b)"), ("2x", "(* 2 x)"), ("x+1", "(+ x 1)")],
+    ids=lambda text: text,
+)
+def test_arithmetic_as_elsewhere_is_told_how_it_is_written_here(text: str, meant: str, make: Callable[[str], object]) -> None:
+    with pytest.raises(nc.CompileError) as found:
+        make(text)
+    told = found.value.diagnostics
+    # What begins like a number is told as one.
+    assert [d.code for d in told] == ["bad-number" if text[0].isdigit() else "infix-arithmetic"]
+    assert told[0].help is not None and f"did you mean {meant}?" in told[0].help
+    assert f"did you mean {meant}?" in str(found.value)
+
+
+ACTING = "\x1b[2J\x9b31m\x07\x08\x7f\r\u202eevil\u2066\u200f\u061c\u2028\x85\x00"
+
+
+def test_errors_act_on_no_terminal() -> None:
+    found: list[Exception] = []
+    with pytest.raises(nc.CompileError) as compiled:
+        nc.compile(f"(sinn x) ; {ACTING}")
+    found.append(compiled.value)
+    with pytest.raises(nc.FitError) as fitted:
+        nc.fit("(param a 1) (* a x)", {"x": [1.0, 2.0], f"y{ACTING}": [1.0, 2.0]}, target="z")
+    found.append(fitted.value)
+    found.append(nc.TableError("unknown-column", f"no column `{ACTING}`", ACTING))
+    told = {
+        "code": "some-code",
+        "severity": "error",
+        "message": ACTING,
+        "start": 0,
+        "end": 1,
+        "line": 1,
+        "column": 1,
+        "text": "",
+        "help": ACTING,
+    }
+    found.append(nc.EvaluationError("x", {**told, "labels": []}, None))
+    found.append(nc.FitError("x", [{**told, "end": 0, "labels": []}]))
+    for error in found:
+        text = str(error)
+        assert not set(text) & set(ACTING) - set("[2J31mevil"), repr(text)
+    assert all("\\u{1b}[2J\\u{9b}31m\\u{7}" in str(e) and "\\u{202e}evil\\u{2066}" in str(e) for e in found[1:])
+    # As data, words are what they were.
+    assert found[2].column == ACTING and found[3].diagnostic.message == ACTING  # type: ignore[attr-defined]
+    assert str(nc.TableError("c", "of θ:\n\t日本語")) == "c: of θ:\n\t日本語"
 
 
 def test_infix_and_latex_are_the_same_program() -> None:

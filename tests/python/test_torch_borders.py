@@ -92,6 +92,21 @@ def test_a_power_of_0_hides_no_mixed_derivative(backend: str) -> None:
     found = _orders("(pow x y)", "xy", [x, torch.zeros_like(x)], backend)
     assert found["value"] == [1.0, 1.0, 1.0] and found["x"] == [0.0, 0.0, 0.0]
     assert found["xy"] == pytest.approx((1 / x).tolist(), rel=1e-14) and found["yx"] == pytest.approx((1 / x).tolist(), rel=1e-14)
+    # Where the reciprocal is too large for a number, too.
+    least = torch.tensor([5e-324, 5e-309], dtype=F64)
+    found = _orders("(pow x y)", "xy", [least, torch.zeros_like(least)], backend)
+    assert found["value"] == [1.0, 1.0] and found["x"] == [0.0, 0.0]
+    assert found["y"] == pytest.approx([math.log(5e-324), math.log(5e-309)], rel=1e-14)
+    # Of the second derivatives, torch has infinity times 0 on the way.
+    assert backend == "torch" or (found["xy"] == found["yx"] == [math.inf, math.inf] and found["xx"] == [0.0, 0.0])
+    assert not any(math.isfinite(s) for s in [*found["xy"], *found["yx"]])
+    # By hand: the slope by the base, differentiated by the exponent twice, is 2 log(x) / x.
+    x = torch.tensor([2.0, 0.25], dtype=F64, requires_grad=True)
+    y = torch.zeros_like(x, requires_grad=True)
+    slope = torch.autograd.grad(compile_scheme("(pow x y)", backend=backend)(x, y).sum(), x, create_graph=True)[0]
+    second = torch.autograd.grad(slope.sum(), y, create_graph=True)[0]
+    third = torch.autograd.grad(second.sum(), y)[0]
+    assert third.tolist() == pytest.approx([math.log(2), 8 * math.log(0.25)], rel=1e-13)
     corner = _orders("(pow x y)", "xy", [torch.zeros(1, dtype=F64), torch.zeros(1, dtype=F64)], backend)
     assert corner["value"] == [1.0] and corner["y"] == [-math.inf]
 

@@ -32,16 +32,24 @@ pub(crate) fn pow_partials(b: &mut Builder, x: &[NodeId], y: NodeId) -> Nodes {
     // 0 * 0^-1 is not a number, but a constant has derivative 0. Elsewhere an exponent of 0 must not hide how the slope depends on it.
     // What a choice leaves aside is computed at 1, so that it is finite and its share of a derivative is 0.
     let constant = b.op(Op::Eq, &[x[1], zero]);
-    let pole = if b.constant_value(constant).is_some() { constant } else { b.mul(at_zero, constant) };
-    let less = b.sub(x[1], one);
+    let steady = b.constant_value(x[1]).is_some();
+    let pole = if steady { constant } else { b.mul(at_zero, constant) };
+    // Where an exponent of 0 may move, y/x times x^y: the reciprocal of x may be infinite, which 0 times is not a number.
+    let (level, fraction) = if steady {
+        (one, x[1])
+    } else {
+        let level = b.sub(constant, pole);
+        let below = b.op(Op::Select, &[level, x[0], one]);
+        (b.sub(one, level), b.div(x[1], below))
+    };
+    let less = b.sub(x[1], level);
     let (lower, positive) = (b.op(Op::Lt, &[x[1], one]), b.op(Op::Gt, &[x[1], zero]));
     let between = b.mul(lower, positive);
     let between = b.mul(at_zero, between);
-    let steady = b.constant_value(x[1]).is_some();
     let away = b.op(Op::Select, &[pole, one, x[0]]);
     let away = if steady { away } else { b.op(Op::Select, &[between, one, away]) };
     let power = b.op(Op::Pow, &[away, less]);
-    let plain = b.mul(x[1], power);
+    let plain = b.mul(fraction, power);
     let plain = if steady {
         plain
     } else {

@@ -13,8 +13,8 @@ from neural_compiler import compile_scheme
 F64 = torch.float64
 ELEMENTWISE = [o for o in nc.operations() if o.elementwise and o.surface]
 
-# Of NaN these have a slope of 0 or 1 in torch, and of a division by 0 an infinite one.
-OF_NAN = {"Min", "Max", "Abs", "Relu", "Modulo", "Remainder", "Pow"}
+# Of NaN these have a slope of 0 or 1 in torch.
+OF_NAN = {"Min", "Max", "Abs", "Relu"}
 
 
 def _orders(source: str, names: str, columns: list[torch.Tensor], backend: str) -> dict[str, list[float]]:
@@ -46,6 +46,13 @@ def test_what_has_no_value_has_no_slope(operation: nc.Operation) -> None:
             # The rules of some, as 1/x, say something outside of the domain, too.
             wrong = {n: other[n][k] for n in names if math.isnan(native[n][k]) and math.isfinite(other[n][k])}
             assert not wrong, (place, wrong)
+
+
+@pytest.mark.parametrize("source", ["(abs x)", "(relu x)", "(min x 1)", "(max 1 x)", "(clamp x 0 1)"])
+def test_natively_nan_has_no_slope(source: str) -> None:
+    found = _orders(source, "x", [torch.tensor([math.nan, 0.5], dtype=F64)], "native")
+    assert math.isnan(found["value"][0]) and math.isnan(found["x"][0])
+    assert not math.isnan(found["x"][1])
 
 
 # Where a slope of these is infinite, every backend says so, and with its sign.

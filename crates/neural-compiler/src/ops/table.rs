@@ -974,10 +974,7 @@ table! {
         arity: Arity::Exactly(1),
         shape: ShapeRule::Elementwise,
         kernel: Kernel::Unary(&math::RELU),
-        derivative: Derivative::Partials(|b, x, _| {
-            let zero = b.constant(0.0);
-            vec![b.op(Op::Gt, &[x[0], zero])]
-        }),
+        derivative: Derivative::Partials(|b, _, y| vec![b.op(Op::Sign, &[y])]),
         units: UnitRule::Same,
         domain: Domain::All,
         bound: Bound::Closed(0.0, f64::INFINITY),

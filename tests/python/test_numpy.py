@@ -250,6 +250,29 @@ def test_help_and_signatures_tell_the_inputs() -> None:
     assert nc.Program.__doc__.startswith("A compiled program, or a derivative of one.")
 
 
+@pytest.mark.parametrize("backend", ["numpy", "native", "torch"])
+def test_a_place_outside_of_a_grid_is_told_as_one(backend: str) -> None:
+    source = "(interpolate u 0 4 x)"
+    program = nc.compile(source) if backend == "numpy" else nc.compile_scheme(source, backend=backend)
+    values = [1.0, 3.0, 4.0]
+    assert float(program(u=values, x=3.0)) == 3.5 and float(program(u=values, x=4.0)) == 4.0
+    for x, why in [(4.5, "behind its last point"), (9.0, "behind its last point"), (-0.5, "before its first point"), (np.nan, "no number")]:
+        with pytest.raises(nc.EvaluationError, match=why) as found:
+            program(u=values, x=np.array([1.0, 2.0, x]) if backend == "numpy" else [1.0, 2.0, x])
+        assert (found.value.code, found.value.lane) == ("outside-grid", 2) and "index" not in str(found.value)
+        assert (found.value.diagnostic.start, found.value.diagnostic.end) == (0, len(source))
+    by_values = nc.compile(source).grad("u")
+    with pytest.raises(nc.EvaluationError, match="outside of the grid") as found:
+        by_values(u=values, x=5.0)
+    assert found.value.code == "outside-grid"
+    with pytest.raises(nc.EvaluationError, match="the ends of the grid are equal"):
+        nc.compile("(interpolate u a 1 x)")(u=values, a=1.0, x=1.0)
+    with pytest.raises(nc.CompileError, match="the place 1.5 is outside of the grid from 0 to 1"):
+        nc.compile("(interpolate [1 2 3] 0 1 1.5)")
+    told = nc.compile(source, inputs={"u": 3, "x": ()}).explain_domain({"u": (0, 1), "x": (0, 5)})
+    assert [d.message for d in told] == ["`interpolate` may leave its domain, a != b, x from a to b"]
+
+
 def test_inputs_may_have_the_names_of_options() -> None:
     p = nc.compile("(/ check (* out wrt))")
     assert str(inspect.signature(p)) == "(check: 'scalar', out: 'scalar', wrt: 'scalar')"

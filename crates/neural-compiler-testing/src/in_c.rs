@@ -173,7 +173,7 @@ fn point_agrees<T: Real>(graph: &Graph, point: &[f64], limits: Limits, numbers: 
         }
         Err(code) => {
             let expected = match code {
-                "index-out-of-range" => 1,
+                "index-out-of-range" | "outside-grid" => 1,
                 "limit-steps" | "limit-iterations" => 2,
                 "limit-depth" => 3,
                 other => panic!("{what}: {other}"),

@@ -168,7 +168,7 @@ fn inside(domain: Domain, arguments: usize, rng: &mut Rng) -> Vec<f64> {
     let positive = |rng: &mut Rng| wide(rng).abs() + 1e-9;
     let mut x: Vec<f64> = (0..arguments).map(|_| wide(rng)).collect();
     match domain {
-        Domain::All | Domain::NonZero | Domain::Divisor | Domain::Invertible | Domain::Index => {}
+        Domain::All | Domain::NonZero | Domain::Divisor | Domain::Invertible | Domain::Index | Domain::Grid => {}
         Domain::NonNegative | Domain::Positive => x[0] = positive(rng),
         Domain::AboveMinusOne => x[0] = if rng.bool() { positive(rng) } else { -1.0 + rng.f64() },
         Domain::Unit => x[0] = if rng.bool() { rng.f64() * 2.0 - 1.0 } else { 1.0 - 10f64.powf(-rng.f64() * 9.0) },

@@ -147,7 +147,7 @@ fn boxes<T: Real>(case: &Case, compiled: &Compiled, dtype: Dtype, seed: u64) -> 
             let inputs = point::<T>(compiled, &ranges, trial, &mut rng);
             seen.probes += 1;
             match interp::run(&compiled.graph, &inputs, &RunOptions { limits: Limits::default(), trap: true }) {
-                Err(e) if matches!(e.code, "domain-left" | "index-out-of-range") => {
+                Err(e) if matches!(e.code, "domain-left" | "index-out-of-range" | "outside-grid") => {
                     return Err(format!("seed {seed}, {dtype:?}: {e}\n{inputs:?} in {ranges:?}\n{}", case.source));
                 }
                 _ => {}

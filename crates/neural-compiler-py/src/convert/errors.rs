@@ -26,7 +26,8 @@ pub(crate) fn finding<'py>(py: Python<'py>, source: &str, d: &Diagnostic) -> PyR
 }
 
 /// Codes of runs without a result; those of the torch lowering are the same.
-const FAILURES: [&str; 6] = ["index-out-of-range", "limit-depth", "limit-iterations", "limit-memory", "limit-steps", "no-root"];
+const FAILURES: [&str; 7] =
+    ["index-out-of-range", "limit-depth", "limit-iterations", "limit-memory", "limit-steps", "no-root", "outside-grid"];
 
 /// The failure of a run elsewhere, at a place of the source, as a dict.
 #[pyfunction]

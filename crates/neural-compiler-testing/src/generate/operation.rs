@@ -121,7 +121,7 @@ impl Writer {
             Domain::Widths if i == 0 => self.tame(shape, d),
             Domain::Widths => self.positive(shape, d),
             // Of operations on whole values.
-            Domain::Invertible | Domain::Index => self.expr(shape, d),
+            Domain::Invertible | Domain::Index | Domain::Grid => self.expr(shape, d),
         }
     }
 

@@ -6,6 +6,7 @@ use super::{Analysis, Checked, matrix};
 use crate::graph::{NodeId, Region};
 use crate::ops::Op;
 use crate::ops::bound::{Bound, bound};
+use crate::ops::grid::ON_GRID;
 use crate::ops::interval::Interval;
 use crate::ops::real::Ring;
 use crate::ops::row::{Kernel, Operand, TensorKernel};
@@ -90,7 +91,12 @@ impl<T: Checked> Analysis<'_, T> {
                 let index = args[1][0];
                 let inside = index.whole && index.lo >= T::ZERO && index.hi <= T::from_f64(f64::from(length - 1)) && !index.nan;
                 if !inside && !index.is_unreachable() {
-                    self.report(region, id, row, &[index]);
+                    // Of a grid nobody asked by an index.
+                    if attr == ON_GRID {
+                        self.report(region, id, Op::Interpolate.row(), &[]);
+                    } else {
+                        self.report(region, id, row, &[index]);
+                    }
                 }
                 let mut hull = values::hull(args[0]);
                 if or_zero {

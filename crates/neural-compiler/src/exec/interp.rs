@@ -6,10 +6,10 @@
 //! A region's numbers live in one frame of a stack of frames; arguments are copied into the parameters of the region that runs,
 //! results are copied out. Records (the tape of reverse mode) live beside the frames, shared and freed when nobody needs them.
 
+use crate::exec::absent::absent;
 use crate::exec::room::{is_there, make_room, no_memory, over_limit, widen};
 use crate::exec::watch::Watch;
 use crate::exec::{EvalError, Tensor, product};
-use crate::graph::root::no_root;
 use crate::graph::{Graph, Kind, NodeId, Region, RegionId, Type};
 use crate::limits::Limits;
 use crate::ops::real::{Real, quiet};
@@ -535,16 +535,8 @@ impl<T: Real> Machine<'_, '_, T> {
                 match done {
                     Ok(()) => {}
                     Err(KernelError::IndexOutOfRange) => {
-                        if let Some(why) = no_root(attr) {
-                            return Err(EvalError::new("no-root", node.span, why));
-                        }
-                        let index = operands[1].data[0].to_f64();
                         let of = if operands[0].shape.len() > shape.len() { operands[0].shape } else { shape };
-                        return Err(EvalError::new(
-                            "index-out-of-range",
-                            node.span,
-                            format!("the index {} is outside a {of}", crate::number_text(index)),
-                        ));
+                        return Err(absent(attr, operands[1].data[0].to_f64(), of, node.span));
                     }
                 }
                 if trap && result.iter().any(|x| x.is_nan()) && !operands.iter().any(|o| o.data.iter().any(|x| x.is_nan())) {

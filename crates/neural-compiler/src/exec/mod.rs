@@ -1,6 +1,8 @@
 //! Executors: `interp` is the slow, obviously right one that every faster one must equal to the bit; `lanes` runs batches. `room` has
-//! what they share to charge memory before it is taken, `watch` what ends a run from outside, `threads` the threads they use.
+//! what they share to charge memory before it is taken, `watch` what ends a run from outside, `threads` the threads they use, `absent`
+//! what they say of elements that are not there.
 
+mod absent;
 pub mod interp;
 pub mod jit;
 pub mod lanes;

@@ -22,18 +22,6 @@ const ROUNDS: f64 = 4000.0;
 /// What a step that is left may be, as a share of the numbers passed: far above roundings in either number type.
 const SMALL: f64 = 1e-4;
 
-/// Why the operation that fails without a root did.
-pub(crate) fn no_root(attribute: u32) -> Option<&'static str> {
-    match attribute {
-        FROM_START => Some(
-            "Newton's steps from this start lead to no root: start nearer to it, or give an interval at whose ends the signs differ, \
-             (root (x a b) …)",
-        ),
-        WITHIN => Some("there is no root in this interval: the signs at its ends are equal, or the sign changes without passing 0"),
-        _ => None,
-    }
-}
-
 /// The expression and its slope, as regions.
 struct Parts {
     regions: Vec<Region>,

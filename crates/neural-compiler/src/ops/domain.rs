@@ -41,6 +41,8 @@ pub enum Domain {
     Invertible,
     /// An index inside the value.
     Index,
+    /// Third argument not the second, fourth from the second to the third.
+    Grid,
 }
 
 impl Domain {
@@ -64,6 +66,7 @@ impl Domain {
             Domain::LogBase => "x > 0, base > 0, base != 1",
             Domain::Invertible => "an invertible matrix",
             Domain::Index => "a whole index inside the value",
+            Domain::Grid => "a != b, x from a to b",
         }
     }
 
@@ -75,7 +78,7 @@ impl Domain {
         }
         let x = args.first().copied().unwrap_or(zero);
         match self {
-            Domain::All | Domain::Invertible | Domain::Index => false,
+            Domain::All | Domain::Invertible | Domain::Index | Domain::Grid => false,
             Domain::NonNegative => x < zero,
             Domain::Positive => x <= zero,
             Domain::AboveMinusOne => x <= -one,
@@ -104,7 +107,7 @@ impl Domain {
         let (zero, one) = (T::ZERO, T::ONE);
         let Some(&x) = args.first() else { return false };
         match self {
-            Domain::All | Domain::Invertible | Domain::Index => false,
+            Domain::All | Domain::Invertible | Domain::Index | Domain::Grid => false,
             Domain::NonNegative => x.lo < zero,
             Domain::Positive => x.lo < zero || x.has_zero(),
             Domain::AboveMinusOne => x.lo <= -one,

@@ -97,15 +97,43 @@ pub(crate) fn interpolate(b: &mut Builder, x: &[NodeId]) -> Lowered {
     let (along, whole) = (b.sub(x[3], x[1]), b.sub(x[2], x[1]));
     let share = b.div(along, whole);
     let place = b.mul(share, steps);
-    // The last point belongs to the last piece; behind it, and at no number, is no element.
-    let (last, nowhere) = (b.constant(f64::from(n - 2)), b.constant(f64::from(n)));
+    // The last point belongs to the last piece; behind it, and at no number, the second point is no element, if the first is one.
+    let last = b.constant(f64::from(n - 2));
     let (floor, inside) = (b.op(Op::Floor, &[place]), b.op(Op::Le, &[place, steps]));
     let piece = b.op(Op::Min, &[floor, last]);
-    let first = b.op(Op::Select, &[inside, piece, nowhere]);
+    let first = b.op(Op::Select, &[inside, piece, floor]);
     let second = b.add(first, one);
-    let (u, v) = (index(b, x[0], first)?, index(b, x[0], second)?);
+    let (u, v) = (point(b, x, first)?, point(b, x, second)?);
     let right = b.sub(place, first);
     let left = b.sub(one, right);
     let (u, v) = (b.mul(u, left), b.mul(v, right));
     Ok(b.add(u, v))
+}
+
+/// The attribute of an operation whose index is a place among the points of a grid; roots have others.
+pub(crate) const ON_GRID: u32 = 3;
+
+/// Why a place, counted in steps from the first point of a grid, is not on it.
+pub(crate) fn outside_grid(place: f64) -> String {
+    let why = if !place.is_finite() {
+        "the place is no number on the grid: it is not finite, or the ends of the grid are equal"
+    } else if place < 0.0 {
+        "the place is outside of the grid, before its first point"
+    } else {
+        "the place is outside of the grid, behind its last point"
+    };
+    why.into()
+}
+
+/// The value at a point of the grid of `interpolate`, or an error that speaks of its place.
+fn point(b: &mut Builder, x: &[NodeId], i: NodeId) -> Lowered {
+    let Some(at) = b.constant_value(i) else { return Ok(b.given(Op::CutAt, ON_GRID, Shape::Scalar, &[x[0], i])) };
+    index(b, x[0], i).map_err(|_| {
+        let known: Option<Vec<String>> = x[1..].iter().map(|&n| b.constant_value(n).map(crate::number_text)).collect();
+        let message = match known.as_deref() {
+            Some([from, to, place]) => format!("the place {place} is outside of the grid from {from} to {to}"),
+            _ => outside_grid(at),
+        };
+        LowerError::new("outside-grid", message)
+    })
 }

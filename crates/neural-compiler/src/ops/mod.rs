@@ -6,7 +6,7 @@ mod band;
 pub mod block;
 pub mod bound;
 pub mod domain;
-mod grid;
+pub(crate) mod grid;
 pub mod interval;
 mod kernels;
 pub(crate) mod lu;

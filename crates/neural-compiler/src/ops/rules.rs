@@ -219,12 +219,12 @@ pub(crate) fn place_vjp(b: &mut Builder, a: &Applied<'_>, g: NodeId) -> Vec<Mayb
 
 pub(crate) fn indexed_jvp(b: &mut Builder, a: &Applied<'_>, t: &[Maybe], op: Op) -> Maybe {
     let shape = b.shape(a.out);
-    t[0].map(|t| b.given(op, 0, shape, &[t, a.args[1]]))
+    t[0].map(|t| b.given(op, a.attr, shape, &[t, a.args[1]]))
 }
 
 pub(crate) fn indexed_vjp(b: &mut Builder, a: &Applied<'_>, g: NodeId, inverse: Op) -> Vec<Maybe> {
     let shape = b.shape(a.args[0]);
-    vec![Some(b.given(inverse, 0, shape, &[g, a.args[1]])), None]
+    vec![Some(b.given(inverse, a.attr, shape, &[g, a.args[1]])), None]
 }
 
 pub(crate) fn fill_vjp(b: &mut Builder, _: &Applied<'_>, g: NodeId) -> Vec<Maybe> {

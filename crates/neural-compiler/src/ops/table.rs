@@ -2425,7 +2425,7 @@ table! {
         kernel: Kernel::Composite(grid::interpolate),
         derivative: Derivative::OfParts,
         units: UnitRule::Between,
-        domain: Domain::All,
+        domain: Domain::Grid,
         bound: Bound::Anything,
         usage: "(interpolate u a b x)",
         doc: "value at x of straight lines through u on points from a to b",

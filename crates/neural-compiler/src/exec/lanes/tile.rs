@@ -9,9 +9,9 @@ use super::reduce::Sums;
 use super::tensor::Application;
 use super::{BatchOptions, Column, Engine, LaneError};
 use crate::exec::EvalError;
+use crate::exec::absent::absent;
 use crate::exec::room::{is_there, no_memory, over_limit};
 use crate::exec::watch::Watch;
-use crate::graph::root::no_root;
 use crate::graph::{Graph, Kind, RegionId};
 use crate::ops::real::{Real, quiet};
 use crate::ops::row::{Kernel, KernelError, apply_scalar};
@@ -475,11 +475,7 @@ impl<'a, T: Real> TileRun<'a, T> {
         }
         let of = i.arg_shapes.first().copied().filter(|s| s.len() > i.shapes[0].len()).unwrap_or(i.shapes[0]);
         for (lane, index) in failures {
-            let error = match no_root(attr) {
-                Some(why) => EvalError::new("no-root", span, why),
-                None => EvalError::new("index-out-of-range", span, format!("the index {} is outside a {of}", crate::number_text(index))),
-            };
-            self.fail(lane, error);
+            self.fail(lane, absent(attr, index, of, span));
         }
         Ok(())
     }

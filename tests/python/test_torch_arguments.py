@@ -17,9 +17,11 @@ import numpy as np
 import pytest
 import torch
 import torch.distributed as distributed
+import torch_matrix
 from neural_compiler.nn import Param
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
+from torch.fx.experimental.proxy_tensor import make_fx
 
 BACKENDS = pytest.mark.parametrize("backend", ["native", "torch"])
 F64 = torch.float64
@@ -241,6 +243,61 @@ def test_whole_numbers_beyond_float64_are_refused_in_compiled_and_exported_graph
         assert way(good, good - 1).tolist() == [1.0, 1.0]
         with pytest.raises((RuntimeError, TypeError), match="beyond 2\\^53"):
             way(bad, good)
+
+
+class Named(torch.Tensor):
+    """A class that changes nothing."""
+
+
+def _by_duals(f: Callable[..., torch.Tensor], x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    with torch.autograd.forward_ad.dual_level():
+        return f(torch.autograd.forward_ad.make_dual(x, x), y)
+
+
+def _watched(f: Callable[..., torch.Tensor], x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    with torch_matrix._Mode():
+        return f(x, y)
+
+
+def _traced(of: Callable[..., Any], how: str) -> Callable[..., Any]:
+    """A trace made with numbers that float64 holds."""
+    return lambda f, x, y: make_fx(of(f), tracing_mode=how)(x, torch.zeros_like(y))(x, y)
+
+
+LOOKED_ON: dict[str, Callable[..., Any]] = {
+    "grad": lambda f, x, y: torch.func.grad(lambda x: f(x, y).sum())(x),
+    "grad of all": lambda f, x, y: torch.func.grad(lambda x, y: f(x, y).sum())(x, y),
+    "list": lambda f, x, y: torch.func.grad(lambda x: f(x, [y[0], y[1]]).sum())(x),
+    "jvp": lambda f, x, y: torch.func.jvp(lambda x: f(x, y), (x,), (x,)),
+    "hessian": lambda f, x, y: torch.func.hessian(lambda x: f(x, y).sum())(x),
+    "vmap": lambda f, x, y: torch.func.vmap(f)(x, y),
+    "vmap of grad": lambda f, x, y: torch.func.vmap(torch.func.grad(f), (0, None))(x, y[0]),
+    "functionalize": lambda f, x, y: torch.func.functionalize(f)(x, y),
+    "duals": _by_duals,
+    "dispatch mode": _watched,
+    "plain subclass": lambda f, x, y: f(x, y.as_subclass(Named)),
+    "subclass": lambda f, x, y: f(torch_matrix.Wrapped(x), torch_matrix.Wrapped(y)),
+    **{f"make_fx, {how}": _traced(lambda f: f, how) for how in ("real", "fake", "symbolic")},
+    "make_fx of vmap": _traced(torch.func.vmap, "real"),
+}
+
+
+@BACKENDS
+@pytest.mark.parametrize("way", LOOKED_ON)
+@pytest.mark.parametrize("dtype", [torch.int64, torch.uint64])
+def test_whole_numbers_beyond_float64_are_refused_whoever_looks_on(way: str, dtype: torch.dtype, backend: str) -> None:
+    module = nc.compile_scheme("(* x (- y 9007199254740992))", inputs=["x", "y"], backend=backend)
+    x = torch.tensor([1.0, 2.0], dtype=F64)
+    LOOKED_ON[way](module, x, torch.tensor([2**53, 3], dtype=dtype))
+    for beyond in [2**53 + 1, -(2**53) - 1 if dtype is torch.int64 else 2**64 - 1]:
+        with pytest.raises((TypeError, RuntimeError), match="the input `y` has whole numbers beyond 2\\^53"):
+            LOOKED_ON[way](module, x, torch.tensor([beyond, 3], dtype=dtype))
+
+
+def test_whole_numbers_on_meta_have_no_numbers_to_refuse() -> None:
+    module = nc.compile_scheme("(* x y)", inputs=["x", "y"], backend="torch")
+    found = module(torch.ones(2, device="meta"), torch.ones(2, dtype=torch.int64, device="meta"))
+    assert found.is_meta and found.dtype is F64
 
 
 def test_help_tells_the_inputs_of_a_module() -> None:

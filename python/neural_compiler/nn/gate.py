@@ -6,7 +6,7 @@ The quick way, in the extension (`Caller.call`, `Function.plain`), is open for p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias
 
 import torch
@@ -14,6 +14,8 @@ import torch.nn.modules.module as modules
 from torch import Tensor
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 from torch.autograd import forward_ad
+from torch.fx.experimental.proxy_tensor import get_proxy_mode
+from torch.utils._python_dispatch import _disable_current_modes
 
 PLAIN = (Tensor, torch.nn.Parameter)
 """Classes of tensors whose numbers lie where they seem to."""
@@ -43,6 +45,7 @@ is_hidden = torch._C._functorch.is_legacy_batchedtensor
 """Whether a tensor hides the batch of `torch.autograd.grad(is_grads_batched=True)`."""
 _is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor
 _is_batched = torch._C._functorch.is_batchedtensor
+_is_functional = torch._C._functorch.is_functionaltensor
 _unwrapped = torch._C._functorch.get_unwrapped
 _transforms = torch._C._functorch.peek_interpreter_stack
 _modes = torch._C._len_torch_dispatch_stack
@@ -106,6 +109,24 @@ def seen(tensor: Tensor, refusal: str) -> Any:
     # Outside of the transforms, which would wrap them again.
     with temporarily_clear_interpreter_stack():
         return tensor.detach().cpu().numpy()
+
+
+@torch.compiler.disable  # type: ignore[untyped-decorator]
+def each_number(tensor: Tensor, look: Callable[[Tensor], None], record: Callable[[Tensor], None]) -> None:
+    """Shows all numbers of a tensor, those of all lanes of a `vmap` too, to what looks at each by itself. `look` is given a tensor whose
+    numbers lie there, where nobody looks on; `record` one whose numbers come later or are another's to tell: what it does is operations
+    that tracers keep."""
+    while _is_wrapped(tensor):
+        if _is_functional(tensor):
+            torch._sync(tensor)  # type: ignore[attr-defined, no-untyped-call]
+        tensor = _unwrapped(tensor)
+    plain = type(tensor) in PLAIN or is_plain_below(tensor)
+    with temporarily_clear_interpreter_stack():
+        if plain and not tensor.is_meta:
+            with _disable_current_modes():
+                look(below(tensor))
+        if not plain or get_proxy_mode() is not None:
+            record(tensor)
 
 
 def way(tensors: Sequence[Tensor]) -> Way:

@@ -3,8 +3,8 @@
 Types are promoted by PyTorch's rules, with one difference: no whole number is rounded to fit. Tensors with axes decide before those
 without, and these before Python's numbers, which follow. Whole numbers of 32 and 64 bits count as float64, shorter ones follow; of
 whole numbers alone the shorter ones become the default type. float16 and bfloat16 are computed in float32. Whole numbers beyond 2^53, which
-no float64 holds, are refused; in compiled and exported graphs by an assertion; under other tracers and transforms nothing looks at those of
-tensors. A list that holds tensors or arrays is the tensor they make together, by the same rules, and differentiates as such.
+no float64 holds, are refused, by an assertion where a compiler, a tracer or a tensor's own class stands before the numbers. A list that
+holds tensors or arrays is the tensor they make together, by the same rules, and differentiates as such.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from torch import Tensor
 from ..advice import advice_for
 from ..masks import unmasked
 from ..whole import EXACT, leaves
-from .gate import is_compiling, way
+from .gate import each_number, is_compiling
 
 _HALVES = (torch.float16, torch.bfloat16)
 _FLOATS = (torch.float32, torch.float64, *_HALVES)
@@ -210,14 +210,13 @@ def computed_in(dtype: torch.dtype) -> torch.dtype:
 
 def refuse_rounding(name: str, value: Any, tensor: Tensor) -> None:
     """Refuses whole numbers that no float64 holds, among those that `as_tensor` has not looked at: in tensors, and in what PyTorch made a
-    tensor of. Looks at the numbers, in a compiled graph by an assertion: not in tensors a tracer or transform stands behind."""
-    if _weak(value) or tensor.dtype not in (torch.int64, torch.uint64):
+    tensor of. Looks at the numbers, in what a compiler or tracer makes and in tensors of others' classes by an assertion."""
+    if _weak(value) or tensor.dtype not in (torch.int64, torch.uint64) or torch.onnx.is_in_onnx_export():
         return
     if is_compiling():
-        if not torch.onnx.is_in_onnx_export():
-            _assert_exact(name, tensor)
-    elif tensor.numel() and way([tensor]) == "plain":
-        _refuse_whole(f"the input `{name}`", tensor)
+        _assert_exact(name, tensor)
+    else:
+        each_number(tensor, lambda t: _refuse_whole(f"the input `{name}`", t), lambda t: _assert_exact(name, t))
 
 
 def refuse_parameter(name: str, value: Any) -> None:
@@ -225,11 +224,13 @@ def refuse_parameter(name: str, value: Any) -> None:
     what = f"the parameter `{name}`"
     _refuse_beyond(what, value)
     for leaf in leaves(value):
-        if isinstance(leaf, Tensor) and leaf.dtype in (torch.int64, torch.uint64) and leaf.numel() and not leaf.is_meta:
+        if isinstance(leaf, Tensor) and leaf.dtype in (torch.int64, torch.uint64) and not leaf.is_meta:
             _refuse_whole(what, leaf)
 
 
 def _refuse_whole(what: str, tensor: Tensor) -> None:
+    if not tensor.numel():
+        return
     low, high = torch.aminmax(tensor.to(torch.int64))
     if (tensor.dtype == torch.uint64 and int(low) < 0) or int(low) < -EXACT or int(high) > EXACT:
         raise TypeError(f"{what} {_BEYOND}")

@@ -29,9 +29,9 @@ TARGET = $$($(CARGO) metadata --locked --no-deps --format-version 1 | sed -E 's/
 MANYLINUX := manylinux_2_34
 CRATES := neural-compiler neural-compiler-fit neural-compiler-library neural-compiler-math neural-compiler-render
 
-.PHONY: help demo test rust-test python-test test-load test-levels test-ray test-engines test-proposers test-mcp mcp-conformance deps lint \
-	docs wheel build-cost accuracy accuracy-quick fuzz soak valgrind bench-compile bench-env bench bench-quick bench-linear bench-memory \
-	fits experiments experiments-check clean
+.PHONY: help demo test rust-test python-test test-load test-levels test-matrix test-ray test-engines test-proposers test-mcp \
+	mcp-conformance deps lint docs wheel build-cost accuracy accuracy-quick fuzz soak valgrind bench-compile bench-env bench \
+	bench-quick bench-linear bench-memory fits experiments experiments-check clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -61,6 +61,10 @@ test-levels: deps ## what touches the processor, as on one without AVX-512 and a
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --quiet --locked
 	$(if $(AVX512),NEURAL_COMPILER_LEVEL=avx2 ATEN_CPU_CAPABILITY=avx2 $(PYTEST) $(LEVEL_TESTS))
 	NEURAL_COMPILER_LEVEL=baseline ATEN_CPU_CAPABILITY=default $(PYTEST) $(LEVEL_TESTS)
+
+test-matrix: deps ## every way PyTorch runs a program times every derivative (ten minutes or so)
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --quiet --locked
+	NEURAL_COMPILER_FULL_MATRIX=1 $(VENV)/bin/python -m pytest -n 2 tests/python/test_torch_matrix.py
 
 test-ray: deps ## actors of Ray, which is installed for them alone (about 200 MB)
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --quiet --locked

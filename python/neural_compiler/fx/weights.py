@@ -11,6 +11,9 @@ PLAIN = frozenset({"param", "const", "proj", "op", "if", "call"})
 FAILING = frozenset({"CutAt", "PlaceAt"})
 """Operations that may have no result: a lane that does not take their branch must not run them."""
 
+MULTIPLYING = frozenset({"Product", "Inv", "Solve", "SolveBand", "Det", "Cofactor", "CofactorAlong"})
+"""Operations in whose derivatives PyTorch multiplies matrices, which `torch.autocast` does in half precision."""
+
 
 def may_fail(node: Node) -> bool:
     """Whether a node may have no result: an index may be out of range, a value too large."""

@@ -120,7 +120,7 @@ class Lowered:
     def __init__(self, graph: dict[str, Any], by_lane: bool) -> None:
         from ..fx import Control, lower
         from ..fx.graph import read
-        from ..fx.weights import may_fail
+        from ..fx.weights import MULTIPLYING, may_fail
 
         self.code = lower(graph, by_lane=by_lane)
         self.looks = any(isinstance(m, Control) for m in self.code.modules())
@@ -129,6 +129,8 @@ class Lowered:
         """Whether a run may have no result: Python looks at numbers, as an index may be out of range, or a value is too large."""
         self.solves = any(n["kind"] == "root" for r in graph["regions"] for n in r["nodes"])
         """Whether it has roots of equations, whose torch code has not every derivative of function transforms and forward mode."""
+        self.multiplies = any(n.get("op") in MULTIPLYING for r in graph["regions"] for n in r["nodes"])
+        """Whether its derivatives multiply matrices, which `torch.autocast` rounds in a backward pass too."""
         self._chooses = any(n["kind"] == "if" for r in graph["regions"] for n in r["nodes"])
 
     def quick(self) -> Callable[..., Any]:

@@ -50,8 +50,9 @@ _unwrapped = torch._C._functorch.get_unwrapped
 _transforms = torch._C._functorch.peek_interpreter_stack
 _modes = torch._C._len_torch_dispatch_stack
 _is_tracing = torch._C._is_tracing
+autocast = torch._C._is_any_autocast_enabled
 
-WATCHERS = [_transforms, _modes, torch._C._len_torch_function_stack, _is_tracing, torch._C._is_any_autocast_enabled]
+WATCHERS = [_transforms, _modes, torch._C._len_torch_function_stack, _is_tracing, autocast]
 """Functions that give nothing, 0 or False when nobody looks on."""
 FORWARD_MODE = vars(forward_ad)
 """Where the level of forward mode is kept."""

@@ -22,13 +22,12 @@ from ..fx.for_onnx import ForOnnx
 from ..signature import Input, OwnDoc, OwnSignature, Size, bind, call_signature, positions, sizes
 from .compiled import Compiled, Ready, Shapes, Steps, describe, find
 from .function import apply
-from .gate import differentiated_by_function, functionalized, is_compiling, lanes_hidden, numbers_hidden, seen, transformed, way
+from .gate import autocast, differentiated_by_function, functionalized, is_compiling, lanes_hidden, numbers_hidden, seen, transformed, way
 from .run import call, run
 from .shared import DELETED, LINK, ORIGINS, Held, exchanged, follow, hand_on, held, hold, join_links, remember, replaced, tensor_of
 from .tensors import as_tensor, common_device, common_type, computed_in, joined, real, refuse_rounding
 
 _is_grad_enabled = torch.is_grad_enabled
-_autocast = torch._C._is_any_autocast_enabled
 
 _LINKED = frozenset({"_spec", "_compiled", "_function", "_names", "_open", "_follow", "_own", "_caller", LINK, ORIGINS, DELETED})
 """What `_link` and `follow` give a module."""
@@ -173,19 +172,22 @@ class CompiledModule(nn.Module):
             return apply(compiled, (), converted)
         return run(compiled, (), tuple(converted), dtype=dtype)
 
-    def _on_torch(self, tensors: list[Tensor]) -> Any:
+    def _on_torch(self, tensors: list[Tensor], cast: bool = False) -> Any:
         """Runs as torch operations, in the type they have, whatever `torch.autocast` says. Where Python would have to look at numbers
-        that a tracer or `vmap` hides, the program is one operation instead, whose inside is the same torch operations."""
-        if _autocast():
+        that a tracer or `vmap` hides, or autocast would round in the backward pass (`cast`), the program is one operation instead, whose
+        inside is the same torch operations."""
+        if autocast():
             with torch.autocast(tensors[0].device.type if tensors else "cpu", enabled=False):
-                return self._on_torch(tensors)
+                return self._on_torch(tensors, cast=True)
         compiled = self._compiled
         shapes = compiled.core_shapes(tensors)
         compiled.batch(tensors, shapes)
         by_lane = not is_compiling() and torch.is_anomaly_enabled()
-        looks, may_fail, solves = _lowered_as(self._spec, shapes, by_lane)
+        looks, may_fail, solves, multiplies = _lowered_as(self._spec, shapes, by_lane)
         if looks and numbers_hidden():
             return _as_operation(compiled, tensors)
+        if cast and multiplies and not torch.onnx.is_in_onnx_export():
+            return _as_operation(compiled, tensors) if way(tensors) == "operation" else apply(compiled, (), tensors)
         if may_fail and not is_compiling() and (lanes_hidden(tensors) or (solves and differentiated_by_function())):
             return _as_operation(compiled, tensors) if functionalized() else apply(compiled, (), tensors)
         lowered = compiled.lowered((), shapes, by_lane)
@@ -497,11 +499,11 @@ class Graph:
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
-def _lowered_as(spec: str, shapes: Shapes, by_lane: bool) -> tuple[bool, bool, bool]:
-    """Lowers a program, while a compiler traces if need be; gives whether its code looks at numbers to go on, whether at all, and whether
-    it solves equations."""
+def _lowered_as(spec: str, shapes: Shapes, by_lane: bool) -> tuple[bool, bool, bool, bool]:
+    """Lowers a program, while a compiler traces if need be; gives whether its code looks at numbers to go on, whether at all, whether it
+    solves equations, and whether its derivatives multiply matrices."""
     lowered = find(spec, hold=True).lowered((), shapes, by_lane)
-    return lowered.looks, lowered.may_fail, lowered.solves
+    return lowered.looks, lowered.may_fail, lowered.solves, lowered.multiplies
 
 
 def _as_operation(compiled: Compiled, tensors: list[Tensor]) -> Any:

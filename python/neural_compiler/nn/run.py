@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ..errors import EvaluationError
 from .compiled import Chain, Compiled
-from .gate import PLAIN, below, is_hidden, is_plain_below, seen
+from .gate import PLAIN, autocast, below, is_hidden, is_plain_below, seen
 
 
 def run(compiled: Compiled, chain: Chain, tensors: tuple[Tensor, ...], check: bool = False, dtype: torch.dtype | None = None) -> Any:
@@ -49,6 +49,9 @@ def _array(tensor: Tensor) -> Any:
 
 
 def _run_torch(compiled: Compiled, chain: Chain, tensors: tuple[Tensor, ...]) -> Any:
+    if autocast():
+        with torch.autocast(tensors[0].device.type if tensors else "cpu", enabled=False):
+            return _run_torch(compiled, chain, tensors)
     code = compiled.lowered(chain, compiled.core_shapes(tensors)).code
     found = call(compiled, code, tensors)
     # The engine sums cotangents of inputs that the whole batch shares; torch operations leave it to us.

@@ -187,13 +187,6 @@ def test_a_parametrized_module_is_copied_and_averaged(backend: str) -> None:
     assert twin.to(torch.float32)(x.float()).dtype == torch.float32
 
 
-def test_what_holds_a_program_is_copied_and_pickled() -> None:
-    m = nc.compile_scheme("(param k 2.0) (* k (dot v v))")
-    for hold in (m, m.grad("v"), m.graph_for(v=2), nc.compile("(param k 2.0) (* k x)").grad("x")):
-        for again in (copy.deepcopy(hold), pickle.loads(pickle.dumps(hold)), copy.copy(hold)):
-            assert repr(again) == repr(hold)
-
-
 def test_signatures_have_names_and_defaults() -> None:
     m = nc.compile_scheme("(param k 2.0) (* k x (dot v v))", inputs={"x": None, "v": 3})
     assert str(inspect.signature(m)) == "(x: 'scalar', v: 'vector(3)', *, k: 'scalar' = 2.0, check=False)"

@@ -116,25 +116,28 @@ def tensor_threads(calls: int = 200_000, workers: int = 4, n: int = 1_000, most_
 
 
 def forks(count: int = 2_000) -> str:
-    """Children that use programs, modules and fits their parent has used, while another thread of the parent uses them too."""
+    """Children that use programs, modules, their gradients and fits their parent has used, while another thread of the parent uses them
+    too."""
     import signal
 
     import torch
     from neural_compiler import compile_scheme
 
     program = nc.compile("(* x (sin (* x y)))")
-    module = compile_scheme("(* x (sin x))")
+    module = compile_scheme("(param a 1.5) (* a x (sin x))")
     before = nc.get_num_threads()
     nc.set_num_threads(4)
     x = np.linspace(0, 1, 20_000)
-    tensor = torch.linspace(0, 1, 20_000, dtype=torch.float64)
+    tensor = torch.linspace(0, 1, 20_000, dtype=torch.float64, requires_grad=True)
     table = {"x": x[::400], "y": 2 * np.exp(0.5 * x[::400])}
 
     def used(k: int) -> list[object]:
         """What a process computes: all of it in every tenth child, a program in the others."""
         found: list[object] = [program(x, 0.5).tobytes()]
         if k % 10 == 0:
-            found.append(module(x=tensor).detach().numpy().tobytes())
+            value = module(x=tensor)
+            found.append(value.detach().numpy().tobytes())
+            found += [g.numpy().tobytes() for g in torch.autograd.grad(value, [tensor, module.a], torch.ones_like(value))]
             found.append(nc.fit("(param a 1) (param b 1) (* a (exp (* b x)))", table, target="y", starts=4).params["a"])
         return found
 

@@ -37,6 +37,34 @@ def item(k: int) -> float:
     return float(module(x=torch.full((20_000,), float(k))).sum())
 
 
+def slopes(k: int) -> list[float]:
+    """Gradients by an input and a parameter, of both backends, and through `odeint`; the second derivative by the input. As many lanes as
+    our threads share, but fewer than PyTorch's would: after work of those, its own operations hang in a child of `fork`."""
+    import torch
+
+    found = []
+    for backend, lanes in (("native", 20_000), ("torch", 500)):
+        module = nc.compile_scheme("(param a 1.5) (* a x (sin (* a x)))", backend=backend)
+        x = torch.linspace(0, 1 + k, lanes, dtype=torch.float64, requires_grad=True)
+        (slope,) = torch.autograd.grad(module(x=x).sum(), x, create_graph=True)
+        slope.square().sum().backward()
+        law = nc.compile_scheme("(param a 1.5) (state x 1) (derive x (* (- a) x))", backend=backend)
+        end = nc.odeint(law, {"x": torch.linspace(0, 1 + k, 50, dtype=torch.float64)}, [0.0, 1.0], method="rk4")["x"][-1]
+        end.sum().backward()
+        found += [float(slope.detach().sum()), float(x.grad.sum()), float(module.a.grad), float(law.a.grad)]
+    return found
+
+
+class Slopes:
+    """A dataset of PyTorch's whose items are gradients."""
+
+    def __len__(self) -> int:
+        return 4
+
+    def __getitem__(self, k: int) -> list[float]:
+        return slopes(k)
+
+
 class Items:
     """A dataset of PyTorch's whose items a program computes."""
 
@@ -76,6 +104,45 @@ def test_modules_after_a_fork() -> None:
     expected = [item(k) for k in range(4)]
     with multiprocessing.get_context("fork").Pool(2) as pool:
         assert pool.map_async(item, range(4)).get(timeout=300) == expected
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_gradients_after_a_backward_pass_in_the_parent(method: str) -> None:
+    pytest.importorskip("torch")
+    expected = [slopes(k) for k in range(4)]
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        assert pool.map_async(slopes, range(4)).get(timeout=300) == expected
+    assert slopes(3) == expected[3]
+
+
+def one_thread() -> None:
+    import torch
+
+    torch.set_num_threads(1)
+
+
+def steepest(k: int) -> float:
+    """Of a batch that PyTorch's own threads share."""
+    import torch
+
+    module = nc.compile_scheme("(param a 1.5) (* a x (sin (* a x)))", backend="torch")
+    x = torch.linspace(0, 1 + k, 200_000, dtype=torch.float64, requires_grad=True)
+    return float(torch.autograd.grad(module(x=x).sum(), x)[0].max())
+
+
+def test_torch_operations_after_a_fork_with_one_thread_each() -> None:
+    pytest.importorskip("torch")
+    expected = [steepest(k) for k in range(2)]
+    with multiprocessing.get_context("fork").Pool(2, one_thread) as pool:
+        assert pool.map_async(steepest, range(2)).get(timeout=300) == expected
+
+
+def test_gradients_in_workers_of_a_data_loader_after_a_backward_pass_in_the_parent() -> None:
+    data = pytest.importorskip("torch.utils.data")
+    expected = [slopes(k) for k in range(4)]
+    for _ in range(2):
+        loader = data.DataLoader(Slopes(), batch_size=None, num_workers=2, timeout=300, multiprocessing_context="fork")
+        assert [[float(x) for x in item] for item in loader] == expected
 
 
 def test_workers_of_a_data_loader() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import gc
 import inspect
-import pathlib
 import pickle
 import pydoc
 import weakref
@@ -16,11 +15,8 @@ import neural_compiler as nc
 import numpy as np
 import pytest
 import torch
-import torch.distributed as distributed
 import torch_matrix
 from neural_compiler.nn import Param
-from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import fully_shard
 from torch.fx.experimental.proxy_tensor import make_fx
 
 BACKENDS = pytest.mark.parametrize("backend", ["native", "torch"])
@@ -206,23 +202,6 @@ def test_inputs_are_completed() -> None:
     for text in ("module(temp", "program(temp"):
         with provisionalcompleter():
             assert [c.text for c in shell.Completer.completions(text, len(text))][:1] == ["temperature="], text
-
-
-def test_sharded_parameters(tmp_path: pathlib.Path) -> None:
-    # `fully_shard` shards tensors with axes: a scalar is written as a vector of one, or left alone.
-    distributed.init_process_group("gloo", init_method=f"file://{tmp_path / 'store'}", rank=0, world_size=1)
-    try:
-        mesh = init_device_mesh("cpu", (1,))
-        vector = nc.compile_scheme("(param k [2.0]) (* (ref k 0) x)")
-        scalar = nc.compile_scheme("(param k 2.0) (* k x)")
-        fully_shard(vector, mesh=mesh)
-        fully_shard(scalar, mesh=mesh, ignored_params=set(scalar.parameters()))
-        x = torch.tensor([1.0, 3.0], dtype=F64)
-        for m in (vector, scalar):
-            m(x).sum().backward()
-        assert vector.k.grad.full_tensor().tolist() == [4.0] and scalar.k.grad.item() == 4.0
-    finally:
-        distributed.destroy_process_group()
 
 
 @pytest.mark.parametrize("backend", ["native", "torch"])

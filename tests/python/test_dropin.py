@@ -179,6 +179,31 @@ def test_types_follow_the_tensors() -> None:
         assert found.dtype == dtype and torch.equal(found, 0.1 * x)
 
 
+def test_whole_numbers_are_not_rounded_to_single_precision() -> None:
+    n = 2**24
+    for limits in ({}, {"max_iter": 10}):
+        less = DirectModule(compile_scheme("(- a b)", inputs=["a", "b"]), **limits)
+        for a in (torch.tensor([n + 1]), torch.tensor([n + 1], dtype=torch.int32), torch.tensor(n + 1)):
+            for b in (torch.tensor([n]), torch.tensor([float(n)])):
+                found = less({"a": a, "b": b})
+                assert found.tolist() == [1.0] and found.dtype is torch.float64
+        assert less({"a": n + 1, "b": n}).item() == 1.0
+        # Shorter ones, which every float32 holds, and Python's follow.
+        assert less({"a": torch.tensor([3], dtype=torch.int16), "b": torch.tensor([1.5])}).dtype is torch.float32
+        assert less({"a": 3, "b": torch.tensor([1.5])}).dtype is torch.float32
+
+
+def test_autocast_does_not_change_how_a_program_computes() -> None:
+    inputs = {"m": torch.full((3, 2, 2), 1.001), "v": torch.full((3, 2), 1.001)}
+    graph = compile_scheme("(ref (matvec m v) 0)", inputs={"m": (2, 2), "v": 2})
+    for model in (DirectModule(graph), DirectModule(graph, max_iter=10)):
+        value, between = model.forward_batch(inputs), model.forward_batch_with_intermediates(inputs)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            found, again = model.forward_batch(inputs), model.forward_batch_with_intermediates(inputs)
+        assert found.dtype is torch.float32 and torch.equal(found, value)
+        assert all(torch.equal(a, b) for a, b in zip(again, between))
+
+
 def test_a_branch_not_taken_leaves_no_trace_in_the_gradient() -> None:
     x = torch.tensor([0.0, 4.0], requires_grad=True)
     DirectModule(compile_scheme("(if (> x 0) (sqrt x) 0)", inputs=["x"])).forward_batch({"x": x}).sum().backward()

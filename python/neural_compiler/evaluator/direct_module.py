@@ -3,6 +3,7 @@ value on the way."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from functools import reduce
 from typing import Any
@@ -13,7 +14,8 @@ from torch import Tensor, nn
 from ..compiler import ComputeGraph
 from ..fx import lower
 from ..fx.control import Limits
-from ..nn.tensors import as_tensor, joined, refuse_rounding
+from ..nn.gate import autocast
+from ..nn.tensors import as_tensor, common_type, joined, refuse_rounding
 
 
 class DirectModule(nn.Module):
@@ -58,9 +60,9 @@ class DirectModule(nn.Module):
         main = data["regions"][data["main"]]
         values = [k for k, n in enumerate(main["nodes"]) if n["type"] == "value"]
         # The same program with all its values as results.
-        found = lower({**data, "regions": _with_results(data, values), "result_axes": [main["nodes"][k]["shape"] for k in values]})(
-            *tensors
-        )
+        code = lower({**data, "regions": _with_results(data, values), "result_axes": [main["nodes"][k]["shape"] for k in values]})
+        with _uncast(tensors):
+            found = code(*tensors)
         columns = [_over(v, size, len(main["nodes"][k]["shape"])).reshape(size, -1) for k, v in zip(values, found)]
         result = found[values.index(main["results"][0])]
         return _over(result, size, len(main["nodes"][main["results"][0]]["shape"])), torch.cat(columns, 1)
@@ -81,25 +83,38 @@ class DirectModule(nn.Module):
             return result
         limits = Limits()
         limits.iterations, limits.depth = self.max_iter or limits.iterations, self.max_depth or limits.depth
-        (result,) = lower(self.program.graph_for(**self._shapes(tensors)).to_dict(), limits, dtype)(*tensors)
+        code = lower(self.program.graph_for(**self._shapes(tensors)).to_dict(), limits, dtype)
+        with _uncast(tensors):
+            (result,) = code(*tensors)
         return result
 
     def _tensors(self, inputs: Mapping[str, Any], dtype: torch.dtype | None) -> list[Tensor]:
-        """The tensors of the program's inputs, of one type: that of the tensors given, else the default."""
+        """The tensors of the program's inputs, of one type: that of the tensors given, float64 for whole numbers of 32 and 64 bits, which
+        float32 would round, else the default."""
         missing = [n for n in self.graph.input_names if n not in inputs]
         if missing:
             raise KeyError(f"missing input{'s' if len(missing) > 1 else ''}: {', '.join(missing)}")
         values = [joined(n, inputs[n]) for n in self.graph.input_names]
-        floats = [v.dtype for v in values if isinstance(v, Tensor) and v.dtype.is_floating_point]
-        common = dtype or (reduce(torch.promote_types, floats) if floats else torch.get_default_dtype())
         device = next((v.device for v in values if isinstance(v, Tensor)), None)
         tensors = [as_tensor(n, v) for n, v in zip(self.graph.input_names, values)]
+        decides = [common_type([n], [v], [t]) for n, v, t in zip(self.graph.input_names, values, tensors) if _decides(v)]
+        common = dtype or (reduce(torch.promote_types, decides) if decides else common_type(self.graph.input_names, values, tensors))
         for name, value, tensor in zip(self.graph.input_names, values, tensors):
             refuse_rounding(name, value, tensor)
         return [t.to(device, common) for t in tensors]
 
     def _shapes(self, tensors: list[Tensor]) -> dict[str, tuple[int, ...]]:
         return {i.name: tuple(t.shape[t.dim() - i.rank :]) for i, t in zip(self.program.inputs, tensors)}
+
+
+def _decides(value: Any) -> bool:
+    """Whether a value is a tensor whose type decides: one of fractions, or of whole numbers that float32 may round."""
+    return isinstance(value, Tensor) and (value.dtype.is_floating_point or value.dtype.itemsize >= 4)
+
+
+def _uncast(tensors: list[Tensor]) -> contextlib.AbstractContextManager[Any]:
+    """Whatever `torch.autocast` says, programs compute in the type they have."""
+    return torch.autocast(tensors[0].device.type, enabled=False) if autocast() and tensors else contextlib.nullcontext()
 
 
 def _batch(what: str, inputs: Mapping[str, Tensor]) -> int:

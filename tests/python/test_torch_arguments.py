@@ -272,6 +272,22 @@ def test_whole_numbers_on_meta_have_no_numbers_to_refuse() -> None:
     assert found.is_meta and found.dtype is F64
 
 
+@BACKENDS
+@pytest.mark.parametrize("inputs", [{"m": (2, 2), "v": 2}, ["m", "v"]], ids=["pinned", "open"])
+def test_compiled_for_sizes_that_change(inputs: Any, backend: str) -> None:
+    torch._dynamo.reset()
+    module = nc.compile_scheme("(dot (tanh (matvec m v)) v)", inputs=inputs, backend=backend)
+    compiled = torch.compile(module, fullgraph=True, dynamic=True, backend="aot_eager")
+    for n in (2, 3, 5, 0):
+        m, v = torch.full((n, 2, 2), 0.3, dtype=F64, requires_grad=True), torch.full((2,), 0.2, dtype=F64)
+        found, expected = compiled(m, v), module(m, v)
+        assert torch.allclose(found, expected, rtol=1e-15)
+        for slope, e in zip(*(torch.autograd.grad(r.sum(), m) for r in (found, expected))):
+            assert torch.allclose(slope, e, rtol=1e-14)
+    if isinstance(inputs, list):
+        assert compiled(torch.ones(4, 3, 3, dtype=F64), torch.ones(3, dtype=F64)).tolist() == pytest.approx([3 * np.tanh(3)] * 4, rel=1e-15)
+
+
 def test_help_tells_the_inputs_of_a_module() -> None:
     module = nc.compile_scheme("(param k 0.5 :min 0) (* k x)")
     told = pydoc.render_doc(module, renderer=pydoc.plaintext)

@@ -13,6 +13,7 @@ import torch
 
 from .. import _native
 from ..signature import Input, read_inputs
+from .gate import is_compiling
 
 Link: TypeAlias = "tuple[str, tuple[int, ...], tuple[int, ...]]"
 Chain: TypeAlias = "tuple[Link, ...]"
@@ -75,7 +76,8 @@ class Compiled:
                 raise ValueError(
                     f"the input `{i.name}` has a length of 0, shape {list(t.shape)}: vectors and matrices have a number at least"
                 )
-            shapes.append(tuple([int(n) for n in own]))
+            # Dynamo knows no `int` of a size that may change, but counts: then the size is one of what is compiled.
+            shapes.append(tuple([len(range(n)) if is_compiling() else int(n) for n in own]))
         return tuple(shapes)
 
     def batch(self, tensors: Sequence[torch.Tensor], shapes: Shapes) -> tuple[int, ...]:

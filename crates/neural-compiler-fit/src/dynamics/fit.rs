@@ -96,7 +96,7 @@ pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>, effor
     let observations = problem.count();
     let (best, linear) = (&found.best, &found.best.linear);
     let (robust, variance) = counted(linear, loss, prepared.known);
-    let (variance, times) = as_accurate(variance, problem);
+    let (variance, times) = as_accurate(variance, problem, &best.theta);
     let check = check.map(|check| check::in_larger_errors(check, times));
     let counted = (robust.as_ref().unwrap_or(linear), variance);
     notes.extend(problem.about_rows(&best.theta));
@@ -136,12 +136,28 @@ fn accurate(problem: &Dynamics, best: &mut Local) -> Option<Dynamics> {
 }
 
 /// The variance of the errors, which the solution cannot tell below its own accuracy, and how many times as large that makes error bars.
-fn as_accurate(variance: Variance, problem: &Dynamics) -> (Variance, f64) {
-    let least = problem.solver.tolerance().relative.powi(2) * problem.size();
+fn as_accurate(variance: Variance, problem: &Dynamics, theta: &[f64]) -> (Variance, f64) {
+    let share = problem.solver.tolerance().relative.powi(2);
+    let (states, observables) = problem.sizes_of_observed();
     match variance {
-        Variance::Squares(sum) if problem.solver.adaptive() && sum < least => (Variance::Squares(least), (least / sum).sqrt()),
+        Variance::Squares(sum) if problem.solver.adaptive() && sum < share * (states + observables) => {
+            // An observable may be a large number beside a state, which is solved exactly: what a finer solution changes is told.
+            let own = if observables > 0.0 { moved(problem, theta).unwrap_or(f64::INFINITY) } else { 0.0 };
+            let least = share * states + own.min(share * observables);
+            if sum < least { (Variance::Squares(least), (least / sum).sqrt()) } else { (variance, 1.0) }
+        }
         other => (other, 1.0),
     }
+}
+
+/// The sum of squares of what a finer solution changes in the observables, where there is one.
+fn moved(problem: &Dynamics, theta: &[f64]) -> Option<f64> {
+    let fine = problem.with(Arc::new(problem.solver.finer(check::TIGHTER, 1)?.0));
+    let (mut rough, mut finer) = (vec![0.0; problem.count()], vec![0.0; problem.count()]);
+    problem.evaluate(theta, &mut rough, None).ok()?;
+    fine.evaluate(theta, &mut finer, None).ok()?;
+    let change = rough.iter().zip(&finer).zip(&problem.points).filter(|(_, p)| problem.is_observable(p));
+    Some(change.map(|((a, b), _)| (a - b) * (a - b)).sum())
 }
 
 /// What the user should know of a tolerance that says little of derivatives.
@@ -341,7 +357,7 @@ fn search(
     let sketch = rough.then(|| problem.rough(layout.len())).flatten();
     let sample = sketch.as_ref().unwrap_or(problem);
     let also = || shooting::start(sample, start, &layout.bounds, &local).into_iter().collect();
-    let floor = problem.blur().max(1e-22 * problem.size());
+    let floor = problem.blur().max(problem.share_told(1e-22));
     // Where only noise is left no other minimum can be much better; of a robust loss that cannot be told. What is noise and what the
     // solution leaves is told by the accurate one.
     let plain = options.loss.is_none_or(|l| l == Loss::Squares);

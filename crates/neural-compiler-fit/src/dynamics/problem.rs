@@ -153,7 +153,7 @@ impl Dynamics {
         slopes
     }
 
-    /// What there is to say of a minimum at which the law changes at the very time of a row.
+    /// What there is to say of a minimum at which the law changes its form at the very time of a row.
     pub(crate) fn about_rows(&self, theta: &[f64]) -> Option<String> {
         let time = self.solver.changes_at_row(&self.lanes(theta).ok()?, &self.shared(theta))?;
         Some(format!(
@@ -246,6 +246,26 @@ impl Dynamics {
         self.points.iter().map(|p| (p.value * p.weight).powi(2)).sum()
     }
 
+    /// Whether an observation is one of an expression of states.
+    pub(crate) fn is_observable(&self, point: &Point) -> bool {
+        point.component >= self.solver.size
+    }
+
+    /// The sums of squares of observed states, and of observed expressions of these.
+    pub(crate) fn sizes_of_observed(&self) -> (f64, f64) {
+        let of = |observable: bool| {
+            self.points.iter().filter(|p| self.is_observable(p) == observable).map(|p| (p.value * p.weight).powi(2)).sum()
+        };
+        (of(false), of(true))
+    }
+
+    /// A share of the sum of squares of everything observed, which errors of the solution come to. An observable may be a large number
+    /// beside a state: errors are no share of that one.
+    pub(crate) fn share_told(&self, share: f64) -> f64 {
+        let (size, apart) = (self.size(), self.of_the_mean());
+        if apart > CONSTANT * size { (share * size).min(TOLD_APART * apart) } else { share * size }
+    }
+
     /// The cost of the best constant for each column in place of the model.
     pub fn of_the_mean(&self) -> f64 {
         let mut sums = vec![(0.0f64, 0.0f64); self.data.observed.len()];
@@ -301,10 +321,7 @@ impl Residuals for Dynamics {
         if !self.solver.adaptive() {
             return 0.0;
         }
-        let (share, apart) = ((10.0 * self.solver.tolerance().relative).powi(2), self.of_the_mean());
-        let size = self.size();
-        // An observable may be a large number beside a state: errors of the solution are no share of that one.
-        if apart > CONSTANT * size { (share * size).min(TOLD_APART * apart) } else { share * size }
+        self.share_told((10.0 * self.solver.tolerance().relative).powi(2))
     }
 
     fn evaluate(&self, theta: &[f64], residuals: &mut [f64], mut jacobian: Option<&mut [f64]>) -> Result<(), Unusable> {

@@ -142,3 +142,29 @@ fn inputs_that_are_missing_where_nothing_is_observed() {
         assert!(refused.0[0].code == "bad-value" && refused.0[0].message.contains(row), "{refused}");
     }
 }
+
+/// 10^9 beside a state was taken for a part of the solution, whose errors are a share of it: error bars were 100 times too large.
+#[test]
+fn a_large_number_beside_a_state_widens_no_error() {
+    let t: Vec<f64> = (0..40).map(|i| 0.25 * f64::from(i)).collect();
+    let x: Vec<f64> = t.iter().enumerate().map(|(i, t)| 100.0 * (-0.35 * t).exp() + 0.1 * noise(i, 7)).collect();
+    let of = |offset: &str, by: f64| {
+        let model = format!("(param k 0.3 :min 0) (state x 100) (derive x (- (* k x))) (observe f (+ {offset} x))");
+        let data = table(vec![("t", t.clone()), ("f", x.iter().map(|x| x + by).collect())]);
+        fit(&compile(&model), &data, &Options::default()).unwrap()
+    };
+    let (wanted, found) = (of("0", 0.0), of("1e9", 1e9));
+    let error = |fit: &Fit| fit.parameters[0].stderr.unwrap();
+    assert!((error(&found) / error(&wanted) - 1.0).abs() < 1e-3, "± {} and {}", error(&found), error(&wanted));
+}
+
+/// Every minimum was taken for a perfect fit of 10^12 beside a state, so that the one nearest to the declared values was kept.
+#[test]
+fn a_large_number_beside_a_state_hides_no_minimum() {
+    let t: Vec<f64> = (0..40).map(|i| 0.25 * f64::from(i)).collect();
+    let f = t.iter().enumerate().map(|(i, t)| 1e12 + 10.0 * (2.9 * t).cos() + 0.1 * noise(i, 7)).collect();
+    let model = "(param w 1.2 :min 0.1 :max 6) (state u 10) (state v 0) (derive u (* w v)) (derive v (- (* w u))) (observe f (+ 1e12 u))";
+    let found = fit(&compile(model), &table(vec![("t", t), ("f", f)]), &Options::default()).unwrap();
+    let w = found.parameter("w").unwrap();
+    assert!((w.value - 2.9).abs() < 4.0 * w.stderr.unwrap() && w.stderr.unwrap() < 0.01, "{w:?}: {}", found.message);
+}

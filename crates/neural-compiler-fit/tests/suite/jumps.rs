@@ -171,3 +171,35 @@ fn jumps_at_a_level_move_with_the_parameters_by_likelihood_too() {
     let expected = (by_a * by_a * c(0, 0) + 2.0 * by_a * by_b * c(0, 1) + by_b * by_b * c(1, 1)).sqrt();
     assert!((found[0].stderr[1] / expected - 1.0).abs() < 1e-3, "{} instead of {expected}", found[0].stderr[1]);
 }
+
+/// x' = -1 k down to 3, -0.2 k from there on, each the root of an equation that says so: what is inside was not looked at.
+#[test]
+fn a_law_that_jumps_inside_an_equation_is_compared_with_differences() {
+    let t: Vec<f64> = (0..40).map(|i| 0.2 * f64::from(i)).collect();
+    let exact = |t: f64| if t < 2.0 { 5.0 - t } else { 3.0 - 0.2 * (t - 2.0) };
+    let x: Vec<f64> = t.iter().enumerate().map(|(i, t)| exact(*t) + 0.05 * noise(i, 9)).collect();
+    let formula = compile("(param k 0.8) (if (< t (/ 2 k)) (- 5 (* k t)) (- 3 (* 0.2 (- (* k t) 2))))");
+    let wanted = fit(&formula, &table(vec![("t", t.clone()), ("y", x.clone())]), &Options::default()).unwrap();
+    let model = compile("(param k 0.8) (state x 5) (derive x (* k (root (z 1) (- z (if (> x 3) -1 -0.2)))))");
+    let found = fit(&model, &table(vec![("t", t), ("x", x)]), &Options::default()).unwrap();
+    assert!(found.warnings.iter().any(|w| w.contains("by differences")), "{:?}", found.warnings);
+    let (a, b) = (&found.parameters[0], &wanted.parameters[0]);
+    let (e, f) = (a.stderr.unwrap(), b.stderr.unwrap());
+    assert!((a.value - b.value).abs() < 0.02 * f && (e / f - 1.0).abs() < 0.01, "{} ± {e}, not {} ± {f}", a.value, b.value);
+}
+
+/// The same of a condition on time: the solver stops there, and the time has a derivative.
+#[test]
+fn a_switching_time_inside_an_equation_is_fitted() {
+    let t: Vec<f64> = (0..=40).map(|i| 0.2 * f64::from(i)).collect();
+    let exact = |t: f64| 2.0 * (t - 1.3).max(0.0);
+    let x: Vec<f64> = t.iter().enumerate().map(|(i, t)| exact(*t) + 0.01 * noise(i, 5)).collect();
+    let data = table(vec![("t", t), ("x", x)]);
+    let declared = "(param lag 1 :min 0) (param k 1.5 :min 0) (state x 0)";
+    let wanted = fit(&compile(&format!("{declared} (derive x (if (< t lag) 0 k))")), &data, &Options::default()).unwrap();
+    let found = fit(&compile(&format!("{declared} (derive x (root (z 1) (- z (if (< t lag) 0 k))))")), &data, &Options::default()).unwrap();
+    for (a, b) in found.parameters.iter().zip(&wanted.parameters) {
+        let (e, f) = (a.stderr.unwrap(), b.stderr.unwrap());
+        assert!((a.value - b.value).abs() < 0.01 * f && (e / f - 1.0).abs() < 0.01, "{}: {} ± {e}, not {} ± {f}", a.name, a.value, b.value);
+    }
+}

@@ -114,7 +114,20 @@ impl<'a> Finder<'a> {
                 self.walk(law.region(body), &known, depth + 1);
                 vec![]
             }
-            _ => vec![],
+            // What was stored in a round is not known, nor what is carried.
+            Kind::Back { body, stored, carried } => {
+                let unknown = std::iter::repeat_n(None, (stored + carried) as usize);
+                let known: Vec<Option<NodeId>> = unknown.chain(args[1 + carried as usize..].iter().copied()).collect();
+                self.walk(law.region(body), &known, depth + 1);
+                vec![]
+            }
+            // A root jumps where what is 0 there does; how it is looked for does not count.
+            Kind::Root { zero, starts, .. } => {
+                let known: Vec<Option<NodeId>> = std::iter::once(None).chain(args[starts as usize..].iter().copied()).collect();
+                self.walk(law.region(zero), &known, depth + 1);
+                vec![]
+            }
+            Kind::Param(_) | Kind::Const(_) | Kind::Op(..) | Kind::Proj(_) | Kind::Pack | Kind::Unpack(_) => vec![],
         }
     }
 

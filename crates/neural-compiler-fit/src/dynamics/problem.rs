@@ -153,11 +153,11 @@ impl Dynamics {
         slopes
     }
 
-    /// What there is to say of a minimum at which the law changes its form at the very time of a row.
+    /// What there is to say of a minimum at which the law jumps at the very time of a row.
     pub(crate) fn about_rows(&self, theta: &[f64]) -> Option<String> {
-        let time = self.solver.changes_at_row(&self.lanes(theta).ok()?, &self.shared(theta))?;
+        let time = self.solver.jumps_at_row(&self.lanes(theta).ok()?, &self.shared(theta))?;
         Some(format!(
-            "the law changes its form at time {time}, which is that of a row and moves with the constants: what is predicted there has no \
+            "the law jumps at time {time}, which is that of a row and moves with the constants: what is predicted there has no \
              derivative by them, and error bars are those of one side"
         ))
     }

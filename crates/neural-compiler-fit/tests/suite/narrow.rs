@@ -193,3 +193,16 @@ fn a_lag_at_a_row_is_no_level_of_a_state() {
     assert!(found.warnings.iter().all(|w| !w.contains("passes a level")), "{:?}", found.warnings);
     assert!(found.warnings.iter().any(|w| w.contains("time 1.25") && w.contains("that of a row")), "{:?}", found.warnings);
 }
+
+/// Where a law has a kink at the time of a row its solution is differentiable by that time.
+#[test]
+fn a_kink_at_a_row_is_no_jump() {
+    // x' = (t - lag) - x behind lag = 1.25, the time of a row.
+    let t: Vec<f64> = (0..=20).map(|i| 0.25 * f64::from(i)).collect();
+    let exact = |t: f64| if t <= 1.25 { 0.0 } else { (t - 1.25) - 1.0 + (1.25 - t).exp() };
+    let data = table(vec![("t", t.clone()), ("x", t.iter().map(|t| exact(*t)).collect())]);
+    let model = compile("(param lag 1 :min 0) (state x 0) (derive x (- (relu (- t lag)) x))");
+    let found = fit(&model, &data, &Options::default()).unwrap();
+    near(found.parameter("lag").unwrap().value, 1.25, 1e-7);
+    assert!(found.warnings.iter().all(|w| !w.contains("that of a row")), "{:?}", found.warnings);
+}

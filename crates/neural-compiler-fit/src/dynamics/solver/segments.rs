@@ -102,6 +102,13 @@ fn with_events(lane: &Lane<'_>, stops: &[Stop]) -> Vec<Stop> {
     all
 }
 
+/// The row, but for the first, that is at a time.
+fn row_at(times: &[f64], time: f64) -> Option<usize> {
+    let near = ALIKE * time.abs().max(times[times.len() - 1] - times[0]);
+    let row = times.partition_point(|t| *t < time - near).max(1);
+    (row < times.len() && times[row] <= time + near).then_some(row)
+}
+
 impl Solver {
     /// The course of every lane.
     pub(super) fn courses(&self, lanes: &[Lane<'_>], shared: &[&[f64]]) -> Result<Vec<Arc<Course>>, Unusable> {
@@ -130,15 +137,25 @@ impl Solver {
         self.switches().and_then(Switches::doubt)
     }
 
-    /// The time of a row at which the law changes its form, where that time moves with the parameters.
-    pub(crate) fn changes_at_row(&self, lanes: &[Lane<'_>], shared: &[&[f64]]) -> Option<f64> {
+    /// The time of a row at which the law jumps, where that time moves with the parameters.
+    pub(crate) fn jumps_at_row(&self, lanes: &[Lane<'_>], shared: &[&[f64]]) -> Option<f64> {
         let courses = self.courses(lanes, shared).ok()?;
-        lanes.iter().zip(&courses).find_map(|(lane, course)| {
-            let near = |stop: &Stop| ALIKE * stop.after.abs().max(lane.times[lane.times.len() - 1] - lane.times[0]);
-            let at = |stop: &&Stop| lane.times[1..].iter().any(|t| (t - stop.after).abs() <= near(stop));
-            let moving = course.stops.iter().filter(|s| s.moves.iter().any(|m| *m != 0.0));
-            moving.clone().find(at).map(|stop| lane.time(stop.after))
-        })
+        let mut workspace = Workspace::new();
+        for (k, lane) in lanes.iter().enumerate() {
+            let moving = courses[k].stops.iter().filter(|s| s.moves.iter().any(|m| *m != 0.0));
+            let stops: Vec<(&Stop, usize)> = moving.filter_map(|stop| Some((stop, row_at(lane.times, stop.after)?))).collect();
+            // Few laws have such a time at a row: nothing is solved for the others.
+            let path = if stops.is_empty() { continue } else { self.solve(&lanes[k..=k], shared, None).ok()?.pop()? };
+            let span = lane.times[lane.times.len() - 1] - lane.times[0];
+            for (stop, row) in stops {
+                let jump = self.jump(&mut workspace, lane, row - 1, stop, &path.states[row][..self.size], shared).ok()?;
+                // At a kink the slopes of either side are the same, but for what the next number makes of them.
+                if jump.iter().zip(&self.sizes).any(|(j, size)| j.abs() * span > ALIKE * size) {
+                    return Some(lane.time(lane.times[row]));
+                }
+            }
+        }
+        None
     }
 
     /// Why there is no solution behind a step from these states, whose length was given, not chosen.

@@ -57,14 +57,6 @@ pub fn element_names(name: &str, shape: Shape) -> Vec<String> {
     }
 }
 
-/// The ends of what a uniform prior allows: beyond them the density is 0, and nothing on the way says so.
-fn support(prior: Option<&Prior>) -> (f64, f64) {
-    match prior.filter(|p| p.distribution.name == "uniform").map(|p| &p.arguments[..]) {
-        Some(&[low, high]) => (low, high),
-        _ => (f64::NEG_INFINITY, f64::INFINITY),
-    }
-}
-
 impl Layout {
     /// How the free number `j` is drawn at random, where it is.
     pub(crate) fn effect(&self, j: usize) -> Option<&Effect> {
@@ -114,7 +106,7 @@ impl Layout {
         if at.is_some() {
             self.names.extend(element_names(name, shape));
             self.start.extend(&initial);
-            let (low, high) = support(info.prior.as_ref());
+            let (low, high) = info.prior.as_ref().and_then(Prior::ends).unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
             self.bounds.min.extend(initial.iter().map(|_| info.min.unwrap_or(f64::NEG_INFINITY).max(low)));
             self.bounds.max.extend(initial.iter().map(|_| info.max.unwrap_or(f64::INFINITY).min(high)));
         }

@@ -89,3 +89,26 @@ fn a_uniform_prior_bounds_the_search() {
         assert!(found.warnings.iter().any(|w| w.contains("`m` ended at its bound")), "{:?}", found.warnings);
     }
 }
+
+/// The ends of a uniform prior are bounds like others: none were left, which was a panic, or the start was moved without a word.
+#[test]
+fn uniform_priors_leave_room_for_the_start_and_beside_bounds() {
+    let refused = |declared: &str| {
+        let text = format!("{declared} (observe y m :noise (normal 2))");
+        neural_compiler::compile(&text, &Default::default()).err().map(|e| (e.0[0].code, e.0[0].message.clone()))
+    };
+    for (declared, why) in [
+        ("(param m 3 :min 2 :prior (uniform 0 1))", "leave no room"),
+        ("(param m -1 :max -0.5 :prior (uniform 0 1))", "leave no room"),
+        ("(param m 5 :prior (uniform 0 1))", "outside"),
+        ("(param m [0.5 5] :prior (uniform 0 1))", "outside"),
+    ] {
+        let (code, message) = refused(declared).unwrap_or_else(|| panic!("{declared}"));
+        assert!(code == "bad-declaration" && message.contains(why) && message.contains("prior"), "{declared}: {message}");
+    }
+    for declared in
+        ["(param m 0.7 :min 0.5 :prior (uniform 0 1))", "(param m 1 :prior (uniform 0 1))", "(param m 1 :min 1 :prior (uniform 0 1))"]
+    {
+        assert_eq!(refused(declared), None, "{declared}");
+    }
+}

@@ -103,6 +103,16 @@ pub struct Prior {
     pub arguments: Vec<f64>,
 }
 
+impl Prior {
+    /// The ends of a uniform prior, which are bounds; others have none of their own.
+    pub fn ends(&self) -> Option<(f64, f64)> {
+        match self.arguments[..] {
+            [low, high] if self.distribution.name == "uniform" => Some((low, high)),
+            _ => None,
+        }
+    }
+}
+
 /// Where a state starts.
 #[derive(Clone, PartialEq, Debug)]
 pub enum StateStart {

@@ -253,9 +253,20 @@ impl Expander<'_> {
         {
             self.error(Diagnostic::error("bad-declaration", span, format!("the bounds {min} and {max} leave no room")));
         }
-        let outside = |x: &f64| options.min.is_some_and(|m| *x < m) || options.max.is_some_and(|m| *x > m);
-        if initial.iter().any(outside) {
+        let outside =
+            |(min, max): (Option<f64>, Option<f64>)| initial.iter().any(|x| min.is_some_and(|m| *x < m) || max.is_some_and(|m| *x > m));
+        if outside((options.min, options.max)) {
             self.error(Diagnostic::error("bad-declaration", self.data.span(*value), "the initial value lies outside the bounds"));
+        } else if let Some((low, high)) = options.prior.as_ref().and_then(Prior::ends) {
+            // Beyond its ends the density is 0, and nothing on the way there says so.
+            let message = match (options.min.is_some_and(|min| min > high), options.max.is_some_and(|max| max < low)) {
+                (false, false) => outside((Some(low), Some(high))).then_some("the initial value lies outside its prior"),
+                _ => Some("the bounds leave no room beside the prior"),
+            };
+            if let Some(message) = message {
+                let help = format!("a uniform prior allows values from {low} to {high}");
+                self.error(Diagnostic::error("bad-declaration", span, message).help(help));
+            }
         }
         self.take_unit(*name, options.unit);
         if options.fixed && (options.prior.is_some() || options.per.is_some()) {

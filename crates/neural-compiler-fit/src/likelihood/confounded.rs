@@ -24,7 +24,9 @@ pub(super) fn tell(problem: &mut Marginal<'_>, (theta, cost): (&[f64], f64), fit
     let free = problem.bounds.clone();
     let deviations: Vec<usize> = (0..theta.len()).filter(|&j| problem.is_deviation(j) && free.min[j] < free.max[j]).collect();
     for j in deviations {
-        let other = if theta[j] > 0.1 * fit.rmse { 0.5 * theta[j] } else { 0.5 * fit.rmse };
+        // How far the data let effects scatter, in their unit: that of the data need not be theirs, and there may be several.
+        let Some(scatter) = problem.scatter(theta, j).ok().filter(|s| s.is_finite() && *s > 0.0) else { continue };
+        let other = (if theta[j] > 0.1 * scatter { 0.5 * theta[j] } else { 0.5 * scatter }).clamp(free.min[j], free.max[j]);
         let held = |all: &[f64]| all.iter().enumerate().map(|(i, x)| if i == j { other } else { *x }).collect::<Vec<f64>>();
         problem.bounds = Bounds { min: held(&free.min), max: held(&free.max) };
         let found = lm::minimise(problem, &held(theta), &problem.bounds, Loss::Squares, &lm::Options::default());

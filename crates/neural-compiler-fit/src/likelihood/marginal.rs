@@ -188,6 +188,11 @@ impl Marginal<'_> {
         if sum.is_finite() { Ok(sum) } else { Err(Unusable("the likelihood is not finite".into())) }
     }
 
+    /// The size a scatter has that would be seen in a parameter: that of its values by the data of one group each, all together.
+    pub(super) fn scatter(&self, theta: &[f64], j: usize) -> Result<f64, Unusable> {
+        Ok((self.joint.parts.len() as f64 / self.known(theta)?.sharp[j]).sqrt())
+    }
+
     fn known(&self, theta: &[f64]) -> Result<Known, Unusable> {
         let (s, q) = (self.shared(), self.effects.len());
         let modes = self.modes(theta)?;

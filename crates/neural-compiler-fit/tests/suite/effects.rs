@@ -236,3 +236,27 @@ fn one_observation_for_each_group_does_not_tell_effects_from_errors() {
     assert!(["a", "b"].iter().all(|n| found.parameter(n).unwrap().stderr.is_some()), "{:?}", found.parameters);
     assert!(found.warnings.iter().any(|w| w.contains("do not determine `w` and `s`")), "{:?}", found.warnings);
 }
+
+/// Effects in a unit other than that of the data, and two observables, each group having a row of one of them: what is tried in place of a
+/// deviation is of the size of effects. In the unit of the data nothing was flagged; where that is none it was a panic.
+#[test]
+fn one_observation_for_each_group_in_any_unit() {
+    let g: Vec<f64> = (0..30).map(f64::from).collect();
+    let open = |model: &str, data: Table, names: &[&str]| {
+        let found = fit(&compile(model), &data, &Options::default()).unwrap();
+        for name in names {
+            let p = found.parameter(name).unwrap();
+            assert!(p.stderr.is_none() && p.note.as_deref().is_some_and(|n| n.contains("not determined")), "{p:?}: {:?}", found.warnings);
+        }
+    };
+    let y = (0..30).map(|i| 500.0 * (0.3 * noise(i, 11)).exp()).collect();
+    let effects = "(param w 0.2 :min 0) (param s 0.2 :min 0) (param eta 0 :per g :effect (normal 0 w))";
+    let model = format!("(param a 400 :min 1) {effects} (observe y (* a (exp eta)) :noise (lognormal s))");
+    open(&model, table(vec![("g", g.clone()), ("y", y)]), &["w", "s"]);
+    let of = |which: usize, mean: f64| (0..30).map(|i| if i % 2 == which { mean + 0.6 * noise(i, 11) } else { f64::NAN }).collect();
+    let model = format!(
+        "(param a 0) (param b 1) {effects} (param r 0.2 :min 0)
+         (observe y (+ a eta) :noise (normal s)) (observe z (+ b eta) :noise (normal r))"
+    );
+    open(&model, table(vec![("g", g), ("y", of(0, 1.0)), ("z", of(1, 3.0))]), &["w", "s", "r"]);
+}

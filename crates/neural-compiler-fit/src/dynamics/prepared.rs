@@ -56,9 +56,10 @@ impl Prepared {
         let given = (options.group.as_deref(), &options.doses[..]);
         let data = Arc::new(trajectories::read(program, &field, &layout, table, &pace, given, purpose)?);
         let step = pace.step.or(options.step);
-        let solver = solver(&field, &layout, &data, step, (program.kind() == ModelKind::Map, fitting), options, effort)?;
         let unobserved: Vec<usize> = (0..table.rows()).filter(|&row| data.observed.iter().all(|o| o.values[row].is_nan())).collect();
         let (weights, known) = weights(table, options, &unobserved)?;
+        let counted = counted(&data, &weights);
+        let solver = solver(&field, &layout, &counted, step, (program.kind() == ModelKind::Map, fitting), options, effort)?;
         if fitting {
             let heaviest = weights.iter().copied().reduce(f64::max).filter(|_| known).unwrap_or(1.0);
             data.observed.iter().try_for_each(|o| table.squares(&o.name, heaviest))?;
@@ -207,6 +208,18 @@ fn solver(
             })
         }
     }
+}
+
+/// The data without what is observed in rows of weight 0: what fills these is no size of anything.
+fn counted(data: &Arc<Trajectories>, weights: &[f64]) -> Arc<Trajectories> {
+    if !weights.contains(&0.0) {
+        return data.clone();
+    }
+    let mut all = Trajectories::clone(data);
+    for o in &mut all.observed {
+        o.values.iter_mut().zip(weights).filter(|(_, w)| **w == 0.0).for_each(|(x, _)| *x = f64::NAN);
+    }
+    Arc::new(all)
 }
 
 /// The size of each number of the states: the largest value observed, else the largest it starts with, else that of the smallest other.

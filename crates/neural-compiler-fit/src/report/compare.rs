@@ -140,9 +140,12 @@ pub fn compare(fits: &[(String, &Fit)]) -> Result<Comparison, Diagnostics> {
 
 /// Whether a model whose errors are estimated leaves none.
 fn is_met(fit: &Fit) -> bool {
+    // What is met is as large as predicted: a number that fills a row of weight 0 is not.
+    let size = |(x, y): (&f64, &f64)| if x.is_finite() && y.is_finite() { x.abs().min(y.abs()) } else { 0.0 };
     let largest = |target: usize| {
         let rows = fit.observed.len() / fit.targets.len().max(1);
-        fit.observed[target * rows..(target + 1) * rows].iter().filter(|x| x.is_finite()).fold(0.0f64, |m, x| m.max(x.abs()))
+        let own = target * rows..(target + 1) * rows;
+        fit.observed[own.clone()].iter().zip(&fit.predicted[own]).map(size).fold(0.0f64, f64::max)
     };
     let exact = |(target, column): (usize, &Column)| column.rmse <= ROUNDING * largest(target);
     let estimated = fit.likelihood.sigmas > 0;

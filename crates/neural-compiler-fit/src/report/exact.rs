@@ -18,11 +18,11 @@ const IDLE: f64 = 1e-10;
 pub(crate) const MET: &str = "a minimum was reached: the model meets the data exactly, but for rounding";
 pub(crate) const MET_BY_MANY: &str = "a minimum was reached: the model meets the data, as one with as many constants as data may";
 
-/// Says of a fit by least squares whose errors are not known what it meets exactly. `largest`: the size of the data of each target.
-pub(crate) fn tell(fit: &mut Fit, targets: &[Lengths], largest: &[f64]) {
+/// Says of a fit by least squares whose errors are not known what it meets exactly.
+pub(crate) fn tell(fit: &mut Fit, targets: &[Lengths]) {
     let met = |share: f64| {
-        let one = move |(t, largest): (&Lengths, &f64)| t.n > 0 && t.residuals / (t.n as f64).sqrt() <= share * largest;
-        targets.iter().zip(largest).map(one).collect::<Vec<bool>>()
+        let one = move |t: &Lengths| t.n > 0 && t.residuals / (t.n as f64).sqrt() <= share * t.largest;
+        targets.iter().map(one).collect::<Vec<bool>>()
     };
     let exactly = met(ROUNDING);
     let by_many = fit.converged && fit.uncertainty.freedom == 0 && met(TOLD_APART).iter().all(|m| *m);

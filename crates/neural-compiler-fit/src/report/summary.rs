@@ -240,8 +240,6 @@ const FAR_OFF: f64 = 1e4;
 /// What data and predictions come to: all that a report tells of them, however many rows there are.
 pub(crate) struct Figures {
     pub(crate) targets: Vec<Lengths>,
-    /// The size of the data of each.
-    pub(crate) largest: Vec<f64>,
     /// Those of rows held out; empty: none are.
     pub(crate) held_out: Vec<Lengths>,
     /// Whether the weights are those of known errors, and if it is one, the standard deviation they say.
@@ -256,8 +254,7 @@ pub(crate) struct Figures {
 /// Everything there is to say of rows in memory.
 pub(crate) fn summarise(layout: &Layout, ended: Ended, mut compared: Compared, sure: Sure) -> Fit {
     let lengths = |data: &[f64], weights: &[f64]| compared.each(data).iter().map(|t| Lengths::of(*t, weights)).collect::<Vec<_>>();
-    let mut figures = Figures {
-        largest: vec![],
+    let figures = Figures {
         targets: lengths(&compared.observed, &compared.weights),
         held_out: if compared.held_out.is_empty() { vec![] } else { lengths(&compared.held_out, &[]) },
         known: compared.known,
@@ -268,8 +265,6 @@ pub(crate) fn summarise(layout: &Layout, ended: Ended, mut compared: Compared, s
     let poor = |columns: &[likelihood::Column], how: (f64, bool)| {
         poor::remarks(&compared.each(&compared.observed), columns, &compared.weights, compared.axis.as_ref(), how)
     };
-    let observed = compared.each(&compared.observed);
-    figures.largest = observed.iter().map(|t| t.observed.iter().filter(|x| x.is_finite()).fold(0.0f64, |m, x| m.max(x.abs()))).collect();
     let mut fit = told(layout, ended, figures, &poor, sure);
     let Compared { observed, predicted, axis, .. } = compared;
     (fit.observed, fit.predicted, fit.axis) = (observed, predicted, axis);
@@ -286,7 +281,7 @@ fn surplus(layout: &Layout, undetermined: &[Undetermined]) -> f64 {
 pub(crate) fn told(layout: &Layout, ended: Ended, figures: Figures, poor: &poor::Judge<'_>, sure: Sure) -> Fit {
     let Sure { uncertainty, undetermined } = sure;
     let Ended { theta, cost, squares, end, tried, agreed, failed, better_elsewhere, warnings: more, noise, twins } = ended;
-    let Figures { targets, largest, held_out, known, one_error, spent, likely } = figures;
+    let Figures { targets, held_out, known, one_error, spent, likely } = figures;
     let spent = spent - surplus(layout, &undetermined);
     let by_likelihood = likely.is_some();
     let (columns, joint) = likelihood::columns(&targets);
@@ -381,7 +376,7 @@ pub(crate) fn told(layout: &Layout, ended: Ended, figures: Figures, poor: &poor:
     };
     // Weights of nets are penalised: what they leave says nothing of errors.
     if !by_likelihood && !known && layout.weights() == 0 {
-        exact::tell(&mut fit, &targets, &largest);
+        exact::tell(&mut fit, &targets);
     }
     fit
 }

@@ -131,6 +131,8 @@ pub(crate) struct Lengths {
     pub(crate) scale: usize,
     /// Numbers compared.
     pub(crate) n: usize,
+    /// How large the numbers compared are: the largest of them, or less.
+    pub(crate) largest: f64,
     /// The length of the residuals.
     pub(crate) residuals: f64,
     /// The same of residuals times their weights.
@@ -150,7 +152,9 @@ impl Lengths {
         let weighted = if weights.is_empty() { residuals } else { compared.length(true) };
         let logarithms = compared.weights.iter().map(|w| w.ln()).sum();
         let n = compared.observed.len();
-        Lengths { name: target.name.into(), scale: target.scale, n, residuals, weighted, variation: compared.variation(), logarithms }
+        let largest = compared.observed.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        let (name, scale, variation) = (target.name.into(), target.scale, compared.variation());
+        Lengths { name, scale, n, largest, residuals, weighted, variation, logarithms }
     }
 }
 

@@ -96,3 +96,16 @@ fn shared_constants_beside_what_a_group_leaves_open() {
     assert!((b.value - expected.value).abs() < 1e-6 && b.stderr.is_some(), "{b:?} instead of {expected:?}");
     assert!(found.parameter("C[3]").unwrap().stderr.is_none());
 }
+
+/// A number that fills rows of weight 0 is none of the data: noise of 0.3 was rounding beside 10^20.
+#[test]
+fn noisy_data_are_not_met_exactly_beside_what_fills_rows_of_weight_0() {
+    let x: Vec<f64> = (0..20).map(f64::from).collect();
+    let w: Vec<f64> = (0..20).map(|i| if i % 5 == 3 { 0.0 } else { 1.0 }).collect();
+    let y = (0..20).map(|i| if i % 5 == 3 { 1e20 } else { 1.0 + 2.0 * i as f64 + 0.3 * noise(i, 4) }).collect();
+    let options = Options { target: Some("y".into()), weights_column: Some("w".into()), ..Options::default() };
+    let found = fit(&compile("(param a 0) (param b 1) (+ a (* b x))"), &table(vec![("x", x), ("y", y), ("w", w)]), &options).unwrap();
+    assert!(!found.exact && found.parameters.iter().all(|p| p.stderr.is_some()), "{}", found.message);
+    let one = [("a".to_string(), &found)];
+    assert!(neural_compiler_fit::compare(&one).is_ok());
+}

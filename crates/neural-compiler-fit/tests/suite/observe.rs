@@ -168,3 +168,22 @@ fn a_large_number_beside_a_state_hides_no_minimum() {
     let w = found.parameter("w").unwrap();
     assert!((w.value - 2.9).abs() < 4.0 * w.stderr.unwrap() && w.stderr.unwrap() < 0.01, "{w:?}: {}", found.message);
 }
+
+/// A number that fills a row of weight 0 is no size of the solution, which its absolute tolerance is a share of.
+#[test]
+fn what_fills_rows_of_weight_0_counts_nowhere() {
+    let t: Vec<f64> = (0..30).map(f64::from).collect();
+    let mut x: Vec<f64> = t.iter().enumerate().map(|(i, t)| 10.0 * (2.9 * t).sin() + 0.1 * noise(i, 7)).collect();
+    let mut w = vec![1.0; 30];
+    let model = compile("(param w 2.88 :min 0.1) (state u 0) (state v 10) (derive u (* w v)) (derive v (- (* w u)))");
+    let of = |x: &[f64], w: &[f64]| {
+        let options = Options { weights_column: Some("weight".into()), ..Options::default() };
+        fit(&model, &table(vec![("t", t.clone()), ("u", x.to_vec()), ("weight", w.to_vec())]), &options).unwrap()
+    };
+    (w[7], w[20]) = (0.0, 0.0);
+    let wanted = of(&x, &w);
+    (x[7], x[20]) = (1e20, 1e20);
+    let found = of(&x, &w);
+    assert!(!found.exact, "{}", found.message);
+    same(&found, &wanted);
+}

@@ -257,6 +257,8 @@ fn finish(
         name: name.clone(),
         scale: 0,
         n,
+        // How far the data of a column vary, at least.
+        largest: variations[k] / (n as f64).sqrt(),
         residuals: squares[k].1.sqrt() / streamed.units[k],
         weighted: squares[k].0.sqrt(),
         variation: variations[k],
@@ -264,9 +266,7 @@ fn finish(
     };
     let targets = names.iter().enumerate().map(lengths).collect();
     let one_error = data.weights.filter(|w| known && w.0 == w.1).map(|w| 1.0 / w.0);
-    // How far the data of a column vary, at least.
-    let largest = variations.iter().map(|v| v / (n as f64).sqrt()).collect();
-    let figures = Figures { targets, largest, held_out: vec![], known, one_error, spent: layout.len() as f64, likely: None };
+    let figures = Figures { targets, held_out: vec![], known, one_error, spent: layout.len() as f64, likely: None };
     // Neighbours, and the median that says which of the data count for a robust loss, are those of the rows the search was done on.
     let (predicted, along) = (sample.predict(&best.theta).map_err(failed)?, axis(streamed.reading.program, sample));
     let each = || names.iter().zip(sample.target().chunks(sample.rows())).zip(predicted.chunks(sample.rows()));

@@ -77,6 +77,9 @@ impl DoseTable {
         let convert = |x: f64, said: &Option<(String, Scale)>, wanted: Option<Scale>, is_difference: bool| {
             let Some((header, scale)) = said.as_ref() else { return Ok(x) };
             let Some(wanted) = wanted else {
+                if scale.unit.is_one() && scale.kind == Kind::Linear {
+                    return Ok(x);
+                }
                 let message = format!("the column `{header}` has a unit, and nothing in the model fixes one to convert it to");
                 return Err(error("unit-mismatch", message).help("say the unit in the model, or leave it out of the header"));
             };

@@ -5,6 +5,7 @@ use super::check::VALUE;
 use super::convert::Conversion;
 use super::parse::{Scale, parse};
 use super::scales;
+use super::table::Kind;
 use crate::compile::Program;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::syntax::ast::ModelKind;
@@ -234,6 +235,8 @@ impl<'a> Headers<'a> {
             }
             return self.other(header).unwrap_or_else(|| Ok(plain()));
         };
+        // That of pure numbers needs no unit to be converted to.
+        let pure = unit.scale.unit.is_one() && unit.scale.kind == Kind::Linear;
         // Options may name a column with its unit.
         let whole = self.wanted.named.contains(&header);
         let name = if whole { header } else { unit.name };
@@ -243,7 +246,7 @@ impl<'a> Headers<'a> {
                 return Ok(plain());
             }
             if !asked && self.program.units().names.is_empty() {
-                return Ok(Column { idle: self.is_target(unit.name) && self.left <= 1, ..plain() });
+                return Ok(Column { idle: !pure && self.is_target(unit.name) && self.left <= 1, ..plain() });
             }
             let twin = self.all.iter().find(|h| **h != header && split(h).is_some_and(|s| s.name == unit.name));
             if let Some(twin) = twin {
@@ -264,7 +267,7 @@ impl<'a> Headers<'a> {
             false => (None, self.scale(name)),
         };
         let Some(wanted) = wanted else {
-            return Ok(Column { name: name.to_string(), idle: asked || self.is_target(name), ..plain() });
+            return Ok(Column { name: name.to_string(), idle: !pure && (asked || self.is_target(name)), ..plain() });
         };
         match scales::conversion(self.program, header, &unit, &wanted, deviation)? {
             Some(conversion) => {

@@ -314,6 +314,16 @@ fn units_of_doses_are_not_dropped() {
     let refused = neuralc(&["fit", "-e", model, "--data", &data, "--events", &events, "--json"]);
     assert_eq!((refused.code, refused.json()["diagnostics"][0]["code"].as_str()), (1, Some("unit-mismatch")), "{refused:?}");
     assert!(refused.out.contains("amount (g)"), "{refused:?}");
+    // Pure numbers are in any unit there is none of.
+    let with = |header: &str| {
+        std::fs::write(&events, format!("time,{header}\n0.5,100\n")).unwrap();
+        neuralc(&["fit", "-e", model, "--data", &data, "--events", &events, "--json"]).json()
+    };
+    let plain = with("amount");
+    for header in ["amount [1]", "amount (1)", "amount (-)"] {
+        let found = with(header);
+        assert_eq!((&found["params"], &found["warnings"]), (&plain["params"], &plain["warnings"]), "{header}: {found}");
+    }
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub(super) fn complete(
         let without = rows.iter().copied().filter(|&r| values[r].is_nan()).collect::<Vec<usize>>();
         let spline = (between == Interpolate::Cubic).then(|| knots(values, &known, times)).filter(|k| !k.is_empty());
         let spline = spline.map(|knots| (natural_spline(&knots), knots));
-        let mut out = Vec::new();
+        let mut out = 0;
         for row in without {
             let next = known.partition_point(|&r| times[r] < times[row]);
             let here = known.get(next).filter(|&&r| times[r] == times[row]);
@@ -44,7 +44,7 @@ pub(super) fn complete(
                     None => values[a] + (values[b] - values[a]) * ((times[row] - times[a]) / (times[b] - times[a])),
                 },
                 (None, Some(_), None) => {
-                    out.push(row);
+                    out += 1;
                     continue;
                 }
                 _ => {
@@ -54,7 +54,8 @@ pub(super) fn complete(
                 }
             };
         }
-        rows.retain(|row| !out.contains(row));
+        // No known one is behind them: they are the last.
+        rows.truncate(rows.len() - out);
     }
     Ok(())
 }

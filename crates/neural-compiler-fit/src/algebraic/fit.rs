@@ -133,6 +133,7 @@ pub(super) fn search_on(
     };
     let affordable = 3_000_000 / (small.count() * (1 + layout.len()));
     let persist = if options.starts.is_none() { affordable.clamp(STARTS, 8 * STARTS) } else { 0 };
-    let task = Task { linear: &linear, floor, doubtful, persist, known, ..Task::new(whole, small, &layout.start, &layout.bounds) };
+    let task =
+        Task { linear: &linear, floor, doubtful, persist, known, exchange: true, ..Task::new(whole, small, &layout.start, &layout.bounds) };
     solve(&task, options, small.effort(), (STARTS, 8, affordable.clamp(256, 2048)))
 }

@@ -385,6 +385,7 @@ fn search(
         persist,
         convincing,
         known,
+        exchange: true,
         ..Task::new(problem, sample, start, &layout.bounds)
     };
     let (mut found, loss) = solve(&task, options, &problem.solver.effort, (STARTS, 3, SCREENED))?;

@@ -57,7 +57,7 @@ pub(crate) fn maximise(
     options: &Options<'_>,
     effort: &Effort,
 ) -> Result<Maximum, Diagnostics> {
-    let task = Task { floor: f64::NEG_INFINITY, also, ..Task::new(problem, problem, start, bounds) };
+    let task = Task { floor: f64::NEG_INFINITY, also, exchange: true, ..Task::new(problem, problem, start, bounds) };
     let (seed, cancel, progress) = (options.seed, options.cancel, options.progress);
     let starts = options.starts.unwrap_or(starts);
     let settings = search::Options { starts, round, screened, evaluations: 500, seed, loss: Loss::Squares, cancel, progress, effort };

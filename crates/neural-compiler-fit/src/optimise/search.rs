@@ -68,6 +68,8 @@ pub struct Task<'a> {
     pub convincing: usize,
     /// Whether the residuals are in units of known errors.
     pub known: bool,
+    /// Whether constants are exchanged to look for another solution of the same cost: worth it where that is told, and no integral.
+    pub exchange: bool,
 }
 
 impl<'a> Task<'a> {
@@ -87,6 +89,7 @@ impl<'a> Task<'a> {
             persist: 0,
             convincing: usize::MAX,
             known: false,
+            exchange: false,
         }
     }
 }
@@ -387,7 +390,7 @@ fn settle(task: &Task<'_>, free: &[usize], mut runs: Vec<Run>, tried: usize, opt
         let real = task.same(other.cost, best.cost) && is_twin(task, options.loss, &best.theta, &other.theta);
         real.then_some((other.theta, apart.len()))
     });
-    let looked = options.starts > 1 && !late && !cancelled && twin.is_none() && best.end == End::Converged;
+    let looked = task.exchange && options.starts > 1 && !late && !cancelled && twin.is_none() && best.end == End::Converged;
     let twin = twin.or_else(|| if looked { exchanged(task, free, &best, options).map(|theta| (theta, 0)) } else { None });
     let tie = kept.filter(|k| !task.same(*k, lowest)).map(|_| lowest);
     Some(Ok(Found {
@@ -543,5 +546,44 @@ mod tests {
             assert!(place(u, 0.0, f64::NEG_INFINITY, f64::INFINITY).is_finite());
         }
         assert_eq!(uniform(7, 300, 1), uniform(7, 300, 1));
+    }
+
+    /// Where a b = 6 and a + 2 b = 8: at (6, 1) and at (2, 3).
+    struct Two(std::sync::atomic::AtomicUsize);
+
+    impl Residuals for Two {
+        fn parameters(&self) -> usize {
+            2
+        }
+
+        fn count(&self) -> usize {
+            2
+        }
+
+        fn evaluate(&self, theta: &[f64], residuals: &mut [f64], jacobian: Option<&mut [f64]>) -> Result<(), Unusable> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            residuals.copy_from_slice(&[theta[0] * theta[1] - 6.0, theta[0] + 2.0 * theta[1] - 8.0]);
+            jacobian.into_iter().for_each(|j| j.copy_from_slice(&[theta[1], 1.0, theta[0], 2.0]));
+            Ok(())
+        }
+    }
+
+    /// Nothing is spent on another solution by a search that does not tell of it.
+    #[test]
+    fn constants_are_exchanged_where_that_is_asked_for() {
+        let of = |exchange: bool| {
+            let problem = Two(Default::default());
+            let (bounds, effort) = (Bounds::none(2), Effort::default());
+            let task = Task { exchange, floor: 1e-20, ..Task::new(&problem, &problem, &[6.1, 0.9], &bounds) };
+            let (loss, effort) = (Loss::Squares, &effort);
+            let options =
+                Options { starts: 2, round: 1, screened: 0, evaluations: 100, seed: 1, loss, cancel: None, progress: None, effort };
+            let found = search(&task, &options).expect("a minimum");
+            (found.twin.map(|t| t.0), problem.0.load(Ordering::Relaxed))
+        };
+        let ((twin, all), (none, few)) = (of(true), of(false));
+        let twin = twin.expect("the other solution");
+        assert!((twin[0] - 2.0).abs() < 1e-6 && (twin[1] - 3.0).abs() < 1e-6, "{twin:?}");
+        assert!(none.is_none() && few < all, "{few} and {all}");
     }
 }

@@ -82,9 +82,9 @@ const TAIL: f64 = 0.025;
 pub fn of_saved(program: &Program, table: &Table, options: &Options<'_>) -> Result<Vec<Band>, Diagnostics> {
     let known = remember::known(program)?;
     let Some(known) = known else {
-        let message = "the model has no record of a fit that says how sure its predictions are: none at all, one without covariance, or \
-                       one with random effects or nets";
-        let help = "`neuralc fit --save` writes one behind the model";
+        let message = "the model has no record of a fit that says how sure its predictions are: none at all, one without covariance, as of \
+                       data that are met exactly, or one with random effects or nets";
+        let help = "`neuralc fit --save` writes one behind the model; of exact data `--sigma` says how large errors are";
         return Err(Diagnostic::error("no-record", Default::default(), message).help(help).into());
     };
     options.check()?;

@@ -149,6 +149,11 @@ fn a_saved_model_knows_how_sure_its_predictions_are() {
     }
     let refused = neuralc(&["predict", &model, "--data", &new, "--out", &out, "--bands"]);
     assert!(refused.code == 1 && refused.err.contains("no-record"), "{}", refused.err);
+    // Data that are met exactly say nothing of errors, and the record of such a fit has none.
+    let (exact, met) = (write("e.csv", "x,y\n1,3\n2,5\n3,7\n4,9\n"), write("e.scm", ""));
+    json(&["fit", &model, "--data", &exact, "--target", "y", "--save", &met, "--json"]);
+    let refused = neuralc(&["predict", &met, "--data", &new, "--out", &out, "--bands"]);
+    assert!(refused.code == 1 && refused.err.contains("no-record") && refused.err.contains("exactly"), "{}", refused.err);
 }
 
 #[test]

@@ -25,7 +25,8 @@ hand in NumPy (`bench/classics`) and fitted by SciPy; sources of the data are in
 - *time*: processor time of the whole fit from the declared values, one process. SciPy: `least_squares` with finite differences,
   `solve_ivp` with LSODA at 1e-8 (DOP853 for the thousand trajectories, taken as one system), what a user would write; where it ends
   in another minimum or none, its time still counts. Ours: `neural_compiler.fit` as it comes, search for other minima, error bars and
-  the independent check included. Times wander, on a machine with other work by a factor of two; ratios are of one run.
+  the independent check included. Of both the fastest of four runs, where the first takes less than
+  a second, else that one. Times wander, on a machine with other work by a factor of two.
 
 {table}
 

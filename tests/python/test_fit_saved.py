@@ -34,6 +34,27 @@ def test_steps_are_positive(step: float) -> None:
             call(MAP, {"t": np.arange(3.0), "x": np.array([0.1, 0.2, 0.3])}, step=step)
 
 
+@pytest.mark.parametrize(("name", "value"), [("method", "rosenbrock"), ("rtol", 1e-3), ("atol", 1e-3)])
+def test_what_changes_nothing_is_refused(tmp_path: pathlib.Path, name: str, value: object) -> None:
+    data = {"t": np.arange(3.0), "x": np.array([0.1, 0.145, 0.207])}
+    for model, code in ((MAP, "no-equations"), ("(param a 2) (* a t)", "no-states")):
+        with pytest.raises(nc.FitError, match=f"`{name}`") as error:
+            nc.predict(model, data, **{name: value})  # type: ignore[arg-type]
+        assert error.value.code == code
+    for call in (nc.fit, lambda *given, **more: nc.simulate(given[0], given[1]["t"], **more)):
+        with pytest.raises(nc.FitError, match=f"`{name}`"):
+            call(MAP, data, **{name: value})
+    found = nc.fit(MAP, data)
+    with pytest.raises(ValueError, match=f"leave out `{name}`"):
+        nc.predict(found, data, **{name: value})  # type: ignore[arg-type]
+    # Fits of former versions took these of maps, and wrote them down.
+    found.save(tmp_path / "map.scm")
+    text = (tmp_path / "map.scm").read_text()
+    former = text.replace('"options":{', f'"options":{{"{name}":"{value}",').replace('"method":"auto",', "")
+    assert former != text
+    np.testing.assert_array_equal(nc.predict(former, data)["x"], found.predict(data)["x"])
+
+
 def test_groups_are_remembered(tmp_path: pathlib.Path) -> None:
     since = np.arange(10) / 10
     x = 5 * np.exp(-0.8 * since)

@@ -25,6 +25,7 @@ pub type Told = (Vec<(String, Vec<f64>)>, Vec<String>);
 /// The same, and what could not be made sure of.
 pub fn predict_told(program: &Program, table: &Table, options: &Options<'_>) -> Result<Told, Diagnostics> {
     options.check()?;
+    options.check_purpose(&[program])?;
     if table.rows() == 0 {
         return Err(wrong("no-rows", "the data have no rows"));
     }

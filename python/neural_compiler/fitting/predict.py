@@ -34,23 +34,27 @@ def predict(
     per row of `data`; for a model with states a dict of such arrays by state.
 
     `model`: the path of a model (one saved by `neuralc fit --save` or `FitResult.save`; weights of nets are read from the .safetensors
-    file beside it), its text, or a `FitResult`. `data`, `time`, `group`, `start_time`, `time_unit`, `time_origin` and how models with
-    states are solved as in `fit`. A saved model remembers what its dates counted, and what is left out of `time` (where `data` has the
-    column), `group`, `method`, `step`, `rtol` and `atol`; `group=""` says that `data` are one trajectory. `events` as in `fit`,
-    but for groups that `data` have not too. `syntax`:
-    what the model is written in, `scheme`, `infix` or `latex`; left out, infix for a path that ends in .eq, LaTeX for .tex, else Scheme.
+    file beside it), its text, or a `FitResult`, which is predicted as it was fitted and takes `bands` only. `data`, `time`, `group`,
+    `start_time`, `time_unit`, `time_origin` and how models with states are solved as in `fit`. A saved model remembers what its dates
+    counted, and what is left out of `time` (where `data` has the column), `group`, `method`, `step`, `rtol` and `atol`; `group=""` says
+    that `data` are one trajectory. `events` as in `fit`, but for groups that `data` have not too. `syntax`: what the model is written in,
+    `scheme`, `infix` or `latex`; left out, infix for a path that ends in .eq, LaTeX for .tex, else Scheme.
     `bands`: a `Band` in the place of every array, with standard errors and 95 % intervals of predictions and of new observations; a model
     saved by a fit knows them.
 
     >>> predict("(param a 2) (* a x)", {"x": [1.0, 2.0]})
     array([2., 4.])
     """
+    given = {"time": time, "start_time": start_time, "method": method, "step": step, "rtol": rtol, "atol": atol}
     if isinstance(model, FitResult):
+        beside = {"group": group, "time_unit": time_unit, "time_origin": time_origin, "events": events, "syntax": syntax}
+        said = [f"`{name}`" for name, value in {**given, **beside}.items() if value is not None]
+        if said:
+            raise ValueError(f"a result of fit is predicted as it was fitted: leave out {', '.join(said)}, or give its `source`")
         return model.predict(data, bands)
     text, path = _read(model)
     written = "scheme" if path is None else {".eq": "infix", ".tex": "latex"}.get(path.suffix, "scheme")
     core = _native.Core(text, None, [], syntax or written)
-    given = {"time": time, "start_time": start_time, "method": method, "step": step, "rtol": rtol, "atol": atol}
     options = _native.remembered(core, names(data), group)
     options.update({name: value for name, value in given.items() if value is not None})
     if any(i["kind"] == "weight" for i in core.inputs):

@@ -127,6 +127,7 @@ pub fn simulate(program: &Program, table: &Table, options: &Options<'_>, given: 
         let error = Diagnostic::error("no-states", Default::default(), "the model has no states: it has a value, and no trajectories");
         return Err(error.help("`neuralc eval` computes the values of a formula for the rows of a table").into());
     }
+    options.check_purpose(&[program])?;
     if table.rows() == 0 {
         return Err(wrong("no-rows", "there are no times to simulate"));
     }

@@ -88,6 +88,7 @@ pub fn of_saved(program: &Program, table: &Table, options: &Options<'_>) -> Resu
         return Err(Diagnostic::error("no-record", Default::default(), message).help(help).into());
     };
     options.check()?;
+    options.check_purpose(&[program])?;
     no_constants(program, table, options)?;
     remember::check_doses(program, options)?;
     let mut options = crate::predict::begun(program, options)?;

@@ -8,6 +8,7 @@
 use crate::forecast::known::Known;
 use crate::model::layout::Values;
 use crate::options::Options;
+use crate::purpose::is_of_use;
 use crate::saved::save;
 use neural_compiler::ode::schemes::{AUTO, chosen};
 use neural_compiler::syntax::ast::ModelKind;
@@ -73,7 +74,7 @@ fn positive(options: &Fields, name: &str) -> Result<Option<f64>, String> {
 }
 
 impl Remembered {
-    /// What a model remembers; nothing where it was not saved by a fit, or has no states.
+    /// What a model remembers that is of use to it; nothing where it was not saved by a fit, or has no states.
     pub fn of(program: &Program) -> Result<Remembered, Diagnostic> {
         let Some((line, fields)) = record(&program.scheme())? else { return Ok(Remembered::default()) };
         let Some(Value::Object(options)) = fields.get("options") else { return Err(bad(line, "it has no options")) };
@@ -82,7 +83,13 @@ impl Remembered {
             return Ok(Remembered::default());
         }
         let declared = program.time().and_then(|t| t.step).is_some();
-        Ok(Remembered { step: found.step.filter(|_| !declared), ..found })
+        Ok(Remembered {
+            step: found.step.filter(|_| !declared),
+            method: found.method.filter(|_| is_of_use("method", program)),
+            tolerance: found.tolerance.filter(|_| is_of_use("rtol", program)),
+            absolute_tolerance: found.absolute_tolerance.filter(|_| is_of_use("atol", program)),
+            ..found
+        })
     }
 
     fn read(options: &Fields) -> Result<Remembered, String> {
@@ -243,14 +250,16 @@ mod tests {
 
     #[test]
     fn options_of_the_command_line_and_of_python() {
-        let known = Remembered { group: Some("g".into()), step: Some(0.5), method: Some("rk4"), ..Default::default() };
-        assert_eq!(of(MAP, json!({"group": "g", "step": "0.5", "method": "rk4", "seed": "3"})), Ok(known.clone()));
-        assert_eq!(of(MAP, json!({"group": "g", "step": 0.5, "method": "rk4", "profile": false})), Ok(known.clone()));
-        // What the text declares, and what a formula has not.
-        assert_eq!(
-            of(&format!("(time t :step 2) {MAP}"), json!({"group": "g", "step": "0.5", "method": "rk4"})),
-            Ok(Remembered { step: None, ..known })
-        );
+        let equation = MAP.replace("next", "derive");
+        let known =
+            Remembered { group: Some("g".into()), step: Some(0.5), method: Some("rk4"), tolerance: Some(1e-6), ..Default::default() };
+        assert_eq!(of(&equation, json!({"group": "g", "step": "0.5", "method": "rk4", "rtol": "1e-6", "seed": "3"})), Ok(known.clone()));
+        assert_eq!(of(&equation, json!({"group": "g", "step": 0.5, "method": "rk4", "rtol": 1e-6, "profile": false})), Ok(known.clone()));
+        // What a map has no use for, what the text declares, and what a formula has not.
+        let stepped = Remembered { method: None, tolerance: None, ..known };
+        let given = json!({"group": "g", "step": "0.5", "method": "rk4", "rtol": "1e-6"});
+        assert_eq!(of(MAP, given.clone()), Ok(stepped.clone()));
+        assert_eq!(of(&format!("(time t :step 2) {MAP}"), given), Ok(Remembered { step: None, ..stepped }));
         assert_eq!(of("(* 2 x)", json!({"group": "g"})), Ok(Remembered::default()));
     }
 

@@ -3,7 +3,9 @@
 
 use crate::common::{compile, noise, table};
 use neural_compiler_fit::text::{shown, to_text};
-use neural_compiler_fit::{EffectMethod, Fit, Loss, Optimiser, Options, Resampling, Table, compare, fit, significant, to_json};
+use neural_compiler_fit::{
+    EffectMethod, Fit, Loss, Optimiser, Options, Resampling, Table, compare, fit, predict, significant, simulate, to_json,
+};
 use std::sync::atomic::AtomicBool;
 
 /// A table from the text of a .csv file.
@@ -149,6 +151,40 @@ fn a_formula_takes_nothing_of_a_solver() {
     assert!(refused.0[0].code == "no-states" && refused.0[0].message.contains("`step`, `rtol` say how"), "{refused}");
     assert!(fit(&formula, &decaying(), &how.clone().suited_to(&formula)).is_ok());
     assert!(fit(&compile("(param a 1) (param k 1) (state y a) (derive y (- (* k y)))"), &decaying(), &how).is_ok());
+}
+
+/// The steps of a map are exact: nothing says how accurately they are to be taken, in no face of the library.
+#[test]
+fn a_map_takes_no_accuracy() {
+    let map = compile("(param a 1.5) (state x 1) (next x (* a x))");
+    let formula = compile("(param a 1) (param k 1) (* a (exp (- (* k t))))");
+    let data = table(vec![("t", vec![0.0, 1.0, 2.0]), ("x", vec![1.0, 2.0, 4.0])]);
+    let none = Options::default();
+    for (name, how) in [
+        ("method", Options { scheme: Some("rosenbrock".parse().unwrap()), ..none.clone() }),
+        ("rtol", Options { tolerance: Some(1e-3), ..none.clone() }),
+        ("atol", Options { absolute_tolerance: Some(1e-3), ..none.clone() }),
+    ] {
+        let refused = [
+            fit(&map, &data, &how).expect_err(name),
+            predict(&map, &data, &how).expect_err(name),
+            simulate(&map, &data, &how, &vec![]).expect_err(name),
+        ];
+        for refused in refused {
+            let said = &refused.0[0];
+            assert!(said.code == "no-equations" && said.message.contains(&format!("`{name}` says how these are solved")), "{refused}");
+        }
+        assert!(predict(&map, &data, &how.clone().suited_to(&map)).is_ok(), "{name}");
+        let refused = predict(&formula, &decaying(), &how).expect_err(name);
+        assert!(refused.0[0].code == "no-states" && refused.0[0].message.contains(&format!("`{name}`")), "{refused}");
+        // Of two models one at least makes use of it, or neither does.
+        let equation = compile("(param k 1) (state x 1) (derive x (* k x))");
+        assert!(how.check_purpose(&[&map, &equation]).is_ok());
+        let neither = how.check_purpose(&[&map, &formula]).expect_err(name);
+        assert!(neither.0.len() == 1 && neither.0[0].code == "no-equations", "{neither}");
+    }
+    // How long a step takes is the map's own.
+    assert!(fit(&map, &data, &Options { step: Some(0.5), ..none }).is_ok());
 }
 
 /// What is for other models would change nothing, and is refused by name.

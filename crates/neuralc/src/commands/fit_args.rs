@@ -126,7 +126,7 @@ pub(crate) struct Fitting {
     /// linear model and the most probable effects, as R's nlme does (default: laplace)
     #[arg(long, value_name = "laplace|lindstrom-bates")]
     pub(crate) effects: Option<EffectMethod>,
-    /// How models with states are solved
+    /// How differential equations are solved
     #[arg(long, value_parser = Methods, default_value = AUTO)]
     pub(crate) method: Method,
     /// Largest step of the solver, in units of the time (default for rk4: from one row to the next); of a map, the time one step takes
@@ -224,7 +224,7 @@ pub(crate) struct PredictArgs {
     /// The column that tells trajectories apart (default: as in the fit); '' for one trajectory
     #[arg(long, value_name = "COLUMN")]
     pub(crate) group: Option<String>,
-    /// How models with states are solved (default: as in the fit, else auto)
+    /// How differential equations are solved (default: as in the fit, else auto)
     #[arg(long, value_parser = Methods)]
     pub(crate) method: Option<Method>,
     /// Largest step of the solver, in units of the time; of a map, the time one step takes (default: as in the fit)
@@ -296,7 +296,7 @@ pub(crate) struct SimulateArgs {
     /// Doses and infusions: a table with the columns time, amount, rate (0 or empty: at once), target (a state) and that of --group
     #[arg(long, value_name = "TABLE")]
     pub(crate) events: Option<String>,
-    /// How models with states are solved
+    /// How differential equations are solved
     #[arg(long, value_parser = Methods, default_value = AUTO)]
     pub(crate) method: Method,
     /// Largest step of the solver, in units of the time; of a map, the time one step takes
@@ -313,7 +313,7 @@ pub(crate) struct SimulateArgs {
     pub(crate) threads: Option<std::num::NonZeroUsize>,
 }
 
-/// How models with states are solved: a scheme of the library's table, or its choice.
+/// How differential equations are solved: a scheme of the library's table, or its choice.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Method(pub(crate) Option<Scheme>);
 

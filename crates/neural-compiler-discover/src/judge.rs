@@ -18,6 +18,10 @@ use std::time::{Duration, Instant};
 /// The column of weights of errors that grow with the target, beside the data.
 const RELATIVE: &str = "weight of errors that grow with the target";
 
+/// How much a fit may compute (`Options::work`), so that hypotheses that are dear leave time for others. No clock decides: a hypothesis
+/// gets the same figures on every machine, whatever else that does.
+const WORK: usize = 1 << 25;
+
 /// Errors below this share of what a column varies are taken for those of computing: of formulas, and of solutions of equations.
 const FINEST: [f64; 2] = [1e-11, 1e-7];
 
@@ -101,7 +105,7 @@ pub struct Judge<'a> {
     /// The problem.
     pub problem: &'a Problem,
     table: Table,
-    /// Seconds a fit may take.
+    /// Seconds a fit may take: what is left of the time of the run.
     pub budget: f64,
     /// When no fit is begun any more.
     pub until: Instant,
@@ -144,6 +148,7 @@ impl<'a> Judge<'a> {
             seed: self.problem.seed,
             threads: 1,
             budget: Some(self.budget),
+            work: Some(WORK),
             ..Options::default()
         };
         match &self.problem.kind {

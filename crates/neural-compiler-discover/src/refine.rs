@@ -120,6 +120,8 @@ pub fn refine(problem: &Problem, proposers: &mut [Box<dyn Proposer>], settings: 
         stopped.get()
     };
     let mut judge = Judge::new(problem);
+    // What the others are compared with is fitted even where there is hardly any time.
+    judge.budget = settings.budget.as_secs_f64().max(judge.budget);
     let mut run = Run { judged: Vec::new(), seen: HashMap::new(), number: 0 };
     let given: Vec<Proposal> = match &settings.given[..] {
         [] => vec![Proposal { text: constant(problem), why: "nothing changes".into() }],
@@ -142,7 +144,7 @@ pub fn refine(problem: &Problem, proposers: &mut [Box<dyn Proposer>], settings: 
                 break;
             }
             judge.until = deadline;
-            judge.budget = deadline.saturating_duration_since(Instant::now()).as_secs_f64().clamp(0.05, 3.0);
+            judge.budget = deadline.saturating_duration_since(Instant::now()).as_secs_f64().max(0.05);
             let state = State { problem, judged: &run.judged, failed: &failures, round: round - 1, deadline, stop: &stop };
             let name = proposer.name().to_string();
             let proposals = match proposer.propose(&state) {
@@ -184,7 +186,7 @@ fn first(errors: &Diagnostics) -> String {
 /// Fits a hypothesis to all rows, from where it is.
 fn whole(judge: &Judge<'_>, judged: &mut Judged) {
     let Ok(program) = judge.compile(&judged.text) else { return };
-    let options = Options { holdout: None, starts: Some(1), budget: Some(10.0), ..judge.options(judged.relative) };
+    let options = Options { holdout: None, starts: Some(1), budget: None, ..judge.options(judged.relative) };
     if let Ok(found) = fit(&program, judge.table(), &options)
         && found.parameters.iter().all(|p| p.value.is_finite())
     {

@@ -54,23 +54,25 @@ pub(crate) fn timed(
     options: &Options<'_>,
     work: impl FnOnce(&Options<'_>, &Arc<Effort>) -> Result<Fit, Diagnostics>,
 ) -> Result<Fit, Diagnostics> {
-    let effort = Arc::new(Effort::default());
+    let effort = Arc::new(Effort::default().with_most_work(options.work));
     let outcome = effort.watched(options.cancel, options.budget, |stop| work(&Options { cancel: stop, ..options.clone() }, &effort));
-    match options.budget.filter(|_| effort.is_late()) {
-        Some(budget) => in_time(outcome, budget),
+    let ended = match options.work.filter(|_| effort.is_spent()) {
+        Some(work) => Some(format!("the limit of {work} on its work")),
+        None => options.budget.filter(|_| effort.is_late()).map(|budget| format!("the budget of {budget} s")),
+    };
+    match ended {
+        Some(what) => in_time(outcome, &what),
         None => outcome,
     }
 }
 
-/// What became of a fit whose time was over before it ended.
-fn in_time(outcome: Result<Fit, Diagnostics>, budget: f64) -> Result<Fit, Diagnostics> {
+/// What became of a fit whose time or work was over before it ended.
+fn in_time(outcome: Result<Fit, Diagnostics>, what: &str) -> Result<Fit, Diagnostics> {
     match outcome {
-        Ok(fit) if fit.converged => {
-            Ok(Fit { message: format!("{}; the budget of {budget} s ended before more starts were followed", fit.message), ..fit })
-        }
-        Ok(fit) => Ok(Fit { message: format!("stopped by the budget of {budget} s; these are the best values so far"), ..fit }),
+        Ok(fit) if fit.converged => Ok(Fit { message: format!("{}; {what} ended before more starts were followed", fit.message), ..fit }),
+        Ok(fit) => Ok(Fit { message: format!("stopped by {what}; these are the best values so far"), ..fit }),
         Err(e) if e.0.iter().any(|d| d.code == "no-start") => {
-            let message = format!("the budget of {budget} s ended before the model could be computed");
+            let message = format!("{what} ended before the model could be computed");
             Err(Diagnostic::error("budget-ended", Default::default(), message).help("give it more time, or fewer rows").into())
         }
         Err(e) => Err(e),

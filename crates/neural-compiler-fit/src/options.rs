@@ -250,6 +250,9 @@ pub struct Options<'a> {
     pub seed: u32,
     /// Seconds a fit may take; the best so far is then the result.
     pub budget: Option<f64>,
+    /// How much the search may compute, counted in rows of a formula, a step of a solver being worth some of these; the best so far is
+    /// then the result, which on one thread is the same on every machine.
+    pub work: Option<usize>,
     /// Threads; 0 is all.
     pub threads: usize,
     /// Set from outside to stop early; the best so far is the result.

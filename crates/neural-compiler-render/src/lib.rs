@@ -263,6 +263,7 @@ mod tests {
         }
         let many_lines = "(+ 1\n".repeat(100_000);
         assert!(render(&many_lines, 7, 400_000).len() < 3000);
-        assert!(begun.elapsed().as_secs() < 5);
+        // Milliseconds; with the square of the length, hours.
+        assert!(begun.elapsed().as_secs() < 600);
     }
 }

@@ -24,6 +24,8 @@ const MOST_TERMS: usize = 6;
 const BEAM: usize = 60;
 /// Equations that are fitted, of one term, of two, and so on.
 const EACH: [usize; MOST_TERMS] = [8, 12, 10, 6, 4, 3];
+/// How much the fit of one may compute (`Options::work`): the same on every machine.
+const WORK: usize = 1 << 22;
 
 /// Behind everything that was fitted.
 const NOT_FITTED: f64 = 1e15;
@@ -247,7 +249,8 @@ impl<'a> Screen<'a> {
             starts: Some(1),
             tolerance: Some(1e-5),
             threads: 1,
-            budget: Some(left.min(0.5)),
+            budget: Some(left),
+            work: Some(WORK),
             seed: self.problem.seed,
             holdout: (self.problem.holdout > 0.0).then_some(self.problem.holdout),
             ..Options::default()

@@ -263,6 +263,7 @@ impl Algebraic {
         let once = |limits| {
             engine.run(workspace, inputs, self.data.rows, outputs, &BatchOptions { run: RunOptions { limits, ..options.run }, ..options })
         };
+        self.effort().rows(self.data.rows);
         check(self.effort().run(once), &self.data)
     }
 

@@ -1,7 +1,7 @@
 //! How much an evaluation may cost, and when to stop. In: evaluations that succeed at the first start; out: limits for all others, so that
 //! a point at which a loop never ends, or a solution needs steps without number, is given up soon. Invariants: what is learnt depends on
 //! the first start alone, never on threads or clocks; outside of a search nothing is limited but by the limits of every program; a stop is
-//! asked for from outside, by a person or by a budget of time.
+//! asked for from outside, by a person, by a budget of time, or by one of work, which ends at the same place on every machine.
 
 use neural_compiler::exec::lanes::LaneError;
 use neural_compiler::{EvalError, Limits};
@@ -16,6 +16,8 @@ const UNTOLD: usize = 3;
 /// Steps of a solver beyond what the first start needed, and how many are always allowed.
 const MORE_STEPS: usize = 20;
 const FEWEST_STEPS: usize = 2_000;
+/// How many rows of a formula a step of a solver is worth.
+const STEP: usize = 16;
 /// How often a watcher looks.
 const LOOK: Duration = Duration::from_millis(10);
 
@@ -36,6 +38,10 @@ pub struct Effort {
     searching: AtomicBool,
     stop: AtomicBool,
     late: AtomicBool,
+    /// Work that was done, how much there may be, and whether that was too little.
+    work: AtomicUsize,
+    most_work: OnceLock<usize>,
+    spent: AtomicBool,
     deadline: OnceLock<Instant>,
 }
 
@@ -96,6 +102,36 @@ impl Effort {
         self.stop.load(Relaxed)
     }
 
+    /// So many rows of a formula were computed. Whoever does this work says so itself: a watcher would see it at some other moment.
+    pub(crate) fn rows(&self, count: usize) {
+        let Some(most) = self.most_work.get() else { return };
+        if self.work.fetch_add(count, Relaxed).saturating_add(count) > *most {
+            self.spent.store(true, Relaxed);
+            self.stop.store(true, Relaxed);
+        }
+    }
+
+    /// So many trajectories took a step.
+    pub(crate) fn lanes(&self, count: usize) {
+        self.rows(STEP * count);
+    }
+
+    /// At most so much work, counted in rows of a formula.
+    pub(crate) fn with_most_work(self, most: Option<usize>) -> Effort {
+        let most_work = most.map_or_else(OnceLock::new, OnceLock::from);
+        Effort { most_work, ..self }
+    }
+
+    /// Whether the budget of work has ended.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.spent.load(Relaxed)
+    }
+
+    /// Whether a budget of time or work has ended.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.is_late() || self.is_spent()
+    }
+
     /// Whether the budget of time has ended.
     pub(crate) fn is_late(&self) -> bool {
         self.late.load(Relaxed)
@@ -153,7 +189,7 @@ impl Effort {
     /// Does something that a person (`cancel`) or a budget of seconds may stop. What it is given says when to end.
     pub(crate) fn watched<R>(&self, cancel: Option<&AtomicBool>, budget: Option<f64>, work: impl FnOnce(Option<&AtomicBool>) -> R) -> R {
         if cancel.is_none() && budget.is_none() {
-            return work(None);
+            return work(self.most_work.get().map(|_| &self.stop));
         }
         if let Some(deadline) = budget.and_then(|b| Instant::now().checked_add(Duration::try_from_secs_f64(b).ok()?)) {
             let _ = self.deadline.set(deadline);
@@ -264,6 +300,22 @@ mod tests {
             assert!(effort.stopped() && effort.is_late() && effort.run(|_| Ok(vec![])).is_err());
             effort.settle();
             assert!(effort.run(|_| Ok(vec![])).is_ok());
+        });
+    }
+
+    #[test]
+    fn work_that_is_done_stops_at_once() {
+        let effort = Effort::default().with_most_work(Some(STEP + 100));
+        effort.learn();
+        effort.watched(None, None, |stop| {
+            let stop = stop.expect("somebody may say stop");
+            effort.rows(100);
+            effort.lanes(1);
+            assert!(!stop.load(Relaxed) && !effort.stopped() && !effort.is_ended());
+            effort.rows(1);
+            assert!(stop.load(Relaxed) && effort.stopped() && effort.is_spent() && !effort.is_late());
+            effort.settle();
+            assert!(effort.run(|_| Ok(vec![])).is_ok(), "the best is told");
         });
     }
 

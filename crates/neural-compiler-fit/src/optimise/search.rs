@@ -331,8 +331,8 @@ fn settle(task: &Task<'_>, free: &[usize], mut runs: Vec<Run>, tried: usize, opt
         chosen.push(own);
     }
     let fine = lm::Options { evaluations: options.evaluations, cancel: options.cancel, ..lm::Options::default() };
-    // When time is over, a minimum that was reached is only looked at again.
-    let late = options.effort.is_late();
+    // When time or work is over, a minimum that was reached is only looked at again.
+    let late = options.effort.is_ended();
     if late {
         chosen.truncate(1);
     }

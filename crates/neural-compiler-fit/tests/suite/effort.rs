@@ -147,6 +147,27 @@ fn a_budget_ends_the_search_with_the_best_so_far() {
     }
 }
 
+/// Work is counted where it is done: whatever else the machine does, a fit that has had its share ends at the same place.
+#[test]
+fn a_limit_of_work_ends_alike_under_load() {
+    let formula = "(param a 1) (param k 40) (* a (sin (* k t)))";
+    let data = oscillations(0.05);
+    for (model, target, work) in [(formula, Some("x".to_string()), 20_000), (&OSCILLATOR.replace("k 3", "k 400"), None, 200_000)] {
+        let options = || Options { group: Some("g".into()), target: target.clone(), work: Some(work), threads: 1, ..Options::default() };
+        let once = || fit(&compile(model), &data, &options()).unwrap();
+        let alone = once();
+        assert!(!alone.converged && alone.message.contains(&format!("the limit of {work} on its work")), "{}", alone.message);
+        let busy: Vec<Fit> = std::thread::scope(|scope| {
+            (0..6).map(|_| scope.spawn(once)).collect::<Vec<_>>().into_iter().map(|t| t.join().unwrap()).collect()
+        });
+        for other in busy {
+            assert_eq!((&other.parameters, &other.predicted), (&alone.parameters, &alone.predicted));
+        }
+        let enough = fit(&compile(model), &data, &Options { work: Some(usize::MAX), ..options() }).unwrap();
+        assert!(!enough.message.contains("on its work"), "{}", enough.message);
+    }
+}
+
 /// Three masses between four springs; every second row of data made with k = (2, 1.5, 3, 1), c = 0.1 (tests/data/README.md).
 const SPRINGS: &str = "(param k1 1 :min 0) (param k2 1 :min 0) (param k3 1 :min 0) (param k4 1 :min 0) (param c 0.05 :min 0)
     (define K [[(+ k1 k2) (- k2) 0] [(- k2) (+ k2 k3) (- k3)] [0 (- k3) (+ k3 k4)]])

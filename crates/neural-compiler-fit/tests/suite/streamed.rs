@@ -352,7 +352,7 @@ impl Rows for Stopping<'_> {
             }
             self.stop.store(true, Ordering::Relaxed);
             // Parts without rows until one is refused; a fit that does not stop goes on after a while.
-            (0..5000).all(|_| {
+            (0..600_000).all(|_| {
                 std::thread::sleep(Duration::from_millis(1));
                 take(nothing.clone())
             })

@@ -90,7 +90,7 @@ fn ask(folder: &Path, port: u16, dialogue: &Value, more: &[&str]) -> Output {
     command.current_dir(folder).env_clear().env("NEURALC_ASK_KEY", KEY).env("HOME", folder);
     command.args(["ask", "--json", "--model", "test", "--transcript", "talk.jsonl"]);
     command.arg(format!("--url=http://127.0.0.1:{port}/v1")).arg(format!("--style={}", dialogue["style"].as_str().unwrap_or("openai")));
-    command.arg(format!("--timeout={}", dialogue["timeout"].as_f64().unwrap_or(20.0)));
+    command.arg(format!("--timeout={}", dialogue["timeout"].as_f64().unwrap_or(900.0)));
     if dialogue["data"].is_string() {
         command.arg("--data=table.csv");
     }

@@ -462,7 +462,10 @@ fn an_interrupt_leaves_nothing_behind() {
         let mut stdin = child.stdin.take().expect("piped");
         std::io::Write::write_all(&mut stdin, b"x\n1\n2\n").expect("it reads");
         std::io::Write::write_all(&mut stdin, "3\n".repeat(200_000).as_bytes()).expect("it reads");
-        wait_for(|| folder.files().len() == 2);
+        while folder.files().len() != 2 {
+            assert!(child.try_wait().expect("a process").is_none(), "it ended");
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
         let sent = Command::new("sh").args(["-c", &format!("kill -{name} {}", child.id())]).status().expect("kill");
         assert!(sent.success());
         let status = child.wait().expect("it ends");
@@ -470,17 +473,6 @@ fn an_interrupt_leaves_nothing_behind() {
         assert_eq!((folder.read("out.csv").as_str(), folder.files().len()), ("precious\n", 1));
         assert!(Path::new(&out).exists());
     }
-}
-
-#[cfg(unix)]
-fn wait_for(condition: impl Fn() -> bool) {
-    for _ in 0..1000 {
-        if condition() {
-            return;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
-    panic!("it does not happen");
 }
 
 /// Both sides are the same, so that nobody needs the condition; it fails all the same, as it does for a single row.

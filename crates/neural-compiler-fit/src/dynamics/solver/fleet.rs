@@ -91,6 +91,7 @@ impl Solver {
                 return Err(Unusable("stopped".into()));
             }
             let active = fleet.lane.len();
+            self.effort.lanes(active);
             for s in 0..active {
                 let left = segments[fleet.segment[s]].to - fleet.time[s];
                 let last = fleet.wanted[s] >= left * (1.0 - 1e-10) || fleet.wanted[s] * 1.01 >= left;

@@ -60,6 +60,7 @@ impl Solver {
             if self.effort.stopped() {
                 return Err(Unusable("stopped".into()));
             }
+            self.effort.lanes(active.len());
             march.gather(&active, &mut round);
             march.take(workspace, &active, &mut round)?;
             march.look(workspace, &mut round)?;

@@ -56,6 +56,7 @@ impl Solver {
             if under_way == 0 {
                 break;
             }
+            self.effort.lanes(under_way);
             let batch: Vec<(&Lane<'_>, Step)> = order[..under_way].iter().map(|&i| (&lanes[i], plan[i].steps[k])).collect();
             for (a, (lane, step)) in batch.iter().enumerate() {
                 let Some(jump) = step.jump.map(|j| plan[order[a]].jumps[j].clone()) else { continue };

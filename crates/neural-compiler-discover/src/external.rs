@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The version of the protocol.
@@ -40,12 +41,33 @@ struct Process {
     lines: Receiver<Result<String, String>>,
 }
 
+/// The processes of this program's proposers that have not ended; each leads a group, in which is what it has started itself.
+static LEADERS: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+
+fn leaders() -> MutexGuard<'static, Vec<u32>> {
+    LEADERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends a process with its group.
+fn end_group(leader: u32) {
+    #[cfg(unix)]
+    let _ = Command::new("sh").args(["-c", &format!("kill -KILL -{leader} 2>/dev/null")]).status();
+    #[cfg(not(unix))]
+    let _ = leader;
+}
+
+/// Ends the processes of all proposers, for a program that is about to end without further ado.
+pub fn end_proposers() {
+    leaders().drain(..).for_each(end_group);
+}
+
 impl Drop for Process {
     fn drop(&mut self) {
-        // What it has started itself is in its group, and would go on.
-        #[cfg(unix)]
-        let _ = Command::new("sh").args(["-c", &format!("kill -KILL -{} 2>/dev/null", self.child.id())]).status();
+        let leader = self.child.id();
+        end_group(leader);
         let _ = self.child.kill();
+        // Before its number can be another's.
+        leaders().retain(|id| *id != leader);
         let _ = self.child.wait();
     }
 }
@@ -69,12 +91,16 @@ impl External {
         let mut command = Command::new(&all[0]);
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        // Held, so that one that is just being started is not overlooked.
+        let mut leaders = leaders();
         let mut child = command
             .args(&all[1..])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .map_err(|e| wrong(&self.command, format!("cannot be started: {e}")))?;
+        leaders.push(child.id());
+        drop(leaders);
         let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(wrong(&self.command, "has no standard streams"));
         };

@@ -32,7 +32,7 @@ mod terms;
 mod text;
 
 pub use canonical::canonical;
-pub use external::{External, Person, VERSION as PROTOCOL, hello};
+pub use external::{External, Person, VERSION as PROTOCOL, end_proposers, hello};
 pub use judge::{Holdout, Judge, Judged};
 pub use problem::{Kind, Problem, is_name};
 pub use proposer::{Proposal, Proposer, State};

@@ -12,7 +12,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
 
-/// What is counted while a fit goes on.
+/// What is counted while a fit or a simulation goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stage {
     /// Starts followed.
@@ -25,6 +25,8 @@ pub enum Stage {
     Bootstrap,
     /// Rows read in a pass over rows that are not in memory, of the number of the pass; 0 of them all: these are not counted yet.
     Pass(usize),
+    /// Trajectories of a simulation that were solved.
+    Trajectories,
 }
 
 /// Called during a fit with what is counted, how much is done, of how much at most, and the best cost so far, in the unit of the report.

@@ -14,10 +14,12 @@ use super::trajectories::Trajectory;
 use crate::fit::wrong;
 use crate::model::layout::{Layout, element_names};
 use crate::optimise::Unusable;
+use crate::options::{Progress, Stage};
 use neural_compiler::diagnostic::did_you_mean;
 use neural_compiler::{Diagnostic, Diagnostics, number_text};
 use rayon::prelude::*;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Values by the names of numbers (`k`, `w[0]`): one for all sets, or one for each.
 pub type Given = Vec<(String, Vec<f64>)>;
@@ -183,10 +185,16 @@ impl<'a> Ensemble<'a> {
     }
 
     /// Values of all rows of all sets, one after another, each so many numbers; what is not reached is NaN.
-    pub(crate) fn solve(&self, solver: &Solver, components: &[usize]) -> Result<Vec<f64>, Diagnostics> {
+    pub(crate) fn solve(&self, solver: &Solver, components: &[usize], progress: Option<Progress<'_>>) -> Result<Vec<f64>, Diagnostics> {
         let lanes = self.lanes();
+        let done = AtomicUsize::new(0);
+        let tell = |some: usize| {
+            let done = done.fetch_add(some, Ordering::Relaxed) + some;
+            progress.iter().for_each(|progress| progress(Stage::Trajectories, done, lanes.len(), f64::NAN));
+        };
         // As many at a time as stay in the caches.
-        let solved: Result<Vec<Vec<Path>>, Unusable> = lanes.par_chunks(AT_ONCE).map(|some| solver.solve(some, &[], None)).collect();
+        let one = |some: &[Lane<'_>]| solver.solve(some, &[], None).inspect(|_| tell(some.len()));
+        let solved: Result<Vec<Vec<Path>>, Unusable> = lanes.par_chunks(AT_ONCE).map(one).collect();
         let paths = solved.map_err(|e| self.blame(solver, &lanes, e))?.into_iter().flatten();
         let (all, rows, width) = (&self.prepared.data.all, self.prepared.data.row_times.len(), components.len());
         let mut values = vec![f64::NAN; self.sets * rows * width];

@@ -151,8 +151,8 @@ pub fn simulate(program: &Program, table: &Table, options: &Options<'_>, given: 
         let prepared = Prepared::new(program, &table, &options, &Arc::default(), false)?;
         let (quantities, components) = quantities(program, &prepared);
         let all = Ensemble::new(&prepared, given)?;
-        let values =
-            settled(&prepared.solver.of_ensembles(), &options, (table.rows(), components.len()), |solver| all.solve(solver, &components))?;
+        let solve = |solver: &Solver| all.solve(solver, &components, options.progress);
+        let values = settled(&prepared.solver.of_ensembles(), &options, (table.rows(), components.len()), solve)?;
         let (time, times) = (prepared.axis_name().to_string(), prepared.data.row_times.clone());
         let warnings = prepared.solver.doubt().into_iter().collect();
         Ok(Simulation { time, times, sets, quantities, values, warnings })

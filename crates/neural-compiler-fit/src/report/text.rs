@@ -103,13 +103,21 @@ fn listed(names: &[String]) -> String {
     names.chunk_by(|a, b| follows(a, b)).map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// The parameters: heads, then a row for each.
+/// Whether a parameter is the standard deviation of a column, or of all numbers of a vector, that nobody declared.
+fn is_deviation(fit: &Fit, p: &Parameter) -> bool {
+    let of = p.name.strip_prefix("sigma[").and_then(|name| name.strip_suffix(']'));
+    let whole = |target: &str| target.split('[').next().unwrap_or("").to_string();
+    fit.likelihood.declared && of.is_some_and(|of| fit.targets.iter().any(|t| t == of || whole(t) == of))
+}
+
+/// The parameters: heads, then a row for each; constants of the model before deviations nobody declared.
 pub fn table(fit: &Fit) -> Vec<Vec<String>> {
     let any = |there: fn(&Parameter) -> bool| fit.parameters.iter().any(there);
     let shown = [true, true, true, true, any(|p| p.profile.is_some()), any(|p| p.bootstrap.is_some())];
     let heads = ["parameter", "value", "std. error", "95 % interval", "95 % by profile", "95 % by bootstrap"].map(String::from);
     let some = |cells: [String; 6]| cells.into_iter().zip(shown).filter(|(_, shown)| *shown).map(|(cell, _)| cell).collect();
-    std::iter::once(heads).chain(fit.parameters.iter().map(row)).map(some).collect()
+    let (deviations, constants): (Vec<&Parameter>, Vec<&Parameter>) = fit.parameters.iter().partition(|p| is_deviation(fit, p));
+    std::iter::once(heads).chain(constants.into_iter().chain(deviations).map(row)).map(some).collect()
 }
 
 /// What else there is to say, line by line.

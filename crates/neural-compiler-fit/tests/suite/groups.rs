@@ -1,6 +1,7 @@
 //! Constants with a value of their own for each group, beside shared ones.
 
 use crate::common::{compile, noise, table, uniform};
+use neural_compiler_fit::text::table as table_of;
 use neural_compiler_fit::{Fit, Options, Table, fit, predict, save, to_json};
 use serde_json::json;
 
@@ -40,6 +41,14 @@ fn as_nls_says(found: &Fit) {
     }
     assert!((found.likelihood.loglik + 119.051996115).abs() < 1e-6, "{}", found.likelihood.loglik);
     assert_eq!(found.likelihood.k, 8.0);
+}
+
+/// What is told first is what was asked for: constants of groups stood behind the deviation of the errors.
+#[test]
+fn constants_of_groups_stand_before_the_deviation_of_the_errors() {
+    let found = run("(param A 150 :per tree) (param xmid 700) (param scal 300) (/ A (+ 1 (exp (/ (- xmid age) scal))))", &orange());
+    let names: Vec<String> = table_of(&found).into_iter().map(|row| row[0].clone()).collect();
+    assert_eq!(names, ["parameter", "xmid", "scal", "A[1]", "A[2]", "A[3]", "A[4]", "A[5]", "sigma[around]"]);
 }
 
 /// A line for each group, three points each, nothing declared of the errors: what a line is worth follows from the sum of squares of all

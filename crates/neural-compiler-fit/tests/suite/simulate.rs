@@ -1,7 +1,8 @@
 //! Simulations: known solutions, sets of values solved together as each by itself, and what is refused.
 
 use crate::common::{compile, named, table};
-use neural_compiler_fit::{Given, Options, Simulation, predict, simulate};
+use neural_compiler_fit::{Given, Options, Simulation, Stage, predict, simulate};
+use std::sync::Mutex;
 
 fn given(values: &[(&str, &[f64])]) -> Given {
     values.iter().map(|(name, v)| ((*name).to_string(), v.to_vec())).collect()
@@ -57,6 +58,26 @@ fn a_set_has_the_same_bits_in_any_company_and_those_of_a_prediction() {
             assert_eq!((predicted[0].1.clone(), predicted[1].1.clone()), (one.column(0), one.column(1)), "{scheme}, set {set}");
         }
     }
+}
+
+#[test]
+fn sweeps_say_how_far_they_are() {
+    let told: Mutex<Vec<(usize, usize)>> = Mutex::default();
+    let tell = |stage: Stage, done: usize, of: usize, _: f64| {
+        assert_eq!(stage, Stage::Trajectories);
+        told.lock().unwrap().push((done, of));
+    };
+    let values: Vec<f64> = (0..1300).map(|i| 0.001 * f64::from(i)).collect();
+    let options = Options { progress: Some(&tell), tolerance: Some(1e-6), ..Options::default() };
+    simulate(
+        &compile("(param k 1) (state x 1) (derive x (* k x))"),
+        &table(vec![("t", vec![0.0, 1.0])]),
+        &options,
+        &given(&[("k", &values)]),
+    )
+    .unwrap();
+    let told = told.into_inner().unwrap();
+    assert!(told.len() > 2 && told.contains(&(1300, 1300)) && told.iter().all(|(done, of)| done <= of && *of == 1300), "{told:?}");
 }
 
 #[test]

@@ -118,7 +118,7 @@ pub(crate) fn fit_model<'py>(
     let news: Mutex<Option<(usize, usize, f64)>> = Mutex::new(None);
     let tell = |stage: Stage, done: usize, of: usize, cost: f64| match stage {
         Stage::Starts | Stage::Training => *held(&news) = Some((done, of, cost)),
-        Stage::Profile | Stage::Bootstrap | Stage::Pass(_) => {}
+        Stage::Profile | Stage::Bootstrap | Stage::Pass(_) | Stage::Trajectories => {}
     };
     let how = Options { cancel: Some(&cancel), progress: Some(&tell), ..how };
     let mut interrupted: Option<PyErr> = None;

@@ -7,6 +7,7 @@ use crate::commands::doses;
 use crate::commands::fit_args::{FitArgs, Fitting, Log};
 use crate::commands::fit_stream::{self, Stream, Tables};
 use crate::commands::fit_table::{Roles, Wanted, Whole};
+use crate::commands::waiting::{Bar, interrupts};
 use crate::context::{Context, Failure, reason};
 use crate::core::Compiled;
 use crate::render::Source;
@@ -14,19 +15,14 @@ use crate::table::dialect::Notes;
 use crate::table::{self, Format, Reader, same_file, write_together, write_whole};
 use clap::CommandFactory;
 use clap::parser::ValueSource;
-use indicatif::{ProgressBar, ProgressStyle};
 use neural_compiler::syntax::translate::translate;
 use neural_compiler::{Diagnostics, Syntax};
 use neural_compiler_fit::plot::{Drawing, Look};
 use neural_compiler_fit::{Fit, Loss, Options, Stage, fit, fit_rows, save, text, to_json, weights};
 use serde_json::json;
 use std::cell::RefCell;
-use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
 
 pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> {
     if args.how.from.data == "-" && args.source.file.as_deref() == Some("-") {
@@ -54,7 +50,7 @@ pub(crate) fn run(context: &mut Context, args: &FitArgs) -> Result<u8, Failure> 
     };
     let cancel = interrupts();
     let bar = Bar::new();
-    let tell = |stage: Stage, done: usize, of: usize, cost: f64| bar.tell(&waiting(stage, done, of, cost), done, of);
+    let tell = |stage: Stage, done: usize, of: usize, cost: f64| bar.tell(stage, done, of, cost);
     let options = Options { cancel: Some(&cancel), progress: Some(&tell), ..own_options(args, options(&args.how, &model, &whole)?) };
     options.check().map_err(bad_options)?;
     let outcome = match &stream {
@@ -320,68 +316,4 @@ pub(crate) fn bad_options(found: Diagnostics) -> Failure {
 /// The file with the weights of a saved model.
 pub(crate) fn beside(model: &str) -> String {
     Path::new(model).with_extension("safetensors").to_string_lossy().into_owned()
-}
-
-/// Set by the first Ctrl-C; the second ends the process.
-pub(crate) fn interrupts() -> Arc<AtomicBool> {
-    let flag = Arc::new(AtomicBool::new(false));
-    #[cfg(unix)]
-    {
-        use signal_hook::consts::SIGINT;
-        // In this order: the second signal finds the flag set. Without handlers Ctrl-C simply ends the process.
-        let _ = signal_hook::flag::register_conditional_default(SIGINT, flag.clone());
-        let _ = signal_hook::flag::register(SIGINT, flag.clone());
-    }
-    flag
-}
-
-/// Progress: a bar on a terminal, now and then a line elsewhere.
-struct Bar {
-    bar: Option<ProgressBar>,
-    begun: Instant,
-    said: std::sync::Mutex<Instant>,
-}
-
-/// What is being waited for.
-fn waiting(stage: Stage, done: usize, of: usize, cost: f64) -> String {
-    match stage {
-        Stage::Starts if done == 0 => format!("following the declared values, loss {cost:.6e}"),
-        // Formulas that explain little are searched on from more starts than usual.
-        Stage::Starts if done > of => format!("{done} starts, loss {cost:.6e}"),
-        Stage::Starts => format!("{done} of at most {of} starts, loss {cost:.6e}"),
-        Stage::Training => format!("{done} of at most {of} steps of training, loss {cost:.6e}"),
-        Stage::Profile => format!("{done} of {of} ends of profile intervals"),
-        Stage::Bootstrap => format!("{done} of {of} replicates of the bootstrap"),
-        Stage::Pass(pass) if of == 0 => format!("pass {pass}, {done} rows"),
-        Stage::Pass(pass) => format!("pass {pass}, {done} of {of} rows"),
-    }
-}
-
-impl Bar {
-    fn new() -> Bar {
-        let style = ProgressStyle::with_template("{wide_bar} {msg}  {elapsed}").expect("the template is right");
-        let bar = std::io::stderr().is_terminal().then(|| ProgressBar::new(1).with_style(style));
-        Bar { bar, begun: Instant::now(), said: std::sync::Mutex::new(Instant::now()) }
-    }
-
-    fn tell(&self, waiting: &str, done: usize, of: usize) {
-        if let Some(bar) = &self.bar {
-            bar.set_length(of.max(done) as u64);
-            bar.set_position(done as u64);
-            bar.set_message(waiting.to_string());
-            return;
-        }
-        let mut said = self.said.lock().unwrap_or_else(|e| e.into_inner());
-        if said.elapsed() > Duration::from_secs(2) {
-            *said = Instant::now();
-            let spent = self.begun.elapsed().as_secs_f64();
-            let _ = writeln!(std::io::stderr(), "{waiting}, {spent:.0} s");
-        }
-    }
-
-    fn clear(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
-    }
 }

@@ -24,3 +24,4 @@ pub(crate) mod repl;
 pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod simulate;
+mod waiting;

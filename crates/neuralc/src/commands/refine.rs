@@ -1,12 +1,13 @@
 //! `neuralc refine`: models found from data. In: a table, models to begin with, proposers; out: the front and the best, and on request a
 //! journal of every hypothesis.
-//! Invariants: the last line of JSON has what scripts rely on; Ctrl-C ends the search and keeps what there is; a journal is written line by
+//! Invariants: the last line of JSON has what scripts rely on; Ctrl-C ends the search and keeps what there is, a second one ends
+//! the process and those of proposers; a journal is written line by
 //! line by one run at a time, its report whole or not at all.
 
 use crate::alone::alone;
-use crate::commands::fit::interrupts;
 use crate::commands::fit_table::{Roles, Wanted, Whole};
 use crate::commands::refine_args::RefineArgs;
+use crate::commands::waiting::interrupts_with;
 use crate::context::{Context, Failure, reason};
 use crate::core::Compiled;
 use crate::render::{self, Source};
@@ -16,7 +17,7 @@ use neural_compiler::units::check::VALUE;
 use neural_compiler::units::header::{Header, split};
 use neural_compiler::{Diagnostic, Diagnostics};
 use neural_compiler_discover::journal::{self, Journal};
-use neural_compiler_discover::{Entry, Kind, Outcome, Problem, Settings, is_name, named, refine};
+use neural_compiler_discover::{Entry, Kind, Outcome, Problem, Settings, end_proposers, is_name, named, refine};
 use serde_json::json;
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -65,7 +66,7 @@ pub(crate) fn run(context: &mut Context, args: &RefineArgs) -> Result<u8, Failur
     let mut journal = args.journal.as_ref().map(|dir| Journal::new(&problem, dir));
     let (mut file, dropped) = args.journal.as_ref().map(|dir| open(&problem, dir, args.resume)).transpose()?.unzip();
     let dropped = dropped.unwrap_or_default();
-    let cancel = interrupts();
+    let cancel = interrupts_with(end_proposers);
     let mut trouble: Option<Failure> = None;
     let stop = || cancel.load(Ordering::Relaxed);
     let outcome = {

@@ -6,6 +6,7 @@ use crate::commands::fit::{bad_options, drawn};
 use crate::commands::fit_args::SimulateArgs;
 use crate::commands::fit_table::{Roles, Wanted, Whole};
 use crate::commands::predict::saved_weights;
+use crate::commands::waiting::Bar;
 use crate::context::{Context, Failure};
 use crate::core::Compiled;
 use crate::render::Source;
@@ -15,7 +16,7 @@ use neural_compiler::syntax::ast::ModelKind;
 use neural_compiler::{Diagnostics, number_text};
 use neural_compiler_fit::layout::element_names;
 use neural_compiler_fit::plot::{Look, Paths};
-use neural_compiler_fit::{Given, Options, Simulation, Table, group_column, simulate};
+use neural_compiler_fit::{Given, Options, Simulation, Stage, Table, group_column, simulate};
 use serde_json::json;
 use std::io::Write as _;
 
@@ -62,6 +63,8 @@ pub(crate) fn run(context: &mut Context, args: &SimulateArgs) -> Result<u8, Fail
     given.extend(product(&swept, sets));
     // What the groups of the table are called, row by row.
     let mut told: Option<(String, Vec<String>)> = None;
+    let bar = Bar::new();
+    let tell = |stage: Stage, done: usize, of: usize, cost: f64| bar.tell(stage, done, of, cost);
     let outcome = match &args.times {
         Some(path) => {
             let reader = Reader::open(path, &args.table)?;
@@ -78,7 +81,7 @@ pub(crate) fn run(context: &mut Context, args: &SimulateArgs) -> Result<u8, Fail
             let doses =
                 doses::read(args.events.as_deref(), &args.table, &model, (options.time.as_deref(), group.as_deref()), Some(&whole), true)?;
             told = group.as_deref().and_then(|name| Some((name.to_string(), whole.names_in(name)?)));
-            let options = Options { start_time, doses, group, ..options.clone() };
+            let options = Options { start_time, doses, group, progress: Some(&tell), ..options.clone() };
             simulate(&model.program, &whole.table, &options, &given).map_err(|e| whole.blame(&model, e, None))
         }
         None => {
@@ -87,10 +90,11 @@ pub(crate) fn run(context: &mut Context, args: &SimulateArgs) -> Result<u8, Fail
             let (table, from) = until(&model, args, start_time)?;
             // Backwards, the start holds at the last of the times.
             let start_time = start_time.or((args.until < Some(from)).then_some(from));
-            let options = Options { start_time, doses, ..options };
+            let options = Options { start_time, doses, progress: Some(&tell), ..options };
             simulate(&model.program, &table, &options, &given).map_err(|e| blame(&model, e))
         }
     };
+    bar.clear();
     let found = outcome?;
     if !context.json {
         found.warnings.iter().for_each(|why| drop(writeln!(std::io::stderr(), "warning: {}", crate::render::shown(why))));

@@ -5,8 +5,8 @@
 >>> float(energy(m=2.0, v=3.0))
 9.0
 
-`compile`, `fit`, `predict`, `simulate` and `refine` need NumPy only. With PyTorch installed, `compile_scheme` gives the same program as an
-`nn.Module`.
+`compile`, `fit`, `compare`, `predict`, `simulate` and `refine` need NumPy only. With PyTorch installed, `compile_scheme` gives the same
+program as an `nn.Module`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ._native import __version__
 from .errors import CompileError, Diagnostic, EvaluationError, FitError, LibraryError, TableError
 from .files import linked
-from .fitting import Estimate, FitResult, Hypothesis, Refinement, fit, predict, refine, simulate
+from .fitting import Comparison, Estimate, FitResult, Hypothesis, Refinement, compare, fit, predict, refine, simulate
 from .library import Found, Library, LibraryModule
 from .operations import Operation, operations
 from .program import Program, compile
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .nn import CompiledModule, compile_scheme, compose, odeint
 
 __all__ = [
+    "Comparison",
     "CompileError",
     "CompiledModule",
     "Diagnostic",
@@ -46,6 +47,7 @@ __all__ = [
     "Refinement",
     "TableError",
     "__version__",
+    "compare",
     "compile",
     "compile_scheme",
     "compose",

@@ -16,6 +16,7 @@ __all__ = [
     "Taped",
     "__version__",
     "all_between",
+    "compare_models",
     "dose_columns",
     "doses_in_units",
     "failure",
@@ -189,6 +190,9 @@ def fit_model(
     options: dict[str, Any],
     progress: Callable[[int, int, float], None] | None,
 ) -> dict[str, Any]: ...
+def compare_models(
+    models: list[tuple[str, Core, list[tuple[str, _Column]], list[tuple[str, bool]], dict[str, Any]]],
+) -> tuple[str, str, list[tuple[int, str]]]: ...
 def fit_lines(
     core: Core,
     columns: list[tuple[str, _Column]],

@@ -39,6 +39,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(fit::model::fit_number, m)?)?;
     m.add_function(wrap_pyfunction!(fit::model::group_name, m)?)?;
     m.add_function(wrap_pyfunction!(fit::model::fit_model, m)?)?;
+    m.add_function(wrap_pyfunction!(fit::model::compare_models, m)?)?;
     m.add_function(wrap_pyfunction!(fit::model::fit_lines, m)?)?;
     m.add_function(wrap_pyfunction!(fit::model::fit_svg, m)?)?;
     m.add_function(wrap_pyfunction!(fit::model::predict_model, m)?)?;

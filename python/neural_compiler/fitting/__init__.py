@@ -1,5 +1,7 @@
-"""From a model's text and data to constants with error bars: `fit`, `FitResult`, `predict`, `simulate`; and models from data: `refine`."""
+"""From a model's text and data to constants with error bars: `fit`, `FitResult`, `compare`, `predict`,
+`simulate`; and models from data: `refine`."""
 
+from .compare import Comparison, compare
 from .fit import fit
 from .predict import predict
 from .refine import Hypothesis, Refinement, refine
@@ -10,11 +12,13 @@ __all__ = [
     "Band",
     "ColumnFit",
     "Combination",
+    "Comparison",
     "Estimate",
     "FitResult",
     "Hypothesis",
     "Refinement",
     "Undetermined",
+    "compare",
     "fit",
     "predict",
     "refine",

@@ -88,7 +88,7 @@ def fit(
     >>> round(found.params["k"], 9), found.converged
     (0.7, True)
     """
-    options: dict[str, Any] = {
+    given: dict[str, Any] = {
         "target": target, "time": time, "group": group, "start_time": start_time, "time_unit": time_unit,
         "time_origin": time_origin, "weights": weights, "loss": loss, "loss_scale": loss_scale, "starts": starts, "budget": budget,
         "method": method, "step": step, "rtol": tolerance if rtol is None else rtol, "atol": atol, "holdout": holdout, "profile": profile,
@@ -96,25 +96,40 @@ def fit(
         "seed": seed, "threads": threads,
         "training": training, "weight_decay": weight_decay, "epochs": epochs, "batch": batch,
     }  # fmt: skip
-    if isinstance(sigma, str):
-        options["sigma_column"] = sigma
-    elif sigma is not None:
-        if isinstance(sigma, bool) or not isinstance(sigma, SupportsFloat) or np.ndim(sigma) > 0:
-            what = "the name of a column, or one number for all rows"
-            raise TypeError(f"sigma is {what}, not {type(sigma).__name__}; put an array into the data as a column")
-        options["sigma"] = float(sigma)
-    if loss_scale is not None and loss == "squares":
-        raise ValueError('loss_scale is for a robust loss: "huber", "soft-l1" or "cauchy"')
-    if loss_scale == 0:
-        raise ValueError("loss_scale is a positive number; leave it out to have it found from the data")
-    if syntax != "scheme":
-        model = _native.Core(model, None, [], syntax).scheme
-    columns = Columns(data, coded(_native.Core(model, None, []), group, time, target, sigma if isinstance(sigma, str) else None, weights))
-    model = columns.read_dates(_native.Core(model, None, []), [time, target, weights], time_unit, time_origin, True)
-    core = _native.Core(model, None, [])
-    options["doses"] = doses(core, events, time, group, data)
+    asked = Asked(model, data, given, sigma, events, syntax)
     try:
-        found = _native.fit_model(core, columns.listed(), columns.beside(), {**options, **columns.further()}, progress)
+        found = _native.fit_model(asked.core, asked.columns.listed(), asked.columns.beside(), asked.all(), progress)
     except FitError as error:
-        raise columns.blame(error) from None
-    return FitResult(model, found, columns, options, events)
+        raise asked.columns.blame(error) from None
+    return FitResult(asked.model, found, asked.columns, asked.options, events)
+
+
+class Asked:
+    """What is fitted to what, and how: a model in Scheme, the columns it takes, options."""
+
+    def __init__(self, model: str, data: Any, given: dict[str, Any], sigma: str | float | None, events: Any, syntax: str) -> None:
+        self.options = dict(given)
+        if isinstance(sigma, str):
+            self.options["sigma_column"] = sigma
+        elif sigma is not None:
+            if isinstance(sigma, bool) or not isinstance(sigma, SupportsFloat) or np.ndim(sigma) > 0:
+                what = "the name of a column, or one number for all rows"
+                raise TypeError(f"sigma is {what}, not {type(sigma).__name__}; put an array into the data as a column")
+            self.options["sigma"] = float(sigma)
+        if given["loss_scale"] is not None and given["loss"] == "squares":
+            raise ValueError('loss_scale is for a robust loss: "huber", "soft-l1" or "cauchy"')
+        if given["loss_scale"] == 0:
+            raise ValueError("loss_scale is a positive number; leave it out to have it found from the data")
+        if syntax != "scheme":
+            model = _native.Core(model, None, [], syntax).scheme
+        target, time, group, weights = (given[name] for name in ("target", "time", "group", "weights"))
+        column = sigma if isinstance(sigma, str) else None
+        self.columns = Columns(data, coded(_native.Core(model, None, []), group, time, target, column, weights))
+        unit, origin = given["time_unit"], given["time_origin"]
+        self.model = self.columns.read_dates(_native.Core(model, None, []), [time, target, weights], unit, origin, True)
+        self.core = _native.Core(self.model, None, [])
+        self.options["doses"] = doses(self.core, events, time, group, data)
+
+    def all(self) -> dict[str, Any]:
+        """The options, with what they say of columns."""
+        return {**self.options, **self.columns.further()}

@@ -10,8 +10,8 @@ use neural_compiler::{Diagnostic, Diagnostics, Program, Shape};
 use neural_compiler_fit::plot::{self, Drawing, Line, Look};
 use neural_compiler_fit::remember::{Remembered, check_weights};
 use neural_compiler_fit::{
-    Axis, Band, Check, Dose, DoseTable, Ends, Fit, Known, Options, Other, Side, Stage, Table, bands, fit, fit_at_once, predict_told, save,
-    saved_bands, simulate, text, to_json, unsaid_of_bands, weights,
+    Axis, Band, Check, Dose, DoseTable, Ends, Fit, Known, Options, Other, Side, Stage, Table, bands, compare, fit, fit_at_once,
+    predict_told, save, saved_bands, simulate, text, to_json, unsaid_of_bands, weights,
 };
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
@@ -110,9 +110,15 @@ pub(crate) fn fit_model<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let how = self::options(options)?;
     let table = table_for(core, columns, others, options, &how, true)?;
+    let found = fitted(py, core, &table, how, progress.as_ref())?;
+    report(py, core, found)
+}
+
+/// Fits a model on another thread, so that Ctrl-C is heard and progress told meanwhile.
+fn fitted(py: Python<'_>, core: &PyCore, table: &Table, how: Options<'_>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Fit> {
     let program = &core.0.program;
-    if let Some(found) = py.detach(|| fit_at_once(program, &table, &how)) {
-        return report(py, core, found);
+    if let Some(found) = py.detach(|| fit_at_once(program, table, &how)) {
+        return Ok(found);
     }
     let cancel = AtomicBool::new(false);
     let news: Mutex<Option<(usize, usize, f64)>> = Mutex::new(None);
@@ -125,7 +131,7 @@ pub(crate) fn fit_model<'py>(
     let outcome = std::thread::scope(|scope| {
         let (send, receive) = channel();
         let receive = Mutex::new(receive);
-        let (table, how) = (&table, &how);
+        let how = &how;
         let running = std::thread::Builder::new().spawn_scoped(scope, move || {
             // Nobody listens any more only when this thread is being unwound.
             let _ = send.send(fit(program, table, how));
@@ -142,7 +148,7 @@ pub(crate) fn fit_model<'py>(
             };
             // Also when it has ended: a fit that is over at the first look tells how it went all the same.
             let latest = held(&news).take();
-            let told = match (&progress, latest) {
+            let told = match (progress, latest) {
                 (Some(f), Some(latest)) => f.call1(latest).map(|_| ()),
                 _ => Ok(()),
             };
@@ -161,10 +167,33 @@ pub(crate) fn fit_model<'py>(
         return Err(error);
     }
     match outcome {
-        Some(Ok(found)) => report(py, core, found),
+        Some(Ok(found)) => Ok(found),
         Some(Err(e)) => Err(blame(py, core, &e)),
         None => Err(PyValueError::new_err("the fit ended without a result")),
     }
+}
+
+/// A model to compare: its name, its text, the columns it takes, what they hold besides, and options.
+type Contender<'py> = (String, Bound<'py, PyCore>, Columns<'py>, Others, Bound<'py, PyDict>);
+
+/// Several models of the same data: the report as JSON and as text, and what to know of single fits, by the number of the model.
+#[pyfunction]
+pub(crate) fn compare_models(py: Python<'_>, models: Vec<Contender<'_>>) -> PyResult<(String, String, Vec<(usize, String)>)> {
+    let cores: Vec<_> = models.iter().map(|m| m.1.borrow()).collect();
+    let programs: Vec<&Program> = cores.iter().map(|core| &core.0.program).collect();
+    let mut fits: Vec<(String, Fit)> = Vec::new();
+    for ((name, _, columns, others, options), core) in models.into_iter().zip(&cores) {
+        let how = self::options(&options)?;
+        let table = table_for(core, columns, others, &options, &how, true)?;
+        // What one of the models has no use for may be for another.
+        how.check().and_then(|()| how.check_purpose(&programs)).map_err(|e| blame(py, core, &e))?;
+        let found = fitted(py, core, &table, how.suited_to(&core.0.program), None)?;
+        fits.push((name, found));
+    }
+    let named: Vec<(String, &Fit)> = fits.iter().map(|(name, fit)| (name.clone(), fit)).collect();
+    let found = compare(&named).map_err(|e| fit_error(py, "", &e))?;
+    let open = fits.iter().enumerate().filter(|(_, (_, fit))| !fit.converged).map(|(k, (_, fit))| (k, fit.message.clone())).collect();
+    Ok((found.to_json().to_string(), found.to_text(), open))
 }
 
 fn report<'py>(py: Python<'py>, core: &PyCore, fit: Fit) -> PyResult<Bound<'py, PyDict>> {

@@ -73,6 +73,13 @@ def test_vectors_and_matrices() -> None:
         same(text, {k: inputs[k] for k in used}, 1e-13, {k: sizes[k] for k in used})
 
 
+def test_singular_matrices() -> None:
+    # Nothing at all, no first pivot and the last one 0, a last pivot of 0, and a regular one.
+    a = [[[0.0, 0.0], [0.0, 0.0]], [[0.0, 1.0], [0.0, 2.0]], [[1.0, 2.0], [2.0, 4.0]], [[0.0, 2.0], [1.0, 0.0]]]
+    for text in ("(det a)", "(inv a)", "(solve a (ref a 0))"):
+        same(text, {"a": a}, 1e-15, {"a": (2, 2)})
+
+
 def test_branches_take_no_harm_from_the_other_side() -> None:
     same("(if (> x 0) (log x) (if (> x -1) (sqrt (+ 1 x)) (/ 1 x)))", {"x": [-3.0, -0.5, 0.0, 2.0]})
     same("(let ((v [10 20 30])) (if (< i 3) (ref v i) -1))", {"i": [0.0, 2.0, 7.0, 1.0]})

@@ -142,12 +142,13 @@ fn beside(b: &mut Builder, left: &Value, right: &Value, batch: &str) -> Value {
     Value::new(name, &[left.shape[0], left.shape[1] + right.shape[1]])
 }
 
-/// Of a matrix with n rows and more columns: what is behind the first n columns when these have become the unit matrix, and the determinant
-/// of those.
+/// Of a matrix with n rows and more columns: what is behind the first n columns when these have become the unit matrix, NaN where they
+/// cannot, and the determinant of those.
 fn eliminated(b: &mut Builder, matrix: &Value, n: usize) -> (Value, Value) {
     let columns = matrix.shape[1];
     let (mut matrix, mut determinant) = (matrix.clone(), b.number(1.0));
-    let (one, opposite) = (b.number(1.0), b.number(-1.0));
+    let (one, opposite, none) = (b.number(1.0), b.number(-1.0), b.number(f64::NAN));
+    let mut regular = one.clone();
     for k in 0..n {
         let column = b.pick(&matrix, 1, &[k]);
         let column = b.reshape(&column, &[n]);
@@ -176,8 +177,14 @@ fn eliminated(b: &mut Builder, matrix: &Value, n: usize) -> (Value, Value) {
         let (value, sign) = (b.at(&matrix, k * columns + k), b.choose(&same, &one, &opposite));
         let factor = b.op("Mul", &[&sign, &value]);
         determinant = b.op("Mul", &[&determinant, &factor]);
-        let row = b.pick(&matrix, 0, &[k]);
-        let row = b.op("Div", &[&row, &value]);
+        // Without a pivot there is nothing to eliminate: the determinant is 0, and no NaN.
+        let some = b.bool(&value);
+        let (row, by) = (b.pick(&matrix, 0, &[k]), b.choose(&some, &value, &one));
+        let row = b.op("Div", &[&row, &by]);
+        if columns > n {
+            let kept = b.choose(&some, &one, &none);
+            regular = b.op("Mul", &[&regular, &kept]);
+        }
         let own: Vec<bool> = (0..n).map(|i| i == k).collect();
         let own = Value::truth(b.truths(&own, &[1, n, 1]), &[n, 1]);
         let (others, zero) = (b.pick(&matrix, 1, &[k]), b.number(0.0));
@@ -186,8 +193,12 @@ fn eliminated(b: &mut Builder, matrix: &Value, n: usize) -> (Value, Value) {
         let rest = b.op("Sub", &[&matrix, &change]);
         matrix = Value::new(b.op("Where", &[&own, &row, &rest]).name, &[n, columns]);
     }
+    if columns == n {
+        return (matrix, determinant);
+    }
     let behind: Vec<usize> = (n..columns).collect();
-    (if columns > n { b.pick(&matrix, 1, &behind) } else { matrix }, determinant)
+    let found = b.pick(&matrix, 1, &behind);
+    (b.op("Mul", &[&found, &regular]), determinant)
 }
 
 fn solve(b: &mut Builder, site: &Site<'_>, x: &[Value]) -> Value {

@@ -177,3 +177,49 @@ fn hard_equations_have_their_root_or_none() {
         assert!(error.starts_with("no-root"), "{text}: {error}");
     }
 }
+
+#[test]
+fn an_infinite_slope_is_no_root() {
+    for (text, expected) in [
+        ("(root (x 0 4) (- (+ x (sqrt x)) 1))", 0.381_966_011_250_105_15),
+        ("(root (h 0 2) (- (sqrt h) (* 0.5 (- 2 h))))", 0.535_898_384_862_245_4),
+        ("(root (x 0 5) (- (pow x x) 10))", 2.506_184_145_588_769),
+        ("(root (x 0 10) (- (* 2 (sqrt x)) (- x 1)))", 5.828_427_124_746_19),
+        ("(root (x -1 1) (asin x))", 0.0),
+        ("(root (x -1 1) (- (asin x) 0.5))", 0.479_425_538_604_203),
+        ("(root (x -1 1) (- (acos x) 1))", 0.540_302_305_868_139_8),
+        ("(root (x 0 1) (- x (sqrt (- 1 (* x x)))))", std::f64::consts::FRAC_1_SQRT_2),
+        ("(root (x 0 1) (- (asin (- 1 x)) 1))", 0.158_529_015_192_103_5),
+        // The slope at the root itself is infinite.
+        ("(root (x -1 2) (cbrt x))", 0.0),
+        ("(root (x -1 2) (cbrt (- x 0.5)))", 0.5),
+        ("(root (x 0 3) (sqrt x))", 0.0),
+        ("(root (x 0) (cbrt x))", 0.0),
+    ] {
+        let found = run(&graph(text), &[]).unwrap_or_else(|e| panic!("{text}: {e}"));
+        assert!((found[0] - expected).abs() <= 1e-15, "{text}: {found:?}, not {expected}");
+    }
+    for text in [
+        "(root (x 1) (- (sqrt x) -1))",
+        "(root (x 1) (+ (sqrt x) 1e-9))",
+        "(root (x 1) (- (log x) -800))",
+        "(root (x 1) (+ (square x) 1e-30))",
+        "(root (x 0 1) (+ (sqrt x) 1e-9))",
+        // No number is between ends that lie further apart than the largest one.
+        "(root (x 0 +inf.0) (- x 2))",
+        "(root (x -inf.0 +inf.0) (- x 2))",
+        "(root (x -1e308 1e308) (- x 2))",
+        "(ref (root (v [1 1]) [(+ (sqrt (ref v 0)) 1) (- (ref v 1) 2)]) 0)",
+    ] {
+        let found = run(&graph(text), &[]);
+        assert!(found.as_ref().is_err_and(|e| e.starts_with("no-root")), "{text}: {found:?}");
+    }
+}
+
+#[test]
+fn the_root_is_where_the_sign_changes() {
+    // Nearly 0 at an end, and steep where it passes 0: the end has the smaller value, and is no root.
+    let text = "(root (x 0 1) (- (+ (tanh (* 1e17 (- x 0.7))) (- 1 1e-7)) (* 1e-2 x)))";
+    let found = run(&graph(text), &[]).unwrap();
+    assert!((found[0] - 0.7).abs() < 1e-15, "{found:?}");
+}

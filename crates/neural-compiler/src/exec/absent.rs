@@ -19,7 +19,8 @@ pub(super) fn absent(attribute: u32, index: f64, of: Shape, span: Span) -> EvalE
         WITHIN => EvalError::new(
             "no-root",
             span,
-            "there is no root in this interval: the signs at its ends are equal, or the sign changes without passing 0",
+            "there is no root in this interval: the signs at its ends are equal, the sign changes without passing 0, or the ends lie \
+             further apart than the largest number",
         ),
         ON_GRID => EvalError::new("outside-grid", span, outside_grid(index)),
         _ => EvalError::new("index-out-of-range", span, format!("the index {} is outside a {of}", crate::number_text(index))),

@@ -5,7 +5,9 @@
 //! test of Deuflhard, which no change of units of the equations alters). Within an interval that shows a change of sign Newton's steps
 //! are taken too, now and then one of twice the length, to bring the other end near, and a bisection where the interval does not shrink.
 //! Invariants: nothing depends on the number type but its roundings: a search ends where a step changes no digit. What it ends at is a root
-//! only if the step that is left is small beside the numbers passed; everything else is no root, and fails.
+//! only if the step that is left is small beside the numbers passed, and leads where the equation holds no worse: a search from a start may
+//! be held up at the border of a domain, or above a minimum. An infinite slope asks for no step, whatever the value is: where it is not 0
+//! there is no root. Everything else is no root, and fails.
 
 use super::{Builder, Graph, GraphInput, Kind, NodeId, Region, RegionId, Type, assemble, copy};
 use crate::ops::Op;
@@ -21,6 +23,8 @@ pub(crate) const WITHIN: u32 = 2;
 const ROUNDS: f64 = 4000.0;
 /// What a step that is left may be, as a share of the numbers passed: far above roundings in either number type.
 const SMALL: f64 = 1e-4;
+/// How much longer the step after the one that is left may be (squared for vectors): among roundings either is short by chance.
+const CHANCE: f64 = 1e6;
 
 /// The expression and its slope, as regions.
 struct Parts {
@@ -97,6 +101,12 @@ fn scales(b: &mut Builder, scale: NodeId) -> NodeId {
     select(b, none, one, scale)
 }
 
+/// Whether all numbers of a value are finite.
+fn finite(b: &mut Builder, x: NodeId) -> NodeId {
+    let (nothing, zero) = (b.sub(x, x), b.constant(0.0));
+    all(b, Op::Eq, nothing, zero)
+}
+
 /// How large a step is.
 fn size(b: &mut Builder, x: NodeId, scale: NodeId) -> NodeId {
     if b.shape(x) == Shape::Scalar {
@@ -138,19 +148,18 @@ fn newton(parts: &mut Parts, shape: Shape, rest: &[Type]) -> Region {
     let good = b.op(Op::Lt, &[after, before]);
     let next_dx = step(&mut b, slope_there, value);
     let one = b.constant(1.0);
-    let (four, half, zero, most) = (b.constant(4.0), b.constant(0.5), b.constant(0.0), b.constant(ROUNDS));
+    let (four, half, most) = (b.constant(4.0), b.constant(0.5), b.constant(ROUNDS));
     let (longer, shorter) = (b.mul(four, share), b.mul(half, share));
     let longer = b.op(Op::Min, &[one, longer]);
     let (ax, ac) = (absolute(&mut b, x), absolute(&mut b, c));
     let wider = b.op(Op::Max, &[scale, ac]);
     let wider = b.op(Op::Max, &[wider, ax]);
     // A step without a length has nothing to follow.
-    let rest_of_dx = b.sub(dx, dx);
-    let finite = all(&mut b, Op::Eq, rest_of_dx, zero);
+    let some = finite(&mut b, dx);
     let still = all(&mut b, Op::Eq, c, x);
     let moves = not(&mut b, still);
     let in_time = b.op(Op::Lt, &[round, most]);
-    let go = b.mul(finite, moves);
+    let go = b.mul(some, moves);
     let go = b.mul(go, in_time);
     let next = [
         select(&mut b, good, c, x),
@@ -160,7 +169,7 @@ fn newton(parts: &mut Parts, shape: Shape, rest: &[Type]) -> Region {
         select(&mut b, good, longer, shorter),
         b.add(round, one),
     ];
-    let results: Vec<NodeId> = std::iter::once(go).chain(next).chain([x, dx, scale]).collect();
+    let results: Vec<NodeId> = std::iter::once(go).chain(next).chain([x, dx, slope, scale]).collect();
     parts.regions.push(b.finish(results));
     let body = RegionId(parts.regions.len() as u32 - 1);
     let mut b = parts.builder("root");
@@ -169,13 +178,27 @@ fn newton(parts: &mut Parts, shape: Shape, rest: &[Type]) -> Region {
     let (value, slope) = parts.at(&mut b, x, &others);
     let dx = step(&mut b, slope, value);
     let (scale, one, zero) = (absolute(&mut b, x), b.constant(1.0), b.constant(0.0));
-    let args: Vec<NodeId> = [x, dx, slope, scale, one, zero].into_iter().chain(others).collect();
+    let args: Vec<NodeId> = [x, dx, slope, scale, one, zero].into_iter().chain(others.iter().copied()).collect();
     let kind = Kind::Loop { body, carried: carried.len() as u32, taped: false };
-    let out = b.many(kind, &args, &[Type::Value(shape); 3]);
-    let (small, left, scale) = (b.constant(SMALL), absolute(&mut b, out[1]), scales(&mut b, out[2]));
-    let least = b.mul(small, scale);
+    let out = b.many(kind, &args, &[Type::Value(shape), Type::Value(shape), slopes, Type::Value(shape)]);
+    let [x, dx, slope, scale] = out[..] else { unreachable!("as many as were asked for") };
+    let (small, left, measure) = (b.constant(SMALL), absolute(&mut b, dx), scales(&mut b, scale));
+    let least = b.mul(small, measure);
     let ends = all(&mut b, Op::Le, left, least);
-    let root = found(&mut b, out[0], ends, FROM_START);
+    let to = b.sub(x, dx);
+    let (value, _) = parts.at(&mut b, to, &others);
+    let further = step(&mut b, slope, value);
+    let (chance, before, after) = (b.constant(CHANCE), size(&mut b, dx, scale), size(&mut b, further, scale));
+    let most = b.mul(chance, before);
+    let holds = b.op(Op::Le, &[after, most]);
+    let meets = all(&mut b, Op::Eq, value, zero);
+    let leads = b.op(Op::Max, &[holds, meets]);
+    let (some, met) = (finite(&mut b, slope), b.op(Op::Eq, &[before, zero]));
+    let exact = b.mul(met, meets);
+    let sloped = b.op(Op::Max, &[some, exact]);
+    let is_root = b.mul(ends, leads);
+    let is_root = b.mul(is_root, sloped);
+    let root = found(&mut b, x, is_root, FROM_START);
     b.finish(vec![root])
 }
 
@@ -208,7 +231,10 @@ fn bisected(parts: &mut Parts, rest: &[Type]) -> Region {
     let same = b.op(Op::Eq, &[negative, sign]);
     let (next_from, next_to) = (select(&mut b, same, c, from), select(&mut b, same, to, c));
     let (now, then) = (absolute(&mut b, value), absolute(&mut b, there));
-    let better = b.op(Op::Lt, &[then, now]);
+    // The best so far is an end of the interval: what lies outside is not what changes its sign.
+    let replaced = select(&mut b, same, from, to);
+    let (better, passed) = (b.op(Op::Lt, &[then, now]), b.op(Op::Eq, &[x, replaced]));
+    let taken = b.op(Op::Max, &[better, passed]);
     let left = b.sub(next_to, next_from);
     let left = absolute(&mut b, left);
     let halved = b.mul(half, width);
@@ -216,7 +242,9 @@ fn bisected(parts: &mut Parts, rest: &[Type]) -> Region {
     let waited = b.add(since, one);
     // The end is where the value is 0, where the ends are neighbours, or where a step changes nothing.
     let straight = b.sub(x, whole);
-    let ends = [b.op(Op::Eq, &[value, zero]), b.op(Op::Eq, &[middle, from]), b.op(Op::Eq, &[middle, to]), b.op(Op::Eq, &[straight, x])];
+    let (stays, sloped) = (b.op(Op::Eq, &[straight, x]), finite(&mut b, slope));
+    let settled = b.mul(stays, sloped);
+    let ends = [b.op(Op::Eq, &[value, zero]), b.op(Op::Eq, &[middle, from]), b.op(Op::Eq, &[middle, to]), settled];
     let mut go = b.op(Op::Lt, &[round, most]);
     for end in ends {
         let on = not(&mut b, end);
@@ -226,9 +254,9 @@ fn bisected(parts: &mut Parts, rest: &[Type]) -> Region {
         next_from,
         next_to,
         sign,
-        select(&mut b, better, c, x),
-        select(&mut b, better, there, value),
-        select(&mut b, better, slope_there, slope),
+        select(&mut b, taken, c, x),
+        select(&mut b, taken, there, value),
+        select(&mut b, taken, slope_there, slope),
         select(&mut b, shrinks, left, width),
         select(&mut b, shrinks, zero, waited),
         b.add(round, one),
@@ -250,10 +278,11 @@ fn bisected(parts: &mut Parts, rest: &[Type]) -> Region {
     let (down_there, up_there) = (b.op(Op::Lt, &[last, zero]), b.op(Op::Gt, &[last, zero]));
     let (rises, falls, there) = (b.mul(down, up_there), b.mul(up, down_there), b.op(Op::Eq, &[value, zero]));
     let changes = b.op(Op::Max, &[rises, falls]);
-    let valid = b.op(Op::Max, &[changes, there]);
-    let round = select(&mut b, valid, zero, most);
     let width = b.sub(to, from);
-    let width = absolute(&mut b, width);
+    let (width, bounded) = (absolute(&mut b, width), finite(&mut b, width));
+    let valid = b.op(Op::Max, &[changes, there]);
+    let valid = b.mul(valid, bounded);
+    let round = select(&mut b, valid, zero, most);
     let args: Vec<NodeId> = [from, to, down, x, value, slope, width, zero, round].into_iter().chain(others).collect();
     let kind = Kind::Loop { body, carried: CARRIED as u32, taped: false };
     let out = b.many(kind, &args, &[scalar; 3]);
@@ -265,7 +294,8 @@ fn bisected(parts: &mut Parts, rest: &[Type]) -> Region {
     let near = b.mul(small, scale);
     let near = b.mul(near, slope);
     let (no_pole, no_jump) = (b.op(Op::Le, &[value, largest]), b.op(Op::Le, &[value, near]));
-    let passes = b.mul(no_pole, no_jump);
+    let (passes, sloped) = (b.mul(no_pole, no_jump), finite(&mut b, out[2]));
+    let passes = b.mul(passes, sloped);
     let exact = b.op(Op::Eq, &[out[1], zero]);
     let passes = b.op(Op::Max, &[passes, exact]);
     let is_root = b.mul(passes, valid);

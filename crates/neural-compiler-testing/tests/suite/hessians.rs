@@ -176,3 +176,32 @@ fn angles_have_their_second_derivatives_near_the_origin() {
         }
     }
 }
+
+/// The densities at the borders of their domains and where they are too small for a number: from the powers they are made of.
+#[test]
+fn densities_have_their_slopes_at_borders() {
+    for (source, x, expected) in [
+        ("(gamma-p 1 x)", 0.0, -1.0),
+        ("(gamma-p 2 x)", 0.0, 1.0),
+        ("(gamma-p 3 x)", 0.0, 0.0),
+        ("(gamma-p 1.5 x)", 0.0, f64::INFINITY),
+        ("(gamma-p 0.5 x)", 0.0, f64::NEG_INFINITY),
+        ("(gamma-p 2 x)", 1e-310, 1.0),
+        ("(gamma-q 2 x)", 1e-320, -1.0),
+        ("(gamma-p 3 x)", 1e-200, 1e-200),
+        ("(gamma-p 3 x)", 3e-162, 3e-162),
+        ("(beta-p 1 1 x)", 0.0, 0.0),
+        ("(beta-p 1 1 x)", 1.0, 0.0),
+        ("(beta-p 1 2 x)", 0.0, -2.0),
+        ("(beta-p 2 1 x)", 0.0, 2.0),
+        ("(beta-p 2 1 x)", 1.0, 2.0),
+        ("(beta-p 2 1 x)", 1e-320, 2.0),
+        ("(beta-p 2 2 x)", 0.0, 6.0),
+        ("(beta-p 2 2 x)", 1.0, -6.0),
+        ("(beta-p 3 1 x)", 1e-200, 6e-200),
+        ("(beta-q 1 3 x)", 1.0, 0.0),
+    ] {
+        let found = second(source, &[x])[2];
+        assert!(found == expected || (found / expected - 1.0).abs() < 1e-14, "{source} at {x}: {found}, not {expected}");
+    }
+}

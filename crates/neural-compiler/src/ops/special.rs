@@ -206,13 +206,29 @@ fn log_slope(b: &mut Builder, x: &[NodeId]) -> NodeId {
     b.sub(log, psi)
 }
 
+/// f (s - 1)/x, the slope of the power x^(s-1) in a density f. For a shape s above 1 and x below `near` it is the density of shape s - 1, up
+/// to a factor, which `lower` makes: f/x has no digits where f is too small a number, and none at x = 0.
+fn power_slope(b: &mut Builder, s: NodeId, x: NodeId, f: NodeId, near: f64, lower: impl FnOnce(&mut Builder, NodeId) -> NodeId) -> NodeId {
+    let (zero, one, near) = (b.constant(0.0), b.constant(1.0), b.constant(near));
+    let less = b.sub(s, one);
+    let (above, small) = (b.op(Op::Gt, &[s, one]), b.op(Op::Lt, &[x, near]));
+    let lowers = b.mul(above, small);
+    // The side not taken is finite: its derivative is not taken either.
+    let lowered = b.op(Op::Select, &[lowers, less, one]);
+    let density = lower(b, lowered);
+    let border = b.op(Op::Eq, &[x, zero]);
+    let aside = b.op(Op::Max, &[lowers, border]);
+    let divisor = b.op(Op::Select, &[aside, one, x]);
+    let ratio = b.div(less, divisor);
+    let plain = b.mul(f, ratio);
+    b.op(Op::Select, &[lowers, density, plain])
+}
+
 /// With f the density: f (log x - digamma a) and f ((a - 1)/x - 1).
 pub(crate) fn gamma_density_partials(b: &mut Builder, x: &[NodeId], f: NodeId) -> Nodes {
-    let (slope, one) = (log_slope(b, x), b.constant(1.0));
-    let less = b.sub(x[0], one);
-    let ratio = b.div(less, x[1]);
-    let along = b.sub(ratio, one);
-    vec![b.mul(f, slope), b.mul(f, along)]
+    let slope = log_slope(b, x);
+    let power = power_slope(b, x[0], x[1], f, 1.0, |b, s| b.op(Op::GammaDensity, &[s, x[1]]));
+    vec![b.mul(f, slope), b.sub(power, f)]
 }
 
 /// Of the derivative of P by the shape of that order: the next order, and that order of the density, f B(s, -digamma' a, ...): its
@@ -267,11 +283,16 @@ fn beta_log_slopes(b: &mut Builder, x: &[NodeId]) -> [NodeId; 2] {
 /// With f the density: f times the slopes of its logarithm, by x (a - 1)/x - (b - 1)/(1 - x).
 pub(crate) fn beta_density_partials(b: &mut Builder, x: &[NodeId], f: NodeId) -> Nodes {
     let [by_a, by_b] = beta_log_slopes(b, x);
-    let one = b.constant(1.0);
-    let (left, right, rest) = (b.sub(x[0], one), b.sub(x[1], one), b.sub(one, x[2]));
-    let (left, right) = (b.div(left, x[2]), b.div(right, rest));
-    let along = b.sub(left, right);
-    vec![b.mul(f, by_a), b.mul(f, by_b), b.mul(f, along)]
+    let (half, one) = (0.5, b.constant(1.0));
+    let (rest, sum) = (b.sub(one, x[2]), b.add(x[0], x[1]));
+    let factor = b.sub(sum, one);
+    let scaled = |b: &mut Builder, shapes: [NodeId; 2]| {
+        let density = b.op(Op::BetaDensity, &[shapes[0], shapes[1], x[2]]);
+        b.mul(factor, density)
+    };
+    let left = power_slope(b, x[0], x[2], f, half, |b, s| scaled(b, [s, x[1]]));
+    let right = power_slope(b, x[1], rest, f, half, |b, s| scaled(b, [x[0], s]));
+    vec![b.mul(f, by_a), b.mul(f, by_b), b.sub(left, right)]
 }
 
 /// Of the derivatives of beta-p by the shapes, counted as 1 (a), 2 (b), 3 (a a), 4 (a b), 5 (b b): those of the next order, and that one

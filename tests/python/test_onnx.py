@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pathlib
 
 import neural_compiler as nc
@@ -78,6 +79,29 @@ def test_singular_matrices() -> None:
     a = [[[0.0, 0.0], [0.0, 0.0]], [[0.0, 1.0], [0.0, 2.0]], [[1.0, 2.0], [2.0, 4.0]], [[0.0, 2.0], [1.0, 0.0]]]
     for text in ("(det a)", "(inv a)", "(solve a (ref a 0))"):
         same(text, {"a": a}, 1e-15, {"a": (2, 2)})
+
+
+def test_matrices_that_hold_nan_and_zeros_with_a_sign() -> None:
+    nan, inf = math.nan, math.inf
+    matrices = [
+        [[1, 2], [0, nan]], [[1, nan], [0, 2]], [[nan, 0], [0, 0]], [[0, 0], [nan, 0]], [[0, 0], [0, nan]], [[1, 2], [nan, 3]],
+        [[0, nan], [0, 1]], [[nan, nan], [nan, nan]], [[inf, 1], [1, 1]], [[0, 0], [0, inf]], [[-1, 0], [0, 0]], [[0, 0], [1, 0]],
+        [[0, -2], [0, 0]], [[-1, 2], [0.5, -1]], [[2, 0], [0, -3]],
+    ]  # fmt: skip
+    a = np.array(matrices, float)
+    for text in ("(det a)", "(inv a)", "(solve a (ref a 0))"):
+        module = nc.compile_scheme(text, inputs={"a": (2, 2)})
+        for dtype in (torch.float64, torch.float32):
+            given = torch.tensor(a, dtype=dtype)
+            (found,), want = run(module.to_onnx(dtype=dtype), {"a": given.numpy()}), module(given).numpy()
+            np.testing.assert_allclose(found, want, rtol=1e-6)
+            if text == "(det a)":
+                np.testing.assert_array_equal(np.signbit(found[~np.isnan(want)]), np.signbit(want[~np.isnan(want)]))
+    # Larger ones, with a row that is done before NaN is met.
+    b = np.stack([np.eye(4) + np.arange(16.0).reshape(4, 4) / 7] * 17)
+    b.reshape(17, 16)[np.arange(16), np.arange(16)] = nan
+    for text in ("(det a)", "(inv a)", "(solve a (ref a 0))"):
+        same(text, {"a": b.tolist()}, 1e-12, {"a": (4, 4)})
 
 
 def test_branches_take_no_harm_from_the_other_side() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import io
+import math
 
 import neural_compiler as nc
 import numpy as np
@@ -190,6 +191,36 @@ def test_linear_algebra(dtype: torch.dtype) -> None:
     want = module(a, v).numpy()
     assert np.isfinite(want[:2]).all() and np.isnan(want[2:5, 0]).all() and (want[2:5, 4] == 0).all()
     np.testing.assert_allclose(exported(AtOne(), a), want, rtol=20 * torch.finfo(dtype).eps, atol=0)
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_matrices_that_hold_nan(dtype: torch.dtype) -> None:
+    nan = math.nan
+    # A row that is done when NaN is met, and others; the last is regular.
+    matrices = [[[1, 2], [0, nan]], [[0, 0], [nan, 0]], [[1, 2], [nan, 3]], [[0, nan], [0, 1]], [[-1, 0], [0, 0]], [[2, 1], [1, 1]]]
+    a = torch.tensor(matrices, dtype=dtype)
+    v = torch.tensor([1.0, -2.0], dtype=dtype)
+    module = nc.compile_scheme("(concat (ref (inv a) 0) (ref (inv a) 1) (solve a v))", inputs={"a": (2, 2), "v": 2})
+
+    class AtOne(torch.nn.Module):
+        def forward(self, a: torch.Tensor) -> torch.Tensor:
+            return module(a, v)
+
+    found, want = exported(AtOne(), a), module(a, v).numpy()
+    assert np.isnan(want[:5]).all() and np.isfinite(want[5]).all()
+    np.testing.assert_allclose(found, want, rtol=20 * torch.finfo(dtype).eps, atol=0)
+
+
+def test_large_determinants_of_singular_matrices_and_of_nan() -> None:
+    module = nc.compile_scheme("(det a)", inputs={"a": (7, 7)})
+    a = -torch.eye(7, dtype=torch.float64).repeat(5, 1, 1)
+    a[0, 3, 3] = a[1, 6, 6] = 0
+    a[2, 6, 6] = a[3, 0, 6] = a[4, 6, 0] = math.nan
+    found, slopes = exported(module, a), exported(module.grad("a"), a)
+    np.testing.assert_array_equal(found, module(a).numpy())
+    assert not np.signbit(found[:2]).any()
+    np.testing.assert_array_equal(slopes, module.grad("a")(a).numpy())
+    assert np.isnan(slopes).all()
 
 
 def test_large_determinants() -> None:

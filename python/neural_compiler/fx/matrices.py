@@ -1,4 +1,4 @@
-"""Determinants and what their derivatives are made of. In: square matrices with leading batch sizes; out: numbers and matrices.
+"""Determinants, what their derivatives are made of, and inverses. In: square matrices with leading batch sizes; out: numbers and matrices.
 
 Up to `MINORS` rows a determinant is the polynomial it is, expanded along its first row, so that its derivatives of all orders exist
 at singular matrices too; torch's own derivative of a larger one needs the inverse.
@@ -6,6 +6,7 @@ at singular matrices too; torch's own derivative of a larger one needs the inver
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -14,6 +15,17 @@ MINORS = 6
 """As in the native backend."""
 
 Columns = tuple[int, ...]
+
+
+def or_nan(regular: Any, x: Any) -> Any:
+    """The matrices of the lanes that are regular, NaN elsewhere: a factor, so that what is no value has no derivative."""
+    return x * torch.where(regular, 1.0, math.nan).to(x.dtype)[..., None, None]
+
+
+def inverse(a: Any) -> Any:
+    """The inverse matrix, NaN for a singular one."""
+    found = torch.linalg.inv_ex(a)
+    return or_nan(found[1] == 0, found[0])
 
 
 def determinant(a: Any, n: int) -> Any:
@@ -39,7 +51,7 @@ def _expand(a: Any, row: int, columns: Columns, known: dict[Columns, Any]) -> An
 def cofactors(a: Any, n: int) -> Any:
     """The matrix of cofactors: the derivative of the determinant."""
     if n > MINORS:
-        return determinant(a, n)[..., None, None] * torch.linalg.inv_ex(a)[0].transpose(-2, -1)
+        return determinant(a, n)[..., None, None] * inverse(a).transpose(-2, -1)
     if n == 1:
         return torch.ones_like(a)
     rows = [[[[k] for k in _others(n, i)] for _ in range(n)] for i in range(n)]
@@ -51,7 +63,7 @@ def cofactors(a: Any, n: int) -> Any:
 def cofactors_along(a: Any, t: Any, n: int) -> Any:
     """The derivative of the cofactors of `a` along `t`."""
     if n > MINORS:
-        y = torch.linalg.inv_ex(a)[0]
+        y = inverse(a)
         d = determinant(a, n)[..., None, None]
         slope = (cofactors(a, n) * t).sum((-2, -1))[..., None, None]
         return slope * y.transpose(-2, -1) - d * torch.matmul(torch.matmul(y, t), y).transpose(-2, -1)

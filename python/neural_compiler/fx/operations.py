@@ -302,16 +302,6 @@ def product(site: Site, a: Value, b: Value) -> Value:
     return torch.matmul(a, b) if len(site.shapes[1]) == 2 else torch.matmul(a, b[..., None])[..., 0]
 
 
-def inverse(_: Site, a: Value) -> Value:
-    found = torch.linalg.inv_ex(a)
-    return or_nan(found[1] == 0, found[0])
-
-
-def or_nan(regular: Value, x: Value) -> Value:
-    """The matrices of the lanes that are regular, NaN elsewhere: a factor, so that what is no value has no derivative."""
-    return x * torch.where(regular, 1.0, math.nan).to(x.dtype)[..., None, None]
-
-
 def solve(site: Site, a: Value, b: Value) -> Value:
     return solved(a, b[..., None])[..., 0] if len(site.shapes[1]) == 1 else solved(a, b)
 
@@ -323,14 +313,14 @@ def solved(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     found: torch.Tensor
     if torch.onnx.is_in_onnx_export():
         found, info = onnx_matrices.solve_ex(a, b)
-        found = or_nan(info == 0, found)
+        found = matrices.or_nan(info == 0, found)
         return found
     regular = torch.linalg.lu_factor_ex(a.detach())[2] == 0
     other = torch.eye(a.shape[-1], dtype=a.dtype, device=a.device) + (a - a.detach())
     usual = torch.where(regular[..., None, None], a, other)
     # With as many axes as the others: PyTorch may take a matrix for a batch of vectors.
     right = b[(None,) * max(0, a.dim() - b.dim())]
-    found = or_nan(regular, torch.linalg.solve_ex(usual, right)[0])
+    found = matrices.or_nan(regular, torch.linalg.solve_ex(usual, right)[0])
     return found
 
 
@@ -472,7 +462,7 @@ OPERATIONS: dict[str, Expression] = {
     "Transpose": whole(lambda _, a: a.transpose(-2, -1)),
     "Trace": whole(lambda _, a: torch.diagonal(a, dim1=-2, dim2=-1).sum(-1)),
     "Det": whole(lambda site, a: matrices.determinant(a, site.shapes[0][0])),
-    "Inv": whole(inverse),
+    "Inv": whole(lambda _, a: matrices.inverse(a)),
     "Solve": whole(solve),
     "SolveBand": whole(solve_band),
     "Outer": whole(lambda _, u, v: u[..., :, None] * v[..., None, :]),

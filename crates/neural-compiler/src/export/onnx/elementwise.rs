@@ -5,7 +5,7 @@ use super::builder::{Builder, Value};
 use super::protobuf::{Attribute, Element};
 use std::f64::consts::{E, LN_2, LN_10, PI};
 
-fn nan(b: &mut Builder, x: &Value) -> Value {
+pub(super) fn nan(b: &mut Builder, x: &Value) -> Value {
     let same = b.test("Equal", &[x, x]);
     b.not(&same)
 }

@@ -2,7 +2,7 @@
 //! pivots that each lane chooses for itself.
 
 use super::builder::{Builder, Value};
-use super::elementwise::infinite;
+use super::elementwise::{infinite, nan};
 use super::protobuf::{Attribute, Element};
 use crate::ops::Op;
 
@@ -142,20 +142,32 @@ fn beside(b: &mut Builder, left: &Value, right: &Value, batch: &str) -> Value {
     Value::new(name, &[left.shape[0], left.shape[1] + right.shape[1]])
 }
 
+/// 1, or NaN where a matrix holds one.
+fn sound(b: &mut Builder, matrix: &Value) -> Value {
+    let (lost, none, zero) = (nan(b, matrix), b.number(f64::NAN), b.number(0.0));
+    let holes = b.choose(&lost, &none, &zero);
+    let sum = b.summed(&holes);
+    b.by("Add", &sum, 1.0)
+}
+
 /// Of a matrix with n rows and more columns: what is behind the first n columns when these have become the unit matrix, NaN where they
-/// cannot, and the determinant of those.
+/// cannot or hold NaN, and the determinant of those.
 fn eliminated(b: &mut Builder, matrix: &Value, n: usize) -> (Value, Value) {
     let columns = matrix.shape[1];
-    let (mut matrix, mut determinant) = (matrix.clone(), b.number(1.0));
-    let (one, opposite, none) = (b.number(1.0), b.number(-1.0), b.number(f64::NAN));
-    let mut regular = one.clone();
+    let first: Vec<usize> = (0..n).collect();
+    let square = b.pick(matrix, 1, &first);
+    let sound = sound(b, &square);
+    let (mut matrix, mut determinant) = (matrix.clone(), sound.clone());
+    let (one, opposite, most) = (b.number(1.0), b.number(-1.0), b.number(f64::INFINITY));
+    let mut regular = Value::truth(b.truths(&[true], &[1]), &[]);
     for k in 0..n {
         let column = b.pick(&matrix, 1, &[k]);
         let column = b.reshape(&column, &[n]);
-        // Rows above are done: they are no pivots.
+        // Rows above are done: they are no pivots. Runtimes pass over NaN, which infinite numbers leave, when they look for the largest.
         let above: Vec<bool> = (0..n).map(|i| i < k).collect();
-        let (above, size) = (Value::truth(b.truths(&above, &[1, n]), &[n]), b.op("Abs", &[&column]));
-        let sizes = b.choose(&above, &opposite, &size);
+        let (above, size, lost) = (Value::truth(b.truths(&above, &[1, n]), &[n]), b.op("Abs", &[&column]), nan(b, &column));
+        let sizes = b.choose(&lost, &most, &size);
+        let sizes = b.choose(&above, &opposite, &sizes);
         let pivot = b.raw("ArgMax", &[&sizes.name], &[Attribute::Int("axis", 1), Attribute::Int("keepdims", 1)]);
         let pivot = Value::new(pivot, &[1]);
         let all: Vec<i64> = (0..n as i64).collect();
@@ -181,10 +193,7 @@ fn eliminated(b: &mut Builder, matrix: &Value, n: usize) -> (Value, Value) {
         let some = b.bool(&value);
         let (row, by) = (b.pick(&matrix, 0, &[k]), b.choose(&some, &value, &one));
         let row = b.op("Div", &[&row, &by]);
-        if columns > n {
-            let kept = b.choose(&some, &one, &none);
-            regular = b.op("Mul", &[&regular, &kept]);
-        }
+        regular = b.test("And", &[&regular, &some]);
         let own: Vec<bool> = (0..n).map(|i| i == k).collect();
         let own = Value::truth(b.truths(&own, &[1, n, 1]), &[n, 1]);
         let (others, zero) = (b.pick(&matrix, 1, &[k]), b.number(0.0));
@@ -194,11 +203,14 @@ fn eliminated(b: &mut Builder, matrix: &Value, n: usize) -> (Value, Value) {
         matrix = Value::new(b.op("Where", &[&own, &row, &rest]).name, &[n, columns]);
     }
     if columns == n {
-        return (matrix, determinant);
+        // The 0 of a singular matrix has no sign, whatever the other pivots have.
+        let size = b.op("Abs", &[&determinant]);
+        return (matrix, b.choose(&regular, &determinant, &size));
     }
     let behind: Vec<usize> = (n..columns).collect();
-    let found = b.pick(&matrix, 1, &behind);
-    (b.op("Mul", &[&found, &regular]), determinant)
+    let (found, none) = (b.pick(&matrix, 1, &behind), b.number(f64::NAN));
+    let kept = b.choose(&regular, &sound, &none);
+    (b.op("Mul", &[&found, &kept]), determinant)
 }
 
 fn solve(b: &mut Builder, site: &Site<'_>, x: &[Value]) -> Value {

@@ -1,5 +1,8 @@
 """How sure predictions are, fits of data drawn anew, what residuals show: from Python. Figures are R's, as in the tests of the library."""
 
+import math
+import re
+
 import neural_compiler as nc
 import numpy as np
 import pytest
@@ -137,3 +140,59 @@ def test_doses_of_others_are_left_out(tmp_path):
     np.testing.assert_allclose(none, [0.0])
     with pytest.raises(ValueError, match="no group '3'"):
         nc.fit(model, data, group="id", events={**events, "id": ["02", "3"]})
+
+
+DOSED = "(param k 0.5) (state x 0) (derive x (- (* k x)))"
+
+
+def _dosed() -> tuple[dict[str, object], dict[str, object]]:
+    """Two trajectories, and the doses they come from."""
+    ids, t = np.array(["a"] * 6 + ["b"] * 6), np.tile(np.arange(6.0), 2)
+    data = {"t": t, "id": ids, "x": np.where(ids == "b", 4.0, 10.0) * np.exp(-0.3 * t) * (t > 0) + 0.05 * np.sin(7 * t)}
+    return data, {"time": [0.0, 0.0], "amount": [10.0, 4.0], "id": ["a", "b"]}
+
+
+@pytest.mark.parametrize("model", [DOSED, DOSED.replace("0.5", "0.5 :per id")], ids=["group", "per"])
+def test_data_without_the_column_of_groups_are_told_so(model, tmp_path):
+    data, events = _dosed()
+    found = nc.fit(model, data, group="id" if model == DOSED else None, events=events)
+    found.save(tmp_path / "x.scm")
+    bare = {"t": [0.0, 1.0]}
+    for ask in (
+        lambda: found.predict(bare),
+        lambda: found.predict(bare, bands=True),
+        lambda: nc.predict(tmp_path / "x.scm", bare, events=events),
+        lambda: nc.fit(model, {k: v for k, v in data.items() if k != "id"}, group="id" if model == DOSED else None, events=events),
+    ):
+        with pytest.raises(nc.FitError, match="no column `id`") as caught:
+            ask()
+        assert caught.value.code == "missing-column"
+
+
+def test_rows_of_events_that_are_no_doses_are_named(tmp_path):
+    data, events = _dosed()
+    nc.fit(DOSED, data, group="id", events=events).save(tmp_path / "x.scm")
+    new = {"t": [0.0, 1.0], "id": ["a", "a"]}
+    hidden = np.ma.array([10.0, 4.0], mask=[False, True])
+    for change, message in [
+        *(({"id": ["a", none]}, "row 2: the group is missing, in the column `id`") for none in (None, math.nan, "", np.datetime64("NaT"))),
+        ({"id": np.ma.array(["a", "b"], mask=[False, True])}, "row 2: the group is missing, in the column `id`"),
+        ({"amount": [10.0, "four"]}, "row 2: 'four' is no number, in the column `amount`"),
+        ({"amount": [10.0, None]}, "row 2: time and amount are numbers"),
+        ({"amount": hidden}, "row 2: time and amount are numbers"),
+        ({"time": [0.0, "later"]}, "row 2: 'later' is no number, in the column `time`"),
+        ({"target": ["x", "y"]}, "row 2: the target `y` is no state"),
+    ]:
+        for ask in (
+            lambda: nc.fit(DOSED, data, group="id", events={**events, **change}),
+            lambda: nc.predict(tmp_path / "x.scm", new, events={**events, **change}),
+        ):
+            with pytest.raises(nc.FitError, match=re.escape(f"events, {message}")) as caught:
+                ask()
+            assert caught.value.code == "bad-events"
+    # A group that the data have not is a mistake in a fit; a missing target is that of a model of one state.
+    with pytest.raises(nc.FitError, match="events, row 2: the data have no group 'c'") as caught:
+        nc.fit(DOSED, data, group="id", events={**events, "id": ["a", "c"]})
+    assert caught.value.code == "bad-events"
+    aimed = nc.fit(DOSED, data, group="id", events={**events, "target": ["x", None], "rate": [None, math.nan]})
+    assert aimed.params == nc.fit(DOSED, data, group="id", events=events).params

@@ -148,16 +148,21 @@ def coded(core: _native.Core, group: str | None, *named: str | None) -> list[str
 def named_groups(names: NDArray[Any]) -> tuple[Column, list[str]]:
     """Names of groups as numbers, and what these stand for: none where all are numbers, which are groups by their number. Texts are groups
     by what is written, as in tables of the command: "02" and "2" are two. No name is NaN, which is refused where groups are needed."""
-    given = [None if _missing(v) or v != v else v for v in names.flat]
-    texts = [None if v is None else (v.decode() if isinstance(v, bytes) else str(v)).strip() or None for v in given]
+    texts = [written(v) for v in names.flat]
     there = {t for t in texts if t is not None}
-    written = any(isinstance(v, (str, bytes)) for v in given)
-    if not written and all(_number(t) and np.isfinite(float(t)) and _held(t) for t in there):
+    if not any(isinstance(v, (str, bytes)) for v in names.flat) and all(_number(t) and np.isfinite(float(t)) and _held(t) for t in there):
         return np.array([np.nan if t is None else float(t) for t in texts], np.float64), []
     plain = {t: _native.group_name(t) for t in there}
     labels = sorted(set(plain.values()))
     places = {label: float(k) for k, label in enumerate(labels)}
     return np.array([np.nan if t is None else places[plain[t]] for t in texts], np.float64), labels
+
+
+def written(cell: Any) -> str | None:
+    """What stands in a cell; None where it is missing or empty."""
+    if _missing(cell) or cell != cell:
+        return None
+    return (cell.decode() if isinstance(cell, bytes) else str(cell)).strip() or None
 
 
 def _held(text: str) -> bool:
@@ -182,6 +187,9 @@ def _plain(values: Any) -> tuple[NDArray[Any], bool]:
         values = getattr(values, "dt", values).tz_convert("UTC")
         values = getattr(values, "dt", values).tz_localize(None)
     array = values.to_numpy() if hasattr(values, "to_numpy") else np.asarray(values)
+    if array.dtype.kind in "US" and isinstance(values, (list, tuple)) and not all(isinstance(v, (str, bytes)) for v in values):
+        # NumPy would write what is missing beside texts as texts.
+        array = np.array(values, object)
     if array.dtype.kind != "O" or array.ndim != 1:
         return array, zone is not None
     known = [v for v in array if not _missing(v)]

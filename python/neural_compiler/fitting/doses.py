@@ -1,5 +1,5 @@
 """Doses and infusions as tables. In: a dict of columns or a frame with `time`, `amount`, `rate`, `target` and the column of groups; out:
-rows as the extension takes them, in the units of the model."""
+rows as the extension takes them, in the units of the model. A row that is no dose is a `FitError` with its number, `bad-events`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from .columns import _items, _number, _plain, named_groups
+from ..errors import FitError
+from .columns import Column, _items, _number, _plain, _unmasked, named_groups, written
 
 Dose = tuple[float, float, float, "str | None", "float | None"]
 
@@ -17,11 +18,11 @@ def doses(
     core: _native.Core, events: Any, time: str | None = None, group: str | None = None, data: Any = None, every: bool = True
 ) -> list[Dose]:
     """The rows of `events`; `data`: the table whose column `group`, or that by which constants of the model differ, says which groups there
-    are, and what numbers stand for their names; `every`: a row for a group that is not there is a mistake, else it is for no group
-    of these."""
+    are, and what numbers stand for their names (without that column, which is for whoever reads the data to say, rows are for none);
+    `every`: a row for a group that is not there is a mistake, else it is for no group of these."""
     if events is None:
         return []
-    items = [(name, np.asarray(_plain(values)[0])) for name, values in _items(events)]
+    items = [(name, np.asarray(_plain(_unmasked(values))[0])) for name, values in _items(events)]
     headers, columns = [name for name, _ in items], [values for _, values in items]
     group = None if data is None else group or next(iter(core.groups), None)
     called = (time, group)
@@ -31,18 +32,34 @@ def doses(
         raise ValueError(
             "the times of events are dates: give them as numbers of what the dates of the data count (`FitResult.dates` says it)"
         )
-    rates = np.zeros(count) if rate is None else np.nan_to_num(np.asarray(columns[rate], np.float64))
+    rates = np.zeros(count) if rate is None else np.nan_to_num(_numbers(core, "rate", columns[rate]))
+    times, amounts = _numbers(core, "time", columns[when]), _numbers(core, "amount", columns[amount])
+    to = [None] * count if target is None else [written(name) for name in columns[target]]
     of: list[float | None] = [None] * count
     if whose is not None:
-        numbers, texts = named_groups(np.asarray(_plain(dict(_items(data))[group])[0]))
+        numbers, texts = named_groups(np.asarray(_plain(_unmasked(dict(_items(data)).get(group, ())))[0]))
         there: dict[Any, float] = {text: float(k) for k, text in enumerate(texts)} or {x: float(x) for x in numbers}
         for k, given in enumerate(columns[whose]):
-            name = float(given) if not texts and _number(given) else _native.group_name(str(given).strip())
-            if name not in there and every:
-                raise ValueError(f"the data have no group {name!r}, which row {k + 1} of the events is for")
+            text = written(given)
+            if text is None:
+                raise _bad(core, f"row {k + 1}: the group is missing, in the column `{headers[whose]}`")
+            name = float(given) if not texts and _number(given) else _native.group_name(text)
+            if name not in there and every and len(numbers):
+                raise _bad(core, f"row {k + 1}: the data have no group {name!r}")
             of[k] = there.get(name, np.nan)
-    rows = [
-        (float(columns[when][k]), float(columns[amount][k]), float(rates[k]), None if target is None else str(columns[target][k]), of[k])
-        for k in range(count)
-    ]
+    rows = list(zip(times.tolist(), amounts.tolist(), rates.tolist(), to, of))
     return _native.doses_in_units(core, headers, called, rows)
+
+
+def _numbers(core: _native.Core, name: str, cells: Any) -> Column:
+    """The numbers of a column; NaN where one is missing."""
+    try:
+        return np.array([np.nan if written(cell) is None else cell for cell in cells], np.float64)
+    except (TypeError, ValueError):
+        k, wrong = next((k, cell) for k, cell in enumerate(cells) if written(cell) is not None and not _number(cell))
+        raise _bad(core, f"row {k + 1}: {wrong!r} is no number, in the column `{name}`") from None
+
+
+def _bad(core: _native.Core, message: str) -> FitError:
+    found = {"code": "bad-events", "severity": "error", "message": f"events, {message}", "start": 0, "end": 0, "line": 1, "column": 1}
+    return FitError(core.source, [{**found, "labels": ()}])

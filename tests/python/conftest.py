@@ -1,7 +1,11 @@
-"""The order of the tests: files that take minutes come first, so that two workers end at about the same time."""
+"""The order of the tests, and tests in an interpreter of their own. Files that take minutes come first, so that two workers end at about
+the same time. What is marked `fresh` must not depend on what ran before it in a worker."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,3 +17,18 @@ LONG = ["wheel", "torch_onnx", "notebooks", "torch_features", "torch_matrix", "t
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     place = {f"test_{name}": k for k, name in enumerate(LONG)}
     items.sort(key=lambda item: place.get(Path(item.path).stem, len(LONG)))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """A test that is marked `fresh` runs in an interpreter of its own."""
+    if pyfuncitem.get_closest_marker("fresh") is None or os.environ.get("FRESH_INTERPRETER"):
+        return None
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", pyfuncitem.nodeid]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    run = subprocess.run(
+        command, cwd=pyfuncitem.config.rootpath, env={**environment, "FRESH_INTERPRETER": "1"}, capture_output=True, text=True
+    )
+    if run.returncode != 0:
+        pytest.fail(run.stdout + run.stderr, pytrace=False)
+    return True

@@ -1,4 +1,6 @@
-"""Programs, modules and fits in other processes, after this one has used them and its threads."""
+"""Programs, modules and fits in other processes, after this one has used them and its threads. Once `torch.compile` or `torch.export`
+has traced a backward pass, PyTorch refuses backward passes in children of a fork, so gradients there are tried in interpreters that have
+not."""
 
 from __future__ import annotations
 
@@ -106,6 +108,7 @@ def test_modules_after_a_fork() -> None:
         assert pool.map_async(item, range(4)).get(timeout=300) == expected
 
 
+@pytest.mark.fresh
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_gradients_after_a_backward_pass_in_the_parent(method: str) -> None:
     pytest.importorskip("torch")
@@ -130,6 +133,7 @@ def steepest(k: int) -> float:
     return float(torch.autograd.grad(module(x=x).sum(), x)[0].max())
 
 
+@pytest.mark.fresh
 def test_torch_operations_after_a_fork_with_one_thread_each() -> None:
     pytest.importorskip("torch")
     expected = [steepest(k) for k in range(2)]
@@ -137,6 +141,7 @@ def test_torch_operations_after_a_fork_with_one_thread_each() -> None:
         assert pool.map_async(steepest, range(2)).get(timeout=300) == expected
 
 
+@pytest.mark.fresh
 def test_gradients_in_workers_of_a_data_loader_after_a_backward_pass_in_the_parent() -> None:
     data = pytest.importorskip("torch.utils.data")
     expected = [slopes(k) for k in range(4)]
@@ -158,6 +163,7 @@ def test_joblib() -> None:
         assert joblib.Parallel(n_jobs=2, backend=backend)(joblib.delayed(value)(k) for k in range(4)) == [value(k) for k in range(4)]
 
 
+@pytest.mark.fresh
 def test_joblib_with_modules_that_lives_while_others_fork() -> None:
     joblib = pytest.importorskip("joblib")
     pytest.importorskip("torch")
@@ -175,6 +181,7 @@ def test_joblib_with_modules_that_lives_while_others_fork() -> None:
     assert with_loky() == expected
 
 
+@pytest.mark.fresh
 def test_a_hundred_forks() -> None:
     soak.forks(count=100)
     assert os.getpid() > 0

@@ -13,6 +13,7 @@ use neural_compiler::{Diagnostics, Options as Compile, Program, compile, domain}
 use neural_compiler_fit::{Fit, Options, Parameter, Table, fit, save};
 use serde_json::{Value, json};
 use std::f64::consts::TAU;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// The column of weights of errors that grow with the target, beside the data.
@@ -170,13 +171,13 @@ impl<'a> Judge<'a> {
         compile(text, &Compile { inputs, units: Mode::Refuse, ..Compile::default() })
     }
 
-    /// Compiles, checks, fits and judges.
-    pub fn judge(&self, text: &str, proposer: &str, why: &str) -> Result<Judged, Diagnostics> {
+    /// Compiles, checks, fits and judges; what comes of a fit that `cancel` ended is no judgement.
+    pub fn judge(&self, text: &str, (proposer, why): (&str, &str), cancel: Option<&AtomicBool>) -> Result<Judged, Diagnostics> {
         let program = self.with_errors(self.compile(text)?)?;
         self.problem.same_units(&program)?;
         let domain = self.domain(&program)?;
         let whole = |relative: bool| {
-            let options = self.options(relative);
+            let options = Options { cancel, ..self.options(relative) };
             fit(&program, &self.table, &options).map(|f| (f, relative))
         };
         let mut found = whole(false)?;

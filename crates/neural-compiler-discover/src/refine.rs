@@ -2,7 +2,7 @@
 //! judged, the front of likelihood over complexity, the best.
 //!
 //! Invariants: no text is fitted twice; with time enough, the outcome depends on problem, proposers and seed alone, not on threads; what is
-//! told of the best and of the front comes from fits to all rows but for the figures of the rows held out.
+//! told of the best and of the front comes from fits to all rows but for the figures of the rows held out, unless somebody said stop.
 
 use crate::canonical::canonical;
 use crate::external::LOOK;
@@ -167,7 +167,8 @@ pub fn refine(problem: &Problem, proposers: &mut [Box<dyn Proposer>], settings: 
         }
     }
     let mut chosen: Vec<Judged> = front(&run.judged).into_iter().map(|i| run.judged[i].clone()).collect();
-    chosen.iter_mut().for_each(|j| whole(&judge, j));
+    let stopped = AtomicBool::new(stop());
+    watched(&stopped, &stop, || chosen.iter_mut().for_each(|j| whole(&judge, j, &stopped)));
     let lowest = chosen.iter().map(|j| j.score).fold(f64::INFINITY, f64::min);
     // The front begins with the simplest.
     let best = chosen.iter().find(|j| j.score <= lowest + STRONG).cloned();
@@ -183,11 +184,16 @@ fn first(errors: &Diagnostics) -> String {
     errors.0.first().map_or("it could not be fitted".into(), |d| format!("{}: {}", d.code, d.message))
 }
 
-/// Fits a hypothesis to all rows, from where it is.
-fn whole(judge: &Judge<'_>, judged: &mut Judged) {
+/// Fits a hypothesis to all rows, from where it is, however late it is: what that may compute is bounded. It stays as it is where somebody
+/// says stop.
+fn whole(judge: &Judge<'_>, judged: &mut Judged, stopped: &AtomicBool) {
+    if stopped.load(Ordering::Relaxed) {
+        return;
+    }
     let Ok(program) = judge.compile(&judged.text) else { return };
-    let options = Options { holdout: None, starts: Some(1), budget: None, ..judge.options(judged.relative) };
+    let options = Options { holdout: None, starts: Some(1), budget: None, cancel: Some(stopped), ..judge.options(judged.relative) };
     if let Ok(found) = fit(&program, judge.table(), &options)
+        && !stopped.load(Ordering::Relaxed)
         && found.parameters.iter().all(|p| p.value.is_finite())
     {
         judged.text = save::fitted(&judged.source, &found);
@@ -241,11 +247,13 @@ impl Run {
             });
         }
         let dropped = &settings.dropped;
+        let stopped = AtomicBool::new(false);
+        // What the others are compared with is fitted to its end.
+        let cancel = (round > 0).then_some(&stopped);
         let one = |p: &Proposal| match dropped.get(&p.text) {
             Some(_) => None,
-            None => Some(judge.judge(&p.text, by, &p.why)),
+            None => Some(judge.judge(&p.text, (by, &p.why), cancel)).filter(|_| !cancel.is_some_and(|stop| stop.load(Ordering::Relaxed))),
         };
-        let stopped = AtomicBool::new(false);
         let over = || stopped.load(Ordering::Relaxed) || Instant::now() > judge.until;
         let outcomes: Vec<Option<Result<Judged, Diagnostics>>> =
             watched(&stopped, stop, || fresh.par_iter().map(|p| if over() { None } else { one(p) }).collect());
@@ -300,4 +308,29 @@ impl Run {
 pub fn as_scheme(text: &str, syntax: Syntax) -> Result<String, Diagnostics> {
     let options = neural_compiler::Options { syntax, ..Default::default() };
     neural_compiler::compile(text, &options).map(|p| p.scheme().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use neural_compiler_fit::Table;
+
+    /// What the rows held out change is fitted at the end, unless somebody has said stop.
+    #[test]
+    fn a_stop_leaves_hypotheses_as_they_are() {
+        let x: Vec<f64> = (0..40).map(f64::from).collect();
+        let y = x.iter().map(|x| 2.0 * x + (7.0 * x).sin()).collect();
+        let table = Table::new(vec![("x".to_string(), x), ("y".to_string(), y)]).expect("a table");
+        let kind = Kind::Formula { target: "y".into(), inputs: vec!["x".into()] };
+        let problem = Problem::new(table, kind, 0.25, 1).expect("a problem");
+        let judge = Judge::new(&problem);
+        let judged = judge.judge("(param b 1) (* b x)", ("test", ""), None).expect("a fit");
+        let after = |stop: bool| {
+            let mut all = judged.clone();
+            whole(&judge, &mut all, &AtomicBool::new(stop));
+            all.params[0].value
+        };
+        assert_eq!(after(true), judged.params[0].value);
+        assert!((after(false) - judged.params[0].value).abs() > 1e-6, "{}", after(false));
+    }
 }

@@ -300,7 +300,30 @@ pub(crate) fn check(count: usize) -> Result<(), Diagnostic> {
 
 #[cfg(test)]
 mod tests {
-    use super::quantile;
+    use super::*;
+    use std::time::Duration;
+
+    /// The budget of time is that of fit and replicates together: where the fit has used it up, the first replicates are stopped.
+    #[test]
+    fn a_budget_that_is_used_up_stops_replicates() {
+        let text = "(param a 0) (param b 1) (+ a (* b x))";
+        let program = neural_compiler::compile(text, &neural_compiler::Options::default()).expect("a model");
+        let columns = [("x", [1.0, 2.0, 3.0, 4.0, 5.0]), ("y", [1.1, 1.9, 3.2, 3.9, 5.1])];
+        let table = Table::new(columns.map(|(name, x)| (name.to_string(), x.to_vec()))).expect("a table");
+        let options = Options { bootstrap: Some(50), budget: Some(60.0), ..Options::default() };
+        let mut fit = crate::fit::fit(&program, &table, &Options { bootstrap: None, ..options.clone() }).expect("a fit");
+        // A fit that ends when somebody says stop.
+        let again = |_: &Table, options: &Options<'_>| {
+            while !options.cancel.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                std::thread::yield_now();
+            }
+            Err(crate::fit::wrong("stopped", "stopped"))
+        };
+        let begun = Instant::now().checked_sub(Duration::from_secs(61)).expect("a time before");
+        run(&program, &table, &options, begun, &mut fit, &again).expect("no error");
+        assert_eq!(fit.bootstrap.as_ref().map(|b| (b.wanted, b.replicates, b.failed)), Some((50, 0, 0)));
+        assert!(fit.warnings.iter().any(|w| w.contains("stopped by the budget of 60 s")), "{:?}", fit.warnings);
+    }
 
     #[test]
     fn quantiles_are_those_of_r() {

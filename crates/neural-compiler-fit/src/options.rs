@@ -25,8 +25,8 @@ pub enum Stage {
     Bootstrap,
     /// Rows read in a pass over rows that are not in memory, of the number of the pass; 0 of them all: these are not counted yet.
     Pass(usize),
-    /// Trajectories of a simulation that were solved.
-    Trajectories,
+    /// Trajectories of a simulation that were solved, in a pass over all of them, of the number of the pass: each solves them more accurately.
+    Trajectories(usize),
 }
 
 /// Called during a fit with what is counted, how much is done, of how much at most, and the best cost so far, in the unit of the report.
@@ -131,6 +131,16 @@ impl FromStr for EffectMethod {
     fn from_str(name: &str) -> Result<EffectMethod, BadOption> {
         let all = [("laplace", EffectMethod::Laplace), ("lindstrom-bates", EffectMethod::LindstromBates)];
         named("way with random effects", name, &all)
+    }
+}
+
+impl EffectMethod {
+    /// In words.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            EffectMethod::Laplace => "first order, conditional, with interaction",
+            EffectMethod::LindstromBates => "of the model taken for linear in them, by the two steps of Lindstrom and Bates in turn",
+        }
     }
 }
 

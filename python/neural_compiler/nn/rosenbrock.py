@@ -37,6 +37,8 @@ class Rosenbrock:
         slope, jacobian, by_time = self._linearised(law, t, x)
         h = h[..., None]
         matrix = torch.eye(x.shape[-1], dtype=x.dtype, device=x.device) / (self.gamma * h[..., None]) - jacobian
+        # Beside an infinite slope of the law all stages would be 0, and with them the error of a step that goes nowhere.
+        finite = torch.isfinite(matrix).all(-1).all(-1)
         stages: list[Tensor] = []
         states = x
         for node, late, row, weights in zip(self.nodes, self.time, self.states, self.slopes):
@@ -45,7 +47,7 @@ class Rosenbrock:
                 slope = law(t + node * h[..., 0], states) + _sum(weights, stages) / h
             right = slope + late * h * by_time if late else slope
             found = torch.linalg.solve_ex(matrix, right[..., None])
-            stages.append(torch.where((found[1] == 0)[..., None], found[0][..., 0], torch.nan))
+            stages.append(torch.where(((found[1] == 0) & finite)[..., None], found[0][..., 0], torch.nan))
         return _apart(states + stages[-1], sizes), _apart(stages[-1].detach(), sizes)
 
     def _linearised(self, law: Any, t: Tensor, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:

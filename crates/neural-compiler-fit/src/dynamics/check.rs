@@ -59,7 +59,8 @@ impl Checking<'_> {
             let sizes = problem.sizes_with_starts(&best.theta);
             let finer = problem.with(Arc::new(solver.with_sizes(sizes)));
             let Ok(again) = self.fit(&finer, &best.theta, 8) else {
-                check = Some(Check { by, shift: f64::INFINITY, share: f64::INFINITY, error: f64::INFINITY, holds: false });
+                let (shift, share, error) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
+                check = Some(Check { by, shift, share, error, alike: false, holds: false });
                 break;
             };
             let found = self.compare(best, &again, by);
@@ -98,10 +99,10 @@ impl Checking<'_> {
     fn compare(&self, before: &Local, after: &Local, by: Finer) -> Check {
         let errors = |local: &Local| self.certainty(local);
         let (old, new) = (errors(before), errors(after));
-        let (mut shift, mut share, mut spread, mut holds) = (0.0f64, 0.0f64, 0.0f64, true);
+        let (mut shift, mut share, mut spread, mut alike) = (0.0f64, 0.0f64, 0.0f64, true);
         for (j, (a, b)) in before.theta.iter().zip(&after.theta).enumerate() {
             let (Some(e), Some(f)) = (error(&old, j), error(&new, j)) else {
-                holds &= error(&old, j).is_none() == error(&new, j).is_none();
+                alike &= error(&old, j).is_none() == error(&new, j).is_none();
                 continue;
             };
             if a != b {
@@ -110,7 +111,7 @@ impl Checking<'_> {
             }
             spread = spread.max((f / e - 1.0).abs());
         }
-        Check { by, shift, share, error: spread, holds: holds && shift <= UNSEEN && spread <= UNSEEN_ERROR }
+        Check { by, shift, share, error: spread, alike, holds: alike && shift <= UNSEEN && spread <= UNSEEN_ERROR }
     }
 
     /// Goes on from a point beside a minimum that turns out to be none.
@@ -147,7 +148,7 @@ pub(crate) fn in_larger_errors(check: Check, times: f64) -> Check {
         return check;
     }
     let shift = check.shift / times;
-    Check { shift, error: 0.0, holds: shift <= UNSEEN, ..check }
+    Check { shift, error: 0.0, holds: check.alike && shift <= UNSEEN, ..check }
 }
 
 fn error(uncertainty: &Uncertainty, j: usize) -> Option<f64> {
@@ -169,4 +170,17 @@ fn beside(uncertainty: &Uncertainty, theta: &[f64], far: f64) -> Vec<Vec<f64>> {
     let Some(e) = error(uncertainty, j) else { return vec![] };
     let along = |i: usize| Some(uncertainty.covariance[i * n + j] / e).filter(|x| x.is_finite()).unwrap_or(0.0);
     [-far, far].into_iter().map(|side| theta.iter().enumerate().map(|(i, x)| x + side * along(i)).collect()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn larger_errors_do_not_make_other_constants_determined() {
+        let check = |alike: bool, shift: f64| Check { by: Finer::Tolerance(1e-10), shift, share: 0.0, error: 0.1, alike, holds: false };
+        assert!(in_larger_errors(check(true, 0.1), 100.0).holds);
+        assert!(!in_larger_errors(check(false, 0.0), 100.0).holds);
+        assert!(!in_larger_errors(check(true, 0.1), 2.0).holds);
+    }
 }

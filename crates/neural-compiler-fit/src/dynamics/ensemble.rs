@@ -167,12 +167,13 @@ impl<'a> Ensemble<'a> {
         lanes.map(|(set, t)| schedule.of(t, &|k| numbers[set * groups + t.start_row][k], &|_, _| 0.0, 0)).collect()
     }
 
-    fn lanes(&self) -> Vec<Lane<'_>> {
+    /// The lanes of some sets.
+    fn lanes(&self, which: &[usize]) -> Vec<Lane<'_>> {
         let all = &self.prepared.data.all;
-        let lane = |(i, start): (usize, &Vec<f64>)| {
+        let lane = |i: usize| {
             let t = &all[i % all.len()];
             Lane {
-                start: start.clone(),
+                start: self.starts[i].clone(),
                 origin: t.origin,
                 direction: t.direction,
                 times: &t.times,
@@ -181,43 +182,69 @@ impl<'a> Ensemble<'a> {
                 events: self.events[i].clone(),
             }
         };
-        self.starts.iter().enumerate().map(lane).collect()
+        which.iter().flat_map(|set| set * all.len()..(set + 1) * all.len()).map(lane).collect()
     }
 
-    /// Values of all rows of all sets, one after another, each so many numbers; what is not reached is NaN.
-    pub(crate) fn solve(&self, solver: &Solver, components: &[usize], progress: Option<Progress<'_>>) -> Result<Vec<f64>, Diagnostics> {
-        let lanes = self.lanes();
+    /// For each of some sets the values of all rows, one after another, each so many numbers; what is not reached is NaN. `progress`: whom
+    /// to tell, and the number of the pass.
+    pub(crate) fn solve(
+        &self,
+        solver: &Solver,
+        which: &[usize],
+        components: &[usize],
+        (progress, pass): (Option<Progress<'_>>, usize),
+    ) -> Vec<Result<Vec<f64>, Diagnostics>> {
+        let lanes = self.lanes(which);
         let done = AtomicUsize::new(0);
         let tell = |some: usize| {
             let done = done.fetch_add(some, Ordering::Relaxed) + some;
-            progress.iter().for_each(|progress| progress(Stage::Trajectories, done, lanes.len(), f64::NAN));
+            progress.iter().for_each(|progress| progress(Stage::Trajectories(pass), done, lanes.len(), f64::NAN));
         };
-        // As many at a time as stay in the caches.
-        let one = |some: &[Lane<'_>]| solver.solve(some, &[], None).inspect(|_| tell(some.len()));
-        let solved: Result<Vec<Vec<Path>>, Unusable> = lanes.par_chunks(AT_ONCE).map(one).collect();
-        let paths = solved.map_err(|e| self.blame(solver, &lanes, e))?.into_iter().flatten();
+        // As many at a time as stay in the caches; where one of them has no solution, each by itself.
+        let alone = |lane: &Lane<'_>| solver.solve(std::slice::from_ref(lane), &[], None).map(|mut paths| paths.swap_remove(0));
+        let one = |some: &[Lane<'_>]| -> Vec<Result<Path, Unusable>> {
+            let solved = match solver.solve(some, &[], None) {
+                Ok(paths) => paths.into_iter().map(Ok).collect(),
+                Err(_) => some.iter().map(alone).collect(),
+            };
+            tell(some.len());
+            solved
+        };
+        let solved: Vec<Vec<Result<Path, Unusable>>> = lanes.par_chunks(AT_ONCE).map(one).collect();
+        let mut paths = solved.into_iter().flatten();
         let (all, rows, width) = (&self.prepared.data.all, self.prepared.data.row_times.len(), components.len());
-        let mut values = vec![f64::NAN; self.sets * rows * width];
-        for (i, Path { states, .. }) in paths.enumerate() {
-            let t = &all[i % all.len()];
-            for (&row, &at) in t.rows.iter().zip(&t.at) {
-                let place = (i / all.len() * rows + row) * width;
-                components.iter().zip(&mut values[place..place + width]).for_each(|(&c, v)| *v = states[at][c]);
+        let of_set = |set: &usize| {
+            let own: Vec<Result<Path, Unusable>> = paths.by_ref().take(all.len()).collect();
+            let mut values = vec![f64::NAN; rows * width];
+            for (t, path) in all.iter().zip(own) {
+                let states = path.map_err(|e| self.unsolved(*set, e))?.states;
+                for (&row, &at) in t.rows.iter().zip(&t.at) {
+                    components.iter().zip(&mut values[row * width..(row + 1) * width]).for_each(|(&c, v)| *v = states[at][c]);
+                }
             }
-        }
-        Ok(values)
+            Ok(values)
+        };
+        which.iter().map(of_set).collect()
     }
 
-    /// Why there is no solution: which set it is, where there are several.
-    fn blame(&self, solver: &Solver, lanes: &[Lane<'_>], error: Unusable) -> Diagnostics {
+    /// How far rounding may take each of some numbers of a set.
+    pub(crate) fn rounding(&self, solver: &Solver, set: usize, components: &[usize]) -> Result<Vec<f64>, Unusable> {
+        let lanes = self.lanes(&[set]);
+        let mut most = vec![0.0f64; components.len()];
+        for (lane, path) in lanes.iter().zip(solver.solve(&lanes, &[], None)?) {
+            let own = solver.rounding(lane, &path, &[])?;
+            most.iter_mut().zip(components).for_each(|(m, &c)| *m = m.max(own[c]));
+        }
+        Ok(most)
+    }
+
+    /// Why a set has no solution: which it is, where there are several.
+    fn unsolved(&self, set: usize, error: Unusable) -> Diagnostics {
         if self.sets == 1 {
             return unsolved(error.0);
         }
-        let per = self.prepared.data.all.len();
-        let fails = |i: usize| solver.solve(&lanes[i..=i], &[], None).err().map(|e| (i / per, e));
-        let Some((set, e)) = (0..lanes.len()).find_map(fails) else { return unsolved(error.0) };
         let values = self.given.iter().filter(|g| g.1.len() > 1).map(|(name, v)| format!("{name} = {}", number_text(v[set])));
-        unsolved(format!("set {}, {}: {}", set + 1, values.collect::<Vec<_>>().join(", "), e.0))
+        unsolved(format!("set {}, {}: {}", set + 1, values.collect::<Vec<_>>().join(", "), error.0))
     }
 }
 

@@ -9,9 +9,11 @@
 use crate::algebraic::fit::doubtful;
 use crate::data::table::Table;
 use crate::dynamics::check::Checking;
+use crate::dynamics::far::Far;
 use crate::dynamics::prepared::Prepared;
 use crate::dynamics::problem::Dynamics;
 use crate::dynamics::solver::{self, Solver};
+use crate::dynamics::stiffness::{Stiffness, Watched};
 use crate::dynamics::trajectories::Trajectories;
 use crate::dynamics::{check, differences, shooting, white};
 use crate::fit::{enough, solve, typical};
@@ -44,30 +46,41 @@ pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>, effor
     if prepared.layout.weights() > 0 {
         return hybrid::dynamic::fit(program, &prepared, options);
     }
-    let mut ended = weighted(&prepared, options);
+    let chosen = options.scheme.is_none() && prepared.solver.scheme() == Scheme::explicit();
+    let stiffness = chosen.then(|| Stiffness::new(&prepared, options));
+    let mut ended = weighted(&prepared, options, stiffness.as_ref());
+    let left = stiffness.is_some_and(|s| s.is_left());
     // Steps beyond counting on the way to the data: the explicit method was the wrong one.
     let stiff = match &ended {
         Ok(found) => found.best.best.wall.as_ref().is_some_and(|w| w.0.contains(solver::TOO_MANY)),
         Err(_) => true,
     };
-    if stiff && options.scheme.is_none() && prepared.solver.scheme() == Scheme::explicit() {
+    let mut method = None;
+    if stiff && chosen {
         let before = prepared.solver.clone();
         prepared.solver = prepared.implicit(options)?;
         // Its steps are of another kind.
         effort.forget();
-        match (weighted(&prepared, options), &ended) {
+        method = Some(Scheme::implicit().row().name);
+        match (weighted(&prepared, options, None), &ended) {
             (Ok(again), Ok(first)) if again.best.best.end == End::Converged || again.best.best.cost < first.best.best.cost => {
                 ended = Ok(again)
             }
             (Ok(again), Err(_)) => ended = Ok(again),
-            _ => prepared.solver = before,
+            _ => {
+                (prepared.solver, method) = (before, None);
+                if left {
+                    effort.forget();
+                    ended = weighted(&prepared, options, None);
+                }
+            }
         }
     }
     let mut found = ended?;
     let mut notes = Vec::new();
     if differences::needed(&found.problem, &prepared.field.law.graph, &found.best.best.theta) {
         prepared.by_differences = true;
-        found = weighted(&prepared, options)?;
+        found = weighted(&prepared, options, None)?;
         notes.push(JUMPS.to_string());
     }
     let layout = &prepared.layout;
@@ -108,9 +121,12 @@ pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>, effor
     // Without errors nothing is told in them.
     fit.check = check.map(|c| if fit.exact { Check { shift: f64::NAN, error: f64::NAN, ..c } } else { c });
     fit.warnings.extend(notes);
+    fit.method = method;
     prepared.finish(&mut fit);
     if options.profile && found.best.end != End::Wall {
-        let ends = profile::intervals(solved, &found.best, &layout.bounds, loss, &fit.uncertainty, &options.telling_of_profiles(fit.cost));
+        let far = Far::new(&prepared, solved, options);
+        let asked = far.as_ref().map_or(solved as &dyn Residuals, |far| far);
+        let ends = profile::intervals(asked, &found.best, &layout.bounds, loss, &fit.uncertainty, &options.telling_of_profiles(fit.cost));
         fit.warnings.extend(profile::unfollowed(&layout.names, &ends));
         fit.parameters.iter_mut().zip(ends).for_each(|(p, e)| p.profile = e);
     }
@@ -176,7 +192,7 @@ fn coarse(relative: f64, judged: bool) -> String {
 
 /// The parameters that least squares finds, where it finds any.
 pub(crate) fn squares(prepared: &Prepared, options: &Options<'_>) -> Option<Vec<f64>> {
-    weighted(prepared, options).ok().map(|found| found.best.best.theta)
+    weighted(prepared, options, None).ok().map(|found| found.best.best.theta)
 }
 
 /// Said of fits whose derivatives are differences.
@@ -194,8 +210,9 @@ struct Weighted {
     notes: Vec<String>,
 }
 
-/// The search with the columns on the scale of their values, repeated on that of what the fit before leaves unexplained.
-fn weighted(prepared: &Prepared, options: &Options<'_>) -> Result<Weighted, Diagnostics> {
+/// The search with the columns on the scale of their values, repeated on that of what the fit before leaves unexplained. `stiffness`: what
+/// watches the first start.
+fn weighted(prepared: &Prepared, options: &Options<'_>, stiffness: Option<&Stiffness<'_>>) -> Result<Weighted, Diagnostics> {
     let layout = &prepared.layout;
     let scatter = scales(&prepared.data, prepared.known);
     let problem = prepared.problem(&prepared.solver, layout, &scatter, false);
@@ -208,7 +225,7 @@ fn weighted(prepared: &Prepared, options: &Options<'_>) -> Result<Weighted, Diag
         options.progress.iter().for_each(|progress| progress(stage, done, of, unit * cost))
     };
     let telling = Options { progress: Some(&tell), ..options.clone() };
-    let (best, loss) = search(&problem, &layout.start, layout, prepared.known, &telling, true)?;
+    let (best, loss) = search(&problem, &layout.start, layout, prepared.known, &telling, (true, stiffness))?;
     let first = Weighted { problem, best, loss, unit, notes: vec![] };
     if one { Ok(first) } else { reweigh(prepared, first, scatter, options) }
 }
@@ -303,7 +320,7 @@ fn reweigh(prepared: &Prepared, first: Weighted, mut scatter: Vec<f64>, options:
         last = change;
         scatter = next;
         let problem = prepared.problem(&prepared.solver, &prepared.layout, &scatter, false);
-        let (mut best, loss) = match search(&problem, &weighed.best.best.theta, &prepared.layout, prepared.known, &once, false) {
+        let (mut best, loss) = match search(&problem, &weighed.best.best.theta, &prepared.layout, prepared.known, &once, (false, None)) {
             Ok(found) => found,
             Err(_) if stopped() => continue,
             Err(e) => return Err(e),
@@ -344,18 +361,20 @@ fn reweigh(prepared: &Prepared, first: Weighted, mut scatter: Vec<f64>, options:
     Ok(weighed)
 }
 
-/// The global search over the free numbers of a layout. `rough`: the way down is taken with a rough solution first.
+/// The global search over the free numbers of a layout. `rough`: the way down is taken with a rough solution first; `stiffness`: what
+/// watches the first start.
 fn search(
     problem: &Dynamics,
     start: &[f64],
     layout: &Layout,
     known: bool,
     options: &Options<'_>,
-    rough: bool,
+    (rough, stiffness): (bool, Option<&Stiffness<'_>>),
 ) -> Result<(Found, Loss), Diagnostics> {
     let local = lm::Options { evaluations: 200, polish: false, cancel: options.cancel, ..lm::Options::default() };
     let sketch = rough.then(|| problem.rough(layout.len())).flatten();
     let sample = sketch.as_ref().unwrap_or(problem);
+    let watched = Watched { inner: sample, by: stiffness };
     let also = || shooting::start(sample, start, &layout.bounds, &local).into_iter().collect();
     let floor = problem.blur().max(problem.share_told(1e-22));
     // Where only noise is left no other minimum can be much better; of a robust loss that cannot be told. What is noise and what the
@@ -368,7 +387,10 @@ fn search(
     let would_show =
         |l: &Local| known || elsewhere::only(sample, &l.theta, &layout.bounds, options.seed, &|change| white::is_smooth(sample, change));
     let noise = |l: &Local| plain && l.end == End::Converged && (l.cost <= floor || white(l) && would_show(l));
+    let leave = |theta: &[f64]| stiffness.is_some_and(|s| s.at_end(theta));
     let enough = |l: &Local| match &sketch {
+        // Nothing more is done by a method that is to be left.
+        _ if leave(&l.theta) => None,
         // More starts were asked for; or only the weights have changed, and the first search has told.
         _ if !rough || options.starts.is_some_and(|s| s > 1) => None,
         None => noise(l).then(|| l.theta.clone()),
@@ -381,12 +403,13 @@ fn search(
         floor,
         also: &also,
         enough: &enough,
+        leave: &leave,
         doubtful,
         persist,
         convincing,
         known,
         exchange: true,
-        ..Task::new(problem, sample, start, &layout.bounds)
+        ..Task::new(problem, &watched, start, &layout.bounds)
     };
     let (mut found, loss) = solve(&task, options, &problem.solver.effort, (STARTS, 3, SCREENED))?;
     // Of many starts the best, where little is left: what is left looks like noise, whatever others might explain.
@@ -406,7 +429,7 @@ pub(crate) fn law_alone(prepared: &Prepared, held: Layout, scatter: &[f64], opti
     let solver = Arc::new(solver.with_sizes(prepared.solver.sizes.clone()).with_effort(&prepared.solver.effort));
     let problem = prepared.problem(&solver, &held, scatter, false);
     let quiet = Options { progress: None, ..options.clone() };
-    let found = search(&problem, &held.start, &held, prepared.known, &quiet, true).ok().map(|(found, _)| found.best.theta);
+    let found = search(&problem, &held.start, &held, prepared.known, &quiet, (true, None)).ok().map(|(found, _)| found.best.theta);
     // What nets make of it may cost more.
     prepared.solver.effort.forget();
     found
@@ -468,7 +491,7 @@ mod tests {
         let table = Table::new(vec![("t".into(), times), ("x".into(), decay(1.0, 0.02)), ("y".into(), decay(90.0, 0.1))]).expect("a table");
         let options = Options { starts: Some(1), ..Options::default() };
         let prepared = Prepared::new(&program, &table, &options, &Arc::default(), true).expect("a problem");
-        let whole = weighted(&prepared, &options).expect("a fit");
+        let whole = weighted(&prepared, &options, None).expect("a fit");
         assert!(whole.best.best.end == End::Converged && whole.notes.is_empty(), "{:?}", whole.notes);
         let stopped = Options { cancel: Some(&AtomicBool::new(true)), ..options };
         let found = reweigh(&prepared, whole, scales(&prepared.data, prepared.known), &stopped).expect("the best so far");

@@ -8,7 +8,7 @@ use crate::data::table::Table;
 use neural_compiler::Diagnostic;
 use neural_compiler::syntax::ast::Interpolate;
 
-/// Gives inputs that are missing in rows of a group, where nothing is observed, what they are between those that have them. `rows`: in the
+/// Gives inputs that are missing in rows of a group what they are between those that have them. `rows`: in the
 /// order of time; those behind the last that has an input, where it is not known, are left out. One unknown at the first row is an error.
 pub(super) fn complete(
     field: &Field,

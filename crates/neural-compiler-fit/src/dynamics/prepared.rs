@@ -57,7 +57,7 @@ impl Prepared {
         let data = Arc::new(trajectories::read(program, &field, &layout, table, &pace, given, purpose)?);
         let step = pace.step.or(options.step);
         let unobserved: Vec<usize> = (0..table.rows()).filter(|&row| data.observed.iter().all(|o| o.values[row].is_nan())).collect();
-        let (weights, known) = weights(table, options, &unobserved)?;
+        let (weights, known) = if fitting { weights(table, options, &unobserved)? } else { (counting(table, options), false) };
         let counted = counted(&data, &weights);
         let solver = solver(&field, &layout, &counted, step, (program.kind() == ModelKind::Map, fitting), options, effort)?;
         if fitting {
@@ -65,9 +65,12 @@ impl Prepared {
             data.observed.iter().try_for_each(|o| table.squares(&o.name, heaviest))?;
         }
         let held_out = split(table.rows(), options);
-        let mut axis =
-            Axis { name: pace.column.unwrap_or_else(|| "step".into()), values: data.row_times.clone(), trajectory: vec![0; table.rows()] };
-        data.all.iter().for_each(|t| t.rows.iter().for_each(|&row| axis.trajectory[row] = t.group));
+        // Rows that are left out lie nowhere.
+        let name = pace.column.unwrap_or_else(|| "step".into());
+        let mut axis = Axis { name, values: vec![f64::NAN; table.rows()], trajectory: vec![0; table.rows()] };
+        for t in &data.all {
+            t.rows.iter().for_each(|&row| (axis.values[row], axis.trajectory[row]) = (data.row_times[row], t.group));
+        }
         Ok(Prepared { solver, layout, data, field, step, known, weights, held_out, axis, by_differences: false })
     }
 
@@ -134,16 +137,16 @@ impl Prepared {
     /// What a fit should say of its data besides: when starts hold, how rows were read.
     pub(crate) fn finish(&self, fit: &mut Fit) {
         fit.clock = Some(self.data.clock.clone());
-        fit.warnings.extend(self.data.notes.iter().cloned());
+        fit.warnings.extend(self.data.notes.iter().chain(&self.data.about_inputs).cloned());
         fit.warnings.extend(self.solver.doubt());
     }
 }
 
 /// Most steps of the explicit method where the implicit one is at hand.
-const PATIENCE: usize = 30_000;
+pub(crate) const PATIENCE: usize = 30_000;
 
 /// How much dearer the explicit method must be than the implicit one, whose derivatives cost more, to be given up.
-const STIFF: f64 = 1.5;
+pub(crate) const STIFF: f64 = 1.5;
 
 /// How many times as many steps as a rough solution an accurate one takes at least where accuracy decides: its tolerance is a thousandth,
 /// for the fifth order four times as many.
@@ -159,10 +162,15 @@ fn solver(
     options: &Options<'_>,
     effort: &Arc<Effort>,
 ) -> Result<Arc<Solver>, Diagnostics> {
-    let sizes = sizes(data, layout, field.law.size);
+    let begun = sizes(data, layout, &vec![false; field.law.size]);
     let make = |scheme: Scheme| -> Result<Arc<Solver>, Diagnostics> {
-        let solver = Solver::new(field, layout, scheme, step, options.accuracy())?;
-        Ok(Arc::new(solver.with_sizes(sizes.clone()).with_effort(effort)))
+        let solver = Solver::new(field, layout, scheme, step, options.accuracy())?.with_sizes(begun.clone()).with_effort(effort);
+        let problem = Dynamics::new(Arc::new(solver), layout.clone(), data.clone(), |_, _| 1.0);
+        let lost = problem.lost_everywhere(&layout.start);
+        if !lost.contains(&true) {
+            return Ok(problem.solver);
+        }
+        Ok(Arc::new(Solver::clone(&problem.solver).with_sizes(sizes(data, layout, &lost))))
     };
     match options.scheme {
         _ if map => make(Scheme::MAP),
@@ -210,6 +218,12 @@ fn solver(
     }
 }
 
+/// Which rows of a prediction count, by 1 and 0, as far as its table has the weights of the fit: it needs none.
+fn counting(table: &Table, options: &Options<'_>) -> Vec<f64> {
+    let weights = options.weights_column.as_ref().and_then(|name| table.column(name)).unwrap_or(&[]);
+    weights.iter().map(|w| f64::from(*w != 0.0)).collect()
+}
+
 /// The data without what is observed in rows of weight 0: what fills these is no size of anything.
 fn counted(data: &Arc<Trajectories>, weights: &[f64]) -> Arc<Trajectories> {
     if !weights.contains(&0.0) {
@@ -222,8 +236,10 @@ fn counted(data: &Arc<Trajectories>, weights: &[f64]) -> Arc<Trajectories> {
     Arc::new(all)
 }
 
-/// The size of each number of the states: the largest value observed, else the largest it starts with, else that of the smallest other.
-fn sizes(data: &Trajectories, layout: &Layout, n: usize) -> Vec<f64> {
+/// The size of each number of the states: the largest value observed, else the largest it starts with, unless that is `lost` in rounding, else
+/// that of the smallest other.
+fn sizes(data: &Trajectories, layout: &Layout, lost: &[bool]) -> Vec<f64> {
+    let n = lost.len();
     let mut sizes = vec![0.0f64; n];
     for o in data.observed.iter().filter(|o| o.component < n) {
         sizes[o.component] = o.values.iter().filter(|x| x.is_finite()).fold(0.0, |m, x| m.max(x.abs()));
@@ -234,9 +250,27 @@ fn sizes(data: &Trajectories, layout: &Layout, n: usize) -> Vec<f64> {
         Start::Free(j) => layout.start[j].abs(),
         Start::Computed(c) => computed.as_ref().and_then(|found| found.get(t.start_row, c)).map_or(0.0, f64::abs),
     };
-    for (k, size) in sizes.iter_mut().enumerate().filter(|(_, s)| **s == 0.0) {
+    for (k, size) in sizes.iter_mut().enumerate().filter(|(k, s)| **s == 0.0 && !lost[*k]) {
         *size = data.all.iter().map(|t| begins(t, k)).filter(|x| x.is_finite()).fold(0.0, f64::max);
     }
     let least = sizes.iter().copied().filter(|s| *s > 0.0).reduce(f64::min).unwrap_or(1.0);
     sizes.into_iter().map(|s| if s > 0.0 { s } else { least }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What fills rows of weight 0 is no size of an observable either, beside which no derivative would be too large.
+    #[test]
+    fn rows_that_do_not_count_have_no_size() {
+        let text = "(param k 0.3) (state x 1) (derive x (- (* k x))) (observe y (* 3 x))";
+        let program = neural_compiler::compile(text, &neural_compiler::Options::default()).expect("a model");
+        let columns = [("t", [0.0, 1.0, 2.0]), ("y", [2.9, 1e20, 1.7]), ("w", [1.0, 0.0, 1.0])];
+        let table = Table::new(columns.map(|(name, x)| (name.to_string(), x.to_vec()))).expect("a table");
+        let options = Options { weights_column: Some("w".into()), ..Options::default() };
+        let prepared = Prepared::new(&program, &table, &options, &Arc::default(), true).expect("a problem");
+        let problem = prepared.problem(&prepared.solver, &prepared.layout, &[1.0], false);
+        assert_eq!(problem.sizes[1..], [2.9]);
+    }
 }

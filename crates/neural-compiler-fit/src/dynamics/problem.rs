@@ -84,8 +84,11 @@ impl Dynamics {
         let schedule = data.schedule.as_ref().map(|s| Arc::new(s.with(&layout)));
         let mut sizes = solver.sizes.clone();
         sizes.resize(solver.size + solver.observables(), 1.0);
-        for o in data.observed.iter().filter(|o| o.component >= solver.size) {
-            let largest = o.values.iter().filter(|x| x.is_finite()).fold(0.0f64, |m, x| m.max(x.abs()));
+        for (column, o) in data.observed.iter().enumerate().filter(|(_, o)| o.component >= solver.size) {
+            let counted = points.iter().filter(|p| p.column == column).fold(0.0f64, |m, p| m.max(p.value.abs()));
+            // Where nothing is compared, as in predictions, what was observed still says how large it is.
+            let observed = || o.values.iter().filter(|x| x.is_finite()).fold(0.0f64, |m, x| m.max(x.abs()));
+            let largest = if counted > 0.0 { counted } else { observed() };
             sizes[o.component] = if largest > 0.0 { largest } else { 1.0 };
         }
         Dynamics { solver, layout, data, points, sizes: Arc::new(sizes), formula, schedule, by_differences: false }
@@ -168,17 +171,38 @@ impl Dynamics {
     }
 
     /// The sizes of the states, each at most the smallest number other than 0 that it starts from: a state that grows from 10^-18 to the
-    /// size of the data is wrong everywhere if its start is lost in the absolute tolerance.
+    /// size of the data is wrong everywhere if its start is lost in the absolute tolerance. One that is lost in rounding has no say.
     pub(crate) fn sizes_with_starts(&self, theta: &[f64]) -> Vec<f64> {
-        let mut sizes = self.solver.sizes.clone();
+        let (mut sizes, shared) = (self.solver.sizes.clone(), self.shared(theta));
         for lane in self.lanes(theta).unwrap_or_default() {
-            for (size, start) in sizes.iter_mut().zip(&lane.start) {
-                if *start != 0.0 && start.is_finite() {
+            let lost = self.solver.lost_starts(&lane, &shared);
+            for ((size, start), lost) in sizes.iter_mut().zip(&lane.start).zip(lost) {
+                if *start != 0.0 && start.is_finite() && !lost {
                     *size = size.min(start.abs());
                 }
             }
         }
         sizes
+    }
+
+    /// Which numbers of the states start, in every trajectory, at nothing or at what is lost in rounding.
+    pub(super) fn lost_everywhere(&self, theta: &[f64]) -> Vec<bool> {
+        let (lanes, shared) = (self.lanes(theta).unwrap_or_default(), self.shared(theta));
+        let lost: Vec<Vec<bool>> = lanes.iter().map(|lane| self.solver.lost_starts(lane, &shared)).collect();
+        let nothing = |k: usize| lanes.iter().zip(&lost).all(|(lane, lost)| lost[k] || lane.start[k] == 0.0);
+        (0..self.solver.size).map(|k| lost.iter().any(|l| l[k]) && nothing(k)).collect()
+    }
+
+    /// How far rounding may take each number of the states and observables, the farthest of all trajectories.
+    pub(crate) fn rounding(&self, theta: &[f64]) -> Result<Vec<f64>, Unusable> {
+        let (lanes, shared) = (self.lanes(theta)?, self.shared(theta));
+        let paths = self.solver.solve(&lanes, &shared, None)?;
+        let mut most = vec![0.0f64; self.solver.size + self.solver.observables()];
+        for (lane, path) in lanes.iter().zip(&paths) {
+            let own = self.solver.rounding(lane, path, &shared)?;
+            most.iter_mut().zip(own).for_each(|(m, x)| *m = m.max(x));
+        }
+        Ok(most)
     }
 
     /// What happens to a trajectory at times, and where wanted how these times move with the parameters.

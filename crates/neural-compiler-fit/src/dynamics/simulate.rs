@@ -1,16 +1,18 @@
 //! Trajectories at given values: predictions for the rows of a table, and simulations of many sets of values. In: a model, rows with times
 //! and inputs, values; out: states and observables at every row.
-//! Invariant: what is told does not depend on how accurately it was computed, unless the caller has said how accurately that is to be.
+//! Invariant: what is told does not depend on how accurately it was computed, but for digits that are those of rounding, unless the caller
+//! has said how accurately that is to be.
 
 use super::check::TIGHTER;
 use super::ensemble::{self, Ensemble, Given};
 use super::prepared::Prepared;
 use super::problem::Dynamics;
-use super::solver::Solver;
+use super::solver::{ENDS, Solver, TOO_MANY};
 use crate::data::table::Table;
 use crate::fit::{no_constants, wrong};
 use crate::likelihood::groups::{self, Grouping};
 use crate::model::layout::{Layout, Values, element_names};
+use crate::optimise::Unusable;
 use crate::options::Options;
 use crate::predict::Told;
 use crate::support::threads;
@@ -109,14 +111,28 @@ pub(crate) fn predict(program: &Program, table: &Table, options: &Options<'_>) -
     let mut sizes = problem.sizes_with_starts(&prepared.layout.start);
     own.for_each(|(k, size)| sizes[k] = sizes[k].min(size));
     let solver = Solver::clone(&prepared.solver).with_sizes(sizes);
-    let columns = settled(&solver, options, (table.rows(), components.len()), |solver| {
-        let columns = predicted(&prepared, &problem.with(Arc::new(solver.clone())), &of_groups, &components)?;
-        Ok((0..table.rows()).flat_map(|row| columns.iter().map(move |c| c[row])).collect())
-    })?;
+    let solve = |solver: &Solver, _: &[usize], _: usize| {
+        let columns = predicted(&prepared, &problem.with(Arc::new(solver.clone())), &of_groups, &components);
+        vec![columns.map(|columns| (0..table.rows()).flat_map(|row| columns.iter().map(move |c| c[row])).collect())]
+    };
+    let rounding = |solver: &Solver, _: usize| -> Result<Vec<f64>, Unusable> {
+        let problem = problem.with(Arc::new(solver.clone()));
+        let all: Vec<Vec<f64>> = match &of_groups[..] {
+            [] => vec![problem.rounding(&prepared.layout.start)?],
+            groups => groups.iter().map(|(own, theta)| problem.part(own).rounding(theta)).collect::<Result<_, _>>()?,
+        };
+        Ok(components.iter().map(|&c| all.iter().map(|one| one[c]).fold(0.0, f64::max)).collect())
+    };
+    let columns = settled(&solver, options, (1, components.len()), solve, rounding)?;
     let column = |k: usize| columns.iter().skip(k).step_by(components.len()).copied().collect();
     let names = quantities.iter().flat_map(|(name, shape)| element_names(name, *shape)).map(|n| format!("{n}.predicted"));
     let columns = names.enumerate().map(|(k, name)| (name, column(k))).collect();
-    Ok((columns, prepared.solver.doubt().into_iter().collect()))
+    Ok((columns, told_of(&prepared)))
+}
+
+/// What could not be made sure of, and what inputs rows lacked.
+fn told_of(prepared: &Prepared) -> Vec<String> {
+    prepared.solver.doubt().into_iter().chain(prepared.data.about_inputs.iter().cloned()).collect()
 }
 
 /// Simulates a model with states. `table`: rows with their times and those inputs that are columns; `given`: values of parameters, of
@@ -151,10 +167,11 @@ pub fn simulate(program: &Program, table: &Table, options: &Options<'_>, given: 
         let prepared = Prepared::new(program, &table, &options, &Arc::default(), false)?;
         let (quantities, components) = quantities(program, &prepared);
         let all = Ensemble::new(&prepared, given)?;
-        let solve = |solver: &Solver| all.solve(solver, &components, options.progress);
-        let values = settled(&prepared.solver.of_ensembles(), &options, (table.rows(), components.len()), solve)?;
+        let solve = |solver: &Solver, which: &[usize], pass: usize| all.solve(solver, which, &components, (options.progress, pass));
+        let rounding = |solver: &Solver, set: usize| all.rounding(solver, set, &components);
+        let values = settled(&prepared.solver.of_ensembles(), &options, (sets, components.len()), solve, rounding)?;
         let (time, times) = (prepared.axis_name().to_string(), prepared.data.row_times.clone());
-        let warnings = prepared.solver.doubt().into_iter().collect();
+        let warnings = told_of(&prepared);
         Ok(Simulation { time, times, sets, quantities, values, warnings })
     })
 }
@@ -198,40 +215,68 @@ fn with_columns(program: &Program, table: &Table, given: &Given) -> Result<Table
     Ok(Table::new(columns)?)
 }
 
-/// Solutions that do not depend on how accurately they are computed: with ever tighter tolerances until they are told alike. An accuracy
-/// the user asks for is the user's. What `solve` gives are so many rows of so many numbers for each set.
+/// How much tighter the last of ever tighter tolerances is, where there is no room for another [`TIGHTER`].
+const LAST: f64 = 8.0;
+
+/// Solutions that do not depend on how accurately they are computed: with ever tighter tolerances until they are told alike, every set for
+/// itself. An accuracy the user asks for is the user's. What `solve` gives for some of the sets, told the number of the pass, are rows of so
+/// many numbers; `rounding`: how far rounding may take each of these of a set.
 fn settled(
     solver: &Solver,
     options: &Options<'_>,
-    (rows, width): (usize, usize),
-    solve: impl Fn(&Solver) -> Result<Vec<f64>, Diagnostics>,
+    (sets, width): (usize, usize),
+    solve: impl Fn(&Solver, &[usize], usize) -> Vec<Result<Vec<f64>, Diagnostics>>,
+    rounding: impl Fn(&Solver, usize) -> Result<Vec<f64>, Unusable>,
 ) -> Result<Vec<f64>, Diagnostics> {
-    let mut values = solve(solver)?;
-    if options.tolerance.is_some() || !solver.adaptive() {
-        return Ok(values);
-    }
-    let mut last = solver.clone();
-    while let Some((finer, _)) = last.finer(TIGHTER, 1) {
-        // As many steps as may be taken do not suffice for more.
-        let Ok(better) = solve(&finer) else { return Ok(values) };
-        if values.chunks(rows * width).zip(better.chunks(rows * width)).all(|(a, b)| (0..width).all(|k| told_alike(a, b, k, width))) {
-            return Ok(values);
+    let mut open: Vec<usize> = (0..sets).collect();
+    let mut values = solve(solver, &open, 1);
+    let says = |e: &Diagnostics, what: &str| e.0.iter().any(|d| d.message.contains(what));
+    if options.tolerance.is_none() && solver.adaptive() {
+        let (mut last, mut pass) = (solver.clone(), 1);
+        let alike =
+            |a: &[f64], b: &[f64], errors: &[f64]| (0..width).all(|k| told_alike(a, b, (k, width), errors.get(k).copied().unwrap_or(0.0)));
+        let rougher = |last: &Solver, set: usize, pass: usize| solve(&last.finer(1.0 / LAST, 1)?.0, &[set], pass).swap_remove(0).ok();
+        // Nothing but an end of the solution may look different with more accuracy.
+        open.retain(|&set| values[set].as_ref().err().is_none_or(|e| says(e, ENDS)));
+        while let Some((finer, _)) = last.finer(TIGHTER, 1).or_else(|| last.finer(LAST, 1)).filter(|_| !open.is_empty()) {
+            pass += 1;
+            let better = solve(&finer, &open, pass);
+            let mut left = Vec::new();
+            for (set, better) in open.into_iter().zip(better) {
+                match (&values[set], better) {
+                    // As many steps as may be taken do not suffice for more.
+                    (_, Err(e)) if says(&e, TOO_MANY) => {}
+                    // Nor are times told apart that lie so near to each other: what a rougher solution says alike is told.
+                    (Ok(a), Err(e)) if !says(&e, ENDS) && rougher(&last, set, pass).is_some_and(|b| alike(&b, a, &[])) => {}
+                    // What rounding makes costs derivatives, and few need it.
+                    (Ok(a), Ok(b)) if alike(a, &b, &[]) || rounding(&finer, set).is_ok_and(|errors| alike(a, &b, &errors)) => {}
+                    (_, better) => {
+                        let goes_on = better.as_ref().err().is_none_or(|e| says(e, ENDS));
+                        values[set] = better;
+                        left.extend(goes_on.then_some(set));
+                    }
+                }
+            }
+            (open, last) = (left, finer);
         }
-        (values, last) = (better, finer);
+        if open.iter().any(|&set| values[set].is_ok()) && values.iter().all(Result::is_ok) {
+            let message = "the solution depends on how accurately it is computed, however accurately that is";
+            let help = "a solution that is chaotic, or ends near the last time, cannot be told so far ahead; \
+                        a relative tolerance of your own (rtol) takes it as it comes";
+            return Err(Diagnostic::error("no-prediction", Default::default(), message).help(help).into());
+        }
     }
-    let message = "the solution depends on how accurately it is computed, however accurately that is";
-    let help = "a solution that is chaotic, or grows without end, cannot be told so far ahead; \
-                a relative tolerance of your own (rtol) takes it as it comes";
-    Err(Diagnostic::error("no-prediction", Default::default(), message).help(help).into())
+    let values: Vec<Vec<f64>> = values.into_iter().collect::<Result<_, Diagnostics>>()?;
+    Ok(values.concat())
 }
 
 /// The share of the largest value by which two solutions of a state may differ and be told alike.
 const ALIKE: f64 = 1e-5;
 
-/// Whether one of the numbers of every row is told alike by two solutions.
-fn told_alike(a: &[f64], b: &[f64], number: usize, width: usize) -> bool {
+/// Whether one of the numbers of every row is told alike by two solutions, each of which rounding may take so far.
+fn told_alike(a: &[f64], b: &[f64], (number, width): (usize, usize), rounding: f64) -> bool {
     let of = |all: &'_ [f64]| all.iter().skip(number).step_by(width).copied().collect::<Vec<f64>>();
     let (a, b) = (of(a), of(b));
     let largest = b.iter().filter(|x| x.is_finite()).fold(0.0f64, |m, x| m.max(x.abs()));
-    a.iter().zip(&b).all(|(a, b)| a.to_bits() == b.to_bits() || (a - b).abs() <= ALIKE * largest)
+    a.iter().zip(&b).all(|(a, b)| a.to_bits() == b.to_bits() || (a - b).abs() <= (ALIKE * largest).max(rounding))
 }

@@ -87,6 +87,8 @@ pub struct Trajectories {
     pub clock: Clock,
     /// What the user should know of how the rows were read.
     pub notes: Vec<String>,
+    /// The same of inputs that rows lack, which predictions tell too.
+    pub about_inputs: Vec<String>,
 }
 
 impl Trajectories {
@@ -135,7 +137,7 @@ pub fn read(
         }
         must_observe(program, field, &mut observed, &mut errors, &mut notes);
     }
-    let without = if fitting { nothing_to_explain(program, table, &observed) } else { vec![] };
+    let without = may_lack_inputs(program, table, fitting.then_some(&observed[..]));
     let mut forcing = Vec::with_capacity(names.len());
     for name in names {
         let Some(column) = table.column(&name) else { continue };
@@ -143,7 +145,7 @@ pub fn read(
         errors.extend(checked.err());
         forcing.push((name, column.to_vec()));
     }
-    notes.extend(without_inputs(&forcing));
+    let lacking: Vec<usize> = forcing.iter().map(|(_, values)| values.iter().filter(|x| x.is_nan()).count()).collect();
     if !errors.is_empty() {
         return Err(Diagnostics(errors));
     }
@@ -207,12 +209,18 @@ pub fn read(
         .map(|inputs| Formula::new("the times of events", inputs.starts, layout, inputs.columns(&when), when.len()))
         .transpose()?;
     let schedule = formula_of_times.map(|f| Arc::new(Schedule::new(program, f)));
-    Ok(Trajectories { all, formula: formula.map(Arc::new), steady, schedule, observed, row_times, clock, notes })
+    let about_inputs = without_inputs(&forcing, &lacking, fitting);
+    Ok(Trajectories { all, formula: formula.map(Arc::new), steady, schedule, observed, row_times, clock, notes, about_inputs })
 }
 
-/// The rows of a fit in which nothing is observed, in order: they may go without inputs. Of a map each row is a step, and needs them.
-fn nothing_to_explain(program: &Program, table: &Table, observed: &[Observed]) -> Vec<usize> {
-    if program.loglik().is_some() || program.kind() == ModelKind::Map {
+/// The rows that may go without inputs, in order: all of a prediction, of a fit those in which nothing is `observed`. Of a map each row is a
+/// step, and needs them.
+fn may_lack_inputs(program: &Program, table: &Table, observed: Option<&[Observed]>) -> Vec<usize> {
+    if program.kind() == ModelKind::Map {
+        return vec![];
+    }
+    let Some(observed) = observed else { return (0..table.rows()).collect() };
+    if program.loglik().is_some() {
         return vec![];
     }
     // What is known from one side only is known.
@@ -220,15 +228,24 @@ fn nothing_to_explain(program: &Program, table: &Table, observed: &[Observed]) -
     (0..table.rows()).filter(|&row| observed.iter().all(|o| o.values[row].is_nan() && !censored(o, row))).collect()
 }
 
-/// What is missing of inputs, in words.
-fn without_inputs(forcing: &[(String, Vec<f64>)]) -> Vec<String> {
-    let one = |(name, values): &(String, Vec<f64>)| {
-        let count = values.iter().filter(|x| x.is_nan()).count();
-        let have = if count == 1 { "row has" } else { "rows have" };
-        (count > 0)
-            .then(|| format!("{count} {have} no value of the input `{name}` and nothing to explain: other rows say what it is there"))
-    };
-    forcing.iter().filter_map(one).collect()
+/// What was missing of inputs, in words. `lacking`: how many rows had no value of each; those that still have none were left out.
+fn without_inputs(forcing: &[(String, Vec<f64>)], lacking: &[usize], fitting: bool) -> Vec<String> {
+    let of = |count: usize, one: &str, several: &str| format!("{count} {}", if count == 1 { one } else { several });
+    let nothing = if fitting { " and nothing to explain" } else { "" };
+    let mut all = Vec::new();
+    for ((name, values), lacking) in forcing.iter().zip(lacking) {
+        let left = values.iter().filter(|x| x.is_nan()).count();
+        if *lacking > left {
+            let have = of(lacking - left, "row has", "rows have");
+            all.push(format!("{have} no value of the input `{name}`{nothing}: other rows say what it is there"));
+        }
+        if left > 0 {
+            let rows = of(left, "row", "rows");
+            let are = if left == 1 { "is" } else { "are" };
+            all.push(format!("{rows} behind the last with a value of the input `{name}` {are} left out"));
+        }
+    }
+    all
 }
 
 /// Keeps what the target that was asked for observes: other columns that could be fitted are left out, and said to be.

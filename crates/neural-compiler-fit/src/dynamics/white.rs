@@ -4,9 +4,13 @@
 //! others. So it shows as correlation of residuals a few rows apart (Box and Pierce 1970), or as means of trajectories and of times that
 //! scatter more than noise does. A share s of the variance that is smooth makes neighbours correlate by about s: it is noticed from about
 //! 3/√n on. A law whose solutions change from row to row, as a wave that is faster than its sampling, is none to which this applies.
+//! Trajectories that nobody told apart are replicates at equal times that scatter further than the means of times do; those, and residuals
+//! that are not normal, may be of several solutions.
 //! Invariant: "no" is always safe.
 
 use super::problem::Dynamics;
+use crate::statistics::diagnostics::{NOT_NORMAL, anderson_darling};
+use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
 /// Fewer residuals, or fewer for each parameter, tell too little.
 const FEWEST: usize = 64;
@@ -20,6 +24,8 @@ const NOTICED: f64 = 2.0;
 /// Residuals of a time, on average, and at most so many times.
 const PER_TIME: usize = 16;
 const TIMES: usize = 32;
+/// How improbable it must be that the means of times scatter as little beside their replicates.
+const APART: f64 = 0.01;
 
 /// Whether nothing in the residuals of a fit goes with time or trajectory.
 pub(crate) fn only_noise(problem: &Dynamics, residuals: &[f64], parameters: usize) -> bool {
@@ -40,7 +46,12 @@ pub(crate) fn only_noise(problem: &Dynamics, residuals: &[f64], parameters: usiz
     by_time.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let sorted: Vec<f64> = by_time.iter().map(|t| t.2).collect();
     let times = (n / PER_TIME).min(TIMES * columns);
-    uncorrelated(&series) && alike(series.iter().copied()) && alike(sorted.chunks(n.div_ceil(times)))
+    let normal = || anderson_darling(scaled.clone()).1 >= NOT_NORMAL;
+    normal()
+        && !apart(&replicates(problem, &scaled), parameters)
+        && uncorrelated(&series)
+        && alike(series.iter().copied())
+        && alike(sorted.chunks(n.div_ceil(times)))
 }
 
 /// Numbers of the points, trajectory by trajectory. Points stand column by column, trajectory by trajectory, in the order of time.
@@ -55,6 +66,31 @@ fn along<'a>(problem: &Dynamics, values: &'a [f64]) -> Vec<&'a [f64]> {
         }
     }
     series
+}
+
+/// Residuals of one column and trajectory at one time, where there are several.
+fn replicates(problem: &Dynamics, values: &[f64]) -> Vec<Vec<f64>> {
+    let key = |k: &usize| (problem.points[*k].column, problem.points[*k].trajectory, problem.data.row_times[problem.points[*k].row]);
+    let mut all: Vec<usize> = (0..values.len()).collect();
+    all.sort_by(|a, b| {
+        let ((a, s, t), (b, r, u)) = (key(a), key(b));
+        (a, s).cmp(&(b, r)).then(t.total_cmp(&u))
+    });
+    all.chunk_by(|a, b| key(a) == key(b)).filter(|own| own.len() > 1).map(|own| own.iter().map(|&k| values[k]).collect()).collect()
+}
+
+/// Whether replicates scatter further around their mean than these means do around 0: they are of several solutions.
+fn apart(replicates: &[Vec<f64>], parameters: usize) -> bool {
+    let (mut between, mut within, mut count) = (0.0, 0.0, 0.0);
+    for own in replicates {
+        let mean = own.iter().sum::<f64>() / own.len() as f64;
+        between += mean * mean * own.len() as f64;
+        within += own.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>();
+        count += own.len() as f64;
+    }
+    let means = replicates.len() as f64;
+    let (left, inside) = (means - parameters as f64, count - means);
+    left >= 1.0 && within > 0.0 && FisherSnedecor::new(left, inside).is_ok_and(|law| law.cdf(between / left / (within / inside)) < APART)
 }
 
 /// The correlation of neighbours from which on a change along trajectories is smooth: that of a wave of six rows.
@@ -121,6 +157,18 @@ mod tests {
         let wave = |period: f64| (0..200).map(|i| (std::f64::consts::TAU * f64::from(i) / period).sin()).collect::<Vec<f64>>();
         assert!(smooth(&[&wave(7.0)]) && smooth(&[&wave(1e4)]));
         assert!(!smooth(&[&wave(5.0)]) && !smooth(&[&wave(2.1)]) && !smooth(&[&waves(200, 0.0, 1.0, 3)]));
+    }
+
+    #[test]
+    fn replicates_of_several_solutions_are_noticed() {
+        let told = |by: f64| {
+            let one = |k: u32| -> Vec<f64> {
+                let noise = waves(3, 0.0, 1.0, k);
+                (0..3).map(|i| 0.5 * noise[i] + by * (i as f64 - 1.0)).collect()
+            };
+            apart(&(0..24).map(one).collect::<Vec<_>>(), 3)
+        };
+        assert!(told(2.0) && !told(0.0));
     }
 
     #[test]

@@ -34,6 +34,8 @@ pub struct Band {
     pub prediction: Ends,
     /// Why nothing is known of observations, where there is a reason besides that none were fitted.
     pub unsaid: Option<String>,
+    /// What there is to know of the standard errors of the fit, on which those here rest.
+    pub doubts: Vec<String>,
 }
 
 /// The scale on which a prediction is free.
@@ -55,6 +57,10 @@ impl Scale {
 
     /// A prediction moved by so many standard errors.
     fn moved(self, x: f64, error: f64, by: f64) -> f64 {
+        // A certain prediction may be 0, of which there is no logarithm.
+        if error == 0.0 {
+            return x;
+        }
         match self {
             Scale::Line => x + by * error,
             Scale::Logarithm => x * (by * error / x).exp(),
@@ -153,13 +159,14 @@ fn one(found: &Forecast, k: usize, table: &Table, options: &Options<'_>, known: 
     let name = match &quantity.name {
         Name::Given(name) | Name::Own(_, name) => name.clone(),
     };
-    Ok(Band { name, value, stderr, confidence, prediction, unsaid })
+    Ok(Band { name, value, stderr, confidence, prediction, unsaid, doubts: known.doubts.clone() })
 }
 
-/// Why there is no interval for new observations, in sentences, column by column.
+/// What bands do not say, in sentences: why there is no interval for new observations, column by column, and what all of them rest on.
 pub fn unsaid(all: &[Band]) -> Vec<String> {
     let one = |b: &Band| b.unsaid.as_ref().map(|why| format!("there is no interval for new observations of `{}`: {why}", b.name));
-    all.iter().filter_map(one).collect()
+    let doubts = all.first().map_or(&[][..], |b| &b.doubts);
+    all.iter().filter_map(one).chain(doubts.iter().cloned()).collect()
 }
 
 /// Where new observations lie, of rows where everything is known.
@@ -175,14 +182,24 @@ fn of_observations(
     let blank = || vec![f64::NAN; value.len()];
     let (mut low, mut high) = (blank(), blank());
     let there = |row: &usize| stderr[*row].is_finite() && value[*row].is_finite() && arguments.iter().all(|a| a[*row].is_finite());
-    let rows: Vec<usize> = (0..value.len()).filter(there).collect();
+    // A certain mean of counts of 0 leaves nothing else to observe, and their distribution is none.
+    let certain = |row: usize| {
+        let of: Vec<f64> = std::iter::once(value[row]).chain(arguments.iter().map(|a| a[row])).collect();
+        d.moments.map(|moments| moments(&of)).filter(|m| stderr[row] == 0.0 && m[1] == 0.0).map(|m| m[0])
+    };
+    let (sure, rows): (Vec<usize>, Vec<usize>) = (0..value.len()).filter(there).partition(|&row| certain(row).is_some());
+    for row in sure {
+        let only = certain(row).unwrap_or(f64::NAN);
+        (low[row], high[row]) = (only, only);
+    }
     match d.name {
         "normal" => rows.iter().for_each(|&row| {
             let by = reach * norm(&[stderr[row], arguments[0][row]]);
             (low[row], high[row]) = (value[row] - by, value[row] + by);
         }),
         "lognormal" => rows.iter().for_each(|&row| {
-            let by = (reach * norm(&[stderr[row] / value[row], arguments[0][row]])).exp();
+            let relative = if stderr[row] == 0.0 { 0.0 } else { stderr[row] / value[row] };
+            let by = (reach * norm(&[relative, arguments[0][row]])).exp();
             (low[row], high[row]) = (value[row] / by, value[row] * by);
         }),
         _ => {

@@ -17,10 +17,32 @@ pub struct Known {
     pub(crate) reach: f64,
     /// The standard deviation of the errors of columns whose distribution is not declared, where it is one.
     pub(crate) errors: Vec<(String, Option<f64>)>,
+    /// What there is to know of the standard errors, in sentences.
+    pub(crate) doubts: Vec<String>,
+}
+
+/// What there is to know of bands by a fit with constants at their bounds, and with constants whose standard errors mislead, by name.
+fn doubts(held: &[&str], misled: &[&str]) -> Vec<String> {
+    let list = |names: &[&str]| names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
+    let bound = format!(
+        "the fit ended with {} at the bound: standard errors and intervals of predictions hold only if it is exactly there, and are too \
+         small otherwise",
+        list(held)
+    );
+    let profile = format!(
+        "the standard errors of {} are misleading, as profiles show, and those of predictions, which rest on them, may be too",
+        list(misled)
+    );
+    [(held, bound), (misled, profile)].into_iter().filter(|(names, _)| !names.is_empty()).map(|(_, said)| said).collect()
 }
 
 /// The share of a change of a prediction that is rounding.
 const NOTHING: f64 = 1e-7;
+
+/// Names a fit lists as JSON.
+fn listed<'a>(fit: &'a Value, what: &str) -> Vec<&'a str> {
+    fit[what].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+}
 
 impl Known {
     /// Of a fit; `None` where it has no covariance, or random effects or nets, of which it says nothing.
@@ -46,6 +68,7 @@ impl Known {
             open: sure.open.iter().flat_map(|o| o.ways.iter().map(|w| way(&o.parameters, w))).collect(),
             reach: sure.reach,
             errors: fit.targets.iter().cloned().zip(fit.errors.iter().copied()).collect(),
+            doubts: doubts(&fit.at_bounds(), &fit.misled()),
         })
     }
 
@@ -67,7 +90,7 @@ impl Known {
             for (j, other) in names[..i].iter().enumerate() {
                 let (Some(a), Some(b), Some(vi), Some(vj)) = (entry(i, j), entry(j, i), variance, entry(j, j)) else { continue };
                 // But for the rounding of what was written.
-                let most = (1.0 + 1e-6) * (vi * vj).max(0.0).sqrt();
+                let most = (1.0 + 1e-6) * vi.max(0.0).sqrt() * vj.max(0.0).sqrt();
                 if a.abs() > most || b.abs() > most || (a - b).abs() > 1e-6 * most {
                     return Some(format!("the covariance of `{name}` and `{other}` is none"));
                 }
@@ -102,6 +125,7 @@ impl Known {
             open: vec![],
             reach: reach?,
             errors: errors.map(|(name, x)| (name.clone(), x.as_f64())).collect(),
+            doubts: doubts(&listed(fit, "held"), &listed(fit, "misled")),
         })
     }
 
@@ -128,5 +152,21 @@ impl Known {
             Some(name) => Some(self.errors.iter().find(|e| e.0 == name)?.1),
             None => Some(self.errors.iter().filter(|e| !named(&e.0)).nth(own)?.1),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn covariances_of_small_numbers_are_possible() {
+        let record = |c: f64| {
+            let entry = json!({"value": 0.0, "ci95": [-1.0, 1.0]});
+            json!({"order": ["a", "b"], "covariance": [[1e-240, c], [c, 4e-240]], "params": {"a": entry, "b": entry}})
+        };
+        assert_eq!(Known::impossible(&record(1e-240)), None);
+        assert!(Known::impossible(&record(3e-240)).is_some_and(|why| why.contains("covariance")));
     }
 }

@@ -52,6 +52,7 @@ pub(crate) fn fit(program: &Program, table: &Table, options: &Options<'_>, effor
         fit = super::fit::fit(&model, grouping.as_ref(), program, options, effort)?;
         fit.warnings.push(JUMPS.to_string());
     }
+    fit.warnings.extend(model.about_rows(program, grouping.as_ref(), &fit)?);
     // What is told of now is the solution at the end.
     let _ = model.prepared.solver.doubt();
     let remark = model.checked(program, grouping.as_ref(), &fit)?;
@@ -155,6 +156,21 @@ impl Model {
             }
         }
         Ok(false)
+    }
+
+    /// What there is to say of a fit at which the law jumps at the very time of a row, in some group.
+    fn about_rows(&self, program: &Program, grouping: Option<&Grouping>, fit: &Fit) -> Result<Option<String>, Diagnostics> {
+        let layout = Layout::new(program, &fit.values)?;
+        let (problem, _) = self.points();
+        let Some(grouping) = grouping else { return Ok(problem.about_rows(&layout.start)) };
+        for g in 0..grouping.labels.len() {
+            let theta = grouping.given(&layout, g, &fit.values)?;
+            let said = problem.part(&self.trajectories(&|row| grouping.of_row[row] == g)).about_rows(&theta);
+            if said.is_some() {
+                return Ok(said);
+            }
+        }
+        Ok(None)
     }
 
     /// What a more accurate solution changes in the predictions of a fit, if that can be seen.

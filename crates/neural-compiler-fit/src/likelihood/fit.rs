@@ -242,6 +242,7 @@ fn with_effects(
         fit.warnings.push("there are no profiles of a likelihood from which random effects are integrated out".into());
     }
     fit.effects = (0..groups).flat_map(named).collect();
+    fit.effect_method = options.effects.unwrap_or_default();
     fit.values = grouping.values(model.layout(), (0..groups).map(of_group).collect());
     confounded::tell(&mut problem, (theta, maximum.found.best.cost), &mut fit);
     freedom::above_zero(&mut fit, deviations(model, problem.joint.shared()));

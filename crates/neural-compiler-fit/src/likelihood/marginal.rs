@@ -17,7 +17,7 @@ use crate::optimise::arrow::Blocks;
 use crate::optimise::effort::Effort;
 use crate::optimise::lm::{self, Local};
 use crate::optimise::loss::Loss;
-use crate::optimise::search::{self, Task};
+use crate::optimise::search::{self, Found, Task};
 use crate::optimise::{Bounds, Residuals, Unusable, dot};
 use crate::options::Options;
 use neural_compiler::Diagnostics;
@@ -363,20 +363,51 @@ pub(crate) fn maximise(
     options: &Options<'_>,
     effort: &Effort,
 ) -> Result<Maximum, Diagnostics> {
-    let task = Task { floor: f64::NEG_INFINITY, also, ..Task::new(problem, problem, start, &problem.bounds) };
     let (seed, cancel, progress) = (options.seed, options.cancel, options.progress);
-    let starts = options.starts.unwrap_or(2).min(2);
-    let settings = search::Options { starts, round: 1, screened: 0, evaluations: 200, seed, loss: Loss::Squares, cancel, progress, effort };
-    let mut found = search::search(&task, &settings).map_err(|e| wrong("no-start", format!("no start leads anywhere: {}", e.0)))?;
+    let settings =
+        search::Options { starts: 1, round: 1, screened: 0, evaluations: 200, seed, loss: Loss::Squares, cancel, progress, effort };
+    let from = |start: &[f64]| -> Result<Found, Unusable> {
+        let task = Task { floor: f64::NEG_INFINITY, ..Task::new(problem, problem, start, &problem.bounds) };
+        let mut found = search::search(&task, &settings)?;
+        // A deviation that was thrown to 0 is no end yet: what is told of a start is the maximum it leads to.
+        to_zero(problem, &mut found.best)?;
+        Ok(found)
+    };
+    let own = from(start);
+    let others: Vec<Result<Found, Unusable>> = match options.starts {
+        Some(1) => vec![],
+        _ => also().iter().take(1).map(|start| from(start)).collect(),
+    };
+    let mut found = best_of(own, others).map_err(|e| wrong("no-start", format!("no start leads anywhere: {}", e.0)))?;
     let (information, peaked, runaways) = judged(problem, start, &mut found.best).map_err(|e| wrong("no-prediction", e.0))?;
     let zeros = (0..problem.shared()).filter(|&j| problem.is_deviation(j) && found.best.theta[j] == 0.0).collect();
     Ok(Maximum { found, information, peaked, runaways, zeros })
 }
 
+/// The best end of the user's own start and of others, with what became of them all.
+fn best_of(own: Result<Found, Unusable>, others: Vec<Result<Found, Unusable>>) -> Result<Found, Unusable> {
+    let tried = 1 + others.len();
+    let at = own.as_ref().ok().map(|found| found.best.cost);
+    let (mut ends, mut why) = (Vec::new(), None);
+    for (number, outcome) in std::iter::once(own).chain(others).enumerate() {
+        match outcome {
+            Ok(found) => ends.push((number, found)),
+            Err(e) => why = why.or(Some(e)),
+        }
+    }
+    let failed = tried - ends.len();
+    let lowest = ends.iter().map(|(_, f)| f.best.cost).fold(f64::INFINITY, f64::min);
+    let same = |cost: f64| (cost - lowest).abs() <= search::SAME_LIKELY;
+    let agreed = ends.iter().filter(|(_, f)| same(f.best.cost)).count();
+    // Of the same maximum the one that the user's own start leads to.
+    let best = ends.into_iter().find(|(_, f)| same(f.best.cost));
+    let (from, found) = best.ok_or_else(|| why.unwrap_or_else(|| Unusable("no start has a finite likelihood".into())))?;
+    Ok(Found { tried, failed, agreed, from, own: at.filter(|cost| !same(*cost)), ..found })
+}
+
 /// Goes to the last digit that differences tell, and says how sharply the data determine the parameters there.
 fn judged(problem: &Marginal<'_>, start: &[f64], best: &mut Local) -> Result<(Blocks, bool, Vec<Runaway>), Unusable> {
     let s = problem.shared();
-    to_zero(problem, best)?;
     let known = problem.known(&best.theta)?;
     let mut slope = problem.slope(&best.theta, &known)?;
     let matrix = problem.second(&best.theta, &known)?;

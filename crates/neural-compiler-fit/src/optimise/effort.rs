@@ -33,8 +33,9 @@ pub struct Effort {
     rounds: AtomicUsize,
     /// Whether even the most rounds were too few once.
     endless: AtomicBool,
-    /// The most steps of a lane so far.
+    /// The most steps of a lane so far, and since somebody asked.
     steps: AtomicUsize,
+    latest: AtomicUsize,
     searching: AtomicBool,
     stop: AtomicBool,
     late: AtomicBool,
@@ -85,6 +86,7 @@ impl Effort {
         self.phase.store(IDLE, Relaxed);
         self.rounds.store(0, Relaxed);
         self.steps.store(0, Relaxed);
+        self.latest.store(0, Relaxed);
         self.endless.store(false, Relaxed);
     }
 
@@ -149,7 +151,13 @@ impl Effort {
     pub(crate) fn took(&self, steps: usize) {
         if self.phase.load(Relaxed) == LEARNING {
             self.steps.fetch_max(steps, Relaxed);
+            self.latest.fetch_max(steps, Relaxed);
         }
+    }
+
+    /// The most steps of a lane since this was asked last, at the first start; `None` after it.
+    pub(crate) fn latest(&self) -> Option<usize> {
+        (self.phase.load(Relaxed) == LEARNING).then(|| self.latest.swap(0, Relaxed))
     }
 
     /// Runs an engine within the limits learnt: first those that were enough so far, then a tenfold.

@@ -58,6 +58,8 @@ pub struct Task<'a> {
     pub also: &'a (dyn Fn() -> Vec<Vec<f64>> + Sync),
     /// Where the minimum the user's own start leads to leaves nothing to look for elsewhere: that minimum, of all residuals.
     pub enough: &'a (dyn Fn(&Local) -> Option<Vec<f64>> + Sync),
+    /// Whether the search is to end without a minimum, seen where the user's own start led to: it is to be begun again in another way.
+    pub leave: &'a (dyn Fn(&[f64]) -> bool + Sync),
     /// Values of single parameters worth trying: the parameter and its values.
     pub hints: &'a [(usize, Vec<f64>)],
     /// A minimum of the sample above this cost is not believed because a few starts agree on it.
@@ -84,6 +86,7 @@ impl<'a> Task<'a> {
             floor: 0.0,
             also: &Vec::new,
             enough: &|_| None,
+            leave: &|_| false,
             hints: &[],
             doubtful: f64::INFINITY,
             persist: 0,
@@ -122,7 +125,7 @@ pub struct Found {
 /// Costs this near (relative) are the same minimum.
 const SAME: f64 = 1e-6;
 /// The same, absolute, of minus twice a log-likelihood.
-const SAME_LIKELY: f64 = 1e-4;
+pub(crate) const SAME_LIKELY: f64 = 1e-4;
 /// Parameters this near (relative), of costs that are alike, are at the same minimum.
 const NEAR: f64 = 1e-3;
 /// A minimum elsewhere replaces the one the user's start leads to only if its cost is lower by this factor: of minima that
@@ -191,6 +194,10 @@ pub fn search(task: &Task<'_>, options: &Options<'_>) -> Result<Found, Unusable>
     options.effort.learn();
     take(&[(0, task.start.to_vec())], &mut runs);
     options.effort.learnt();
+    if !cancelled() && runs.first().is_some_and(|own| (task.leave)(&own.theta)) {
+        options.effort.settle();
+        return Err(Unusable("the search is left".into()));
+    }
     let noise = runs.first().is_some_and(|r| r.enough);
     if options.starts > 1 && !noise && !cancelled() {
         let candidates: Vec<Vec<f64>> = (task.also)().into_iter().chain(screen(task, &free, options)).collect();
@@ -279,16 +286,7 @@ const BETWEEN_LIKELY: f64 = 0.1;
 /// Whether two points of the same cost are minima of their own, which give the parameters other values. Terms in another order, other
 /// signs and other turns of a phase are other names for the same.
 fn is_twin(task: &Task<'_>, loss: Loss, a: &[f64], b: &[f64]) -> bool {
-    let near = |x: f64, y: f64| (x - y).abs() <= NEAR * x.abs().max(y.abs());
-    let whole = |turns: f64| turns.abs() > 0.5 && (turns - turns.round()).abs() < 10.0 * NEAR;
-    let turned = |x: f64, y: f64| whole((x - y) / std::f64::consts::PI) || whole((x + y) / std::f64::consts::PI);
-    let sizes = |theta: &[f64]| {
-        let all = theta.iter().enumerate().filter(|(j, _)| !turned(a[*j], b[*j]));
-        let mut all: Vec<f64> = all.map(|(_, x)| x.abs()).collect();
-        all.sort_by(f64::total_cmp);
-        all
-    };
-    if sizes(a).iter().zip(&sizes(b)).all(|(x, y)| near(*x, *y)) {
+    if renamed(a, b) {
         return false;
     }
     let cost = |theta: &[f64]| cost_at(task.sample, theta, loss, &mut vec![0.0; task.sample.count()]);
@@ -298,6 +296,52 @@ fn is_twin(task: &Task<'_>, loss: Loss, a: &[f64], b: &[f64]) -> bool {
         (Ok(here), Ok(between)) => between > BETWEEN * here.max(task.floor),
         _ => true,
     }
+}
+
+/// Whether two points give the parameters the same values under other names.
+fn renamed(a: &[f64], b: &[f64]) -> bool {
+    let near = |x: f64, y: f64| (x - y).abs() <= NEAR * x.abs().max(y.abs());
+    let whole = |turns: f64| turns.abs() > 0.5 && (turns - turns.round()).abs() < 10.0 * NEAR;
+    let turned = |x: f64, y: f64| whole((x - y) / std::f64::consts::PI) || whole((x + y) / std::f64::consts::PI);
+    let sizes = |theta: &[f64]| {
+        let all = theta.iter().enumerate().filter(|(j, _)| !turned(a[*j], b[*j]));
+        let mut all: Vec<f64> = all.map(|(_, x)| x.abs()).collect();
+        all.sort_by(f64::total_cmp);
+        all
+    };
+    sizes(a).iter().zip(&sizes(b)).all(|(x, y)| near(*x, *y))
+}
+
+/// How much higher, as a share or in minus twice a log-likelihood, the cost must be half way between two minima that were followed to the
+/// last digit, and below which share of the largest a singular value leaves a direction in which nothing is determined.
+const RIDGE: f64 = 1e-4;
+const RIDGE_LIKELY: f64 = 1e-2;
+const VALLEY: f64 = 1e-4;
+
+/// Whether two minima of the same cost, each followed to the last digit on all data, are two: within a standard error of each other the
+/// cost between them hardly rises. Where a valley connects them they are none.
+fn are_two(task: &Task<'_>, loss: Loss, a: &Local, b: &Local) -> bool {
+    if !(a.end == End::Converged && b.end == End::Converged && task.same(a.cost, b.cost)) {
+        return false;
+    }
+    if is_twin(task, loss, &a.theta, &b.theta) {
+        return true;
+    }
+    let sharp = |at: &Local| {
+        let free: Vec<usize> =
+            (0..at.theta.len()).filter(|&j| (task.bounds.min[j] < at.theta[j]) && (at.theta[j] < task.bounds.max[j])).collect();
+        let scales: Vec<f64> = free.iter().map(|&j| at.linear.size(j)).collect();
+        scales.iter().all(|s| *s > 0.0)
+            && at.linear.decompose(&free, &scales, &vec![0.0; at.theta.len()]).is_some_and(|parts| parts.rank(VALLEY) == free.len())
+    };
+    let middle: Vec<f64> = a.theta.iter().zip(&b.theta).map(|(x, y)| 0.5 * (x + y)).collect();
+    let Ok(between) = cost_at(task.whole, &middle, loss, &mut vec![0.0; task.whole.count()]) else { return false };
+    let (here, blur) = (a.cost.max(b.cost), task.whole.blur());
+    let least = match task.whole.is_likelihood() {
+        true => RIDGE_LIKELY,
+        false => RIDGE * here + 2.0 * (here * blur).sqrt() + blur,
+    };
+    !renamed(&a.theta, &b.theta) && between > here + least && sharp(a) && sharp(b)
 }
 
 /// Whether two points are one, as far as a search on a sample tells.
@@ -382,16 +426,23 @@ fn settle(task: &Task<'_>, free: &[usize], mut runs: Vec<Run>, tried: usize, opt
         .iter()
         .filter(|r| task.alike(r.cost, at))
         .partition(|r| r.number == from || !is_twin(task, options.loss, &best.theta, &r.theta));
-    let agreed = here.len().max(1);
     // A run may have ended on a part of the data, or short of its minimum: what is offered has been followed on all of them.
     let fine = lm::Options { evaluations: options.evaluations, cancel: options.cancel, ..lm::Options::default() };
     let twin = apart.first().and_then(|r| {
         let other = lm::minimise(task.whole, &r.theta, task.bounds, options.loss, &fine).ok()?;
-        let real = task.same(other.cost, best.cost) && is_twin(task, options.loss, &best.theta, &other.theta);
-        real.then_some((other.theta, apart.len()))
+        are_two(task, options.loss, &best, &other).then_some(other.theta)
     });
     let looked = task.exchange && options.starts > 1 && !late && !cancelled && twin.is_none() && best.end == End::Converged;
-    let twin = twin.or_else(|| if looked { exchanged(task, free, &best, options).map(|theta| (theta, 0)) } else { None });
+    let twin = twin.or_else(|| if looked { exchanged(task, free, &best, options) } else { None });
+    // What the runs that may have ended at either are nearer to.
+    let (twin, agreed) = match twin {
+        None => (None, here.len().max(1)),
+        Some(other) => {
+            let nearer = |r: &&&Run| r.number != from && distance(&r.theta, &other) < distance(&r.theta, &best.theta);
+            let there = here.iter().chain(&apart).filter(nearer).count();
+            (Some((other, there)), (here.len() + apart.len() - there).max(1))
+        }
+    };
     let tie = kept.filter(|k| !task.same(*k, lowest)).map(|_| lowest);
     Some(Ok(Found {
         own: own.filter(|own| *own != best.cost),
@@ -410,8 +461,31 @@ fn settle(task: &Task<'_>, free: &[usize], mut runs: Vec<Run>, tried: usize, opt
 /// Constants that are exchanged in pairs to look for another solution, at most.
 const EXCHANGED: usize = 4;
 
-/// Another solution of the same cost, where two constants have exchanged their parts and others followed: starts near the declared values
-/// rarely lead there.
+/// How many times the cost of the minimum a point may have at which a constant stands for the ratio of two others, to be followed.
+const WORTHWHILE: f64 = 2.0;
+
+/// Points at which a constant has the ratio of two others, which has its value: rates, one of which is written as a clearance over a volume.
+fn of_ratios(theta: &[f64], others: &[usize]) -> Vec<Vec<f64>> {
+    let mut all = Vec::new();
+    for &i in others {
+        for &j in others.iter().filter(|&&j| j != i) {
+            for &k in others.iter().filter(|&&k| k != i && k != j) {
+                let (rate, ratio) = (theta[i], theta[j] / theta[k]);
+                // Either of the two follows.
+                for (follows, value) in [(k, theta[j] / rate), (j, rate * theta[k])] {
+                    let mut start = theta.to_vec();
+                    (start[i], start[follows]) = (ratio, value);
+                    all.push(start);
+                }
+            }
+        }
+    }
+    all.retain(|start| start.iter().all(|x| x.is_finite()));
+    all
+}
+
+/// Another solution of the same cost, where two constants, or one and the ratio of two others, have exchanged their parts and others
+/// followed: starts near the declared values rarely lead there.
 fn exchanged(task: &Task<'_>, free: &[usize], best: &Local, options: &Options<'_>) -> Option<Vec<f64>> {
     let others: Vec<usize> = (0..best.theta.len()).filter(|j| !free.contains(j)).collect();
     if others.len() > EXCHANGED {
@@ -420,20 +494,34 @@ fn exchanged(task: &Task<'_>, free: &[usize], best: &Local, options: &Options<'_
     let rough = Options { evaluations: options.evaluations.min(ROUGH), ..*options };
     let fine = lm::Options { evaluations: options.evaluations, cancel: options.cancel, ..lm::Options::default() };
     let at = cost_at(task.sample, &best.theta, options.loss, &mut vec![0.0; task.sample.count()]).ok()?;
-    let pairs = others.iter().enumerate().flat_map(|(k, &i)| others[..k].iter().map(move |&j| (j, i)));
-    let one = |(i, j): (usize, usize)| {
+    let pairs = others.iter().enumerate().flat_map(|(k, &i)| others[..k].iter().map(move |&j| (j, i))).map(|(i, j)| {
         let mut start = best.theta.clone();
         start.swap(i, j);
-        let inside = [i, j].iter().all(|&k| (task.bounds.min[k]..=task.bounds.max[k]).contains(&start[k]));
-        let apart = (start[i] - start[j]).abs() > NEAR * start[i].abs().max(start[j].abs());
-        let rough = if inside && apart { local(task, task.sample, free, &start, &rough, None).ok()? } else { return None };
-        if !task.alike(rough.cost, at) || !is_twin(task, options.loss, &best.theta, &rough.theta) {
+        start
+    });
+    let inside = |start: &Vec<f64>| (0..start.len()).all(|k| (task.bounds.min[k]..=task.bounds.max[k]).contains(&start[k]));
+    // Of many points that cost an evaluation each only what may be a solution is followed.
+    let promises = |start: &Vec<f64>| {
+        let cost = cost_at(task.sample, start, options.loss, &mut vec![0.0; task.sample.count()]);
+        let likely = task.whole.is_likelihood();
+        cost.is_ok_and(|cost| if likely { cost <= at + DECIDED } else { cost <= WORTHWHILE * at.max(task.floor) })
+    };
+    let ratios: Vec<Vec<f64>> =
+        of_ratios(&best.theta, &others).into_iter().filter(|start| inside(start) && !near_by(start, &best.theta)).collect();
+    let ratios: Vec<Vec<f64>> = ratios.into_par_iter().filter(promises).collect();
+    let one = |start: Vec<f64>| {
+        let rough = if inside(&start) && !near_by(&start, &best.theta) {
+            local(task, task.sample, free, &start, &rough, None).ok()?
+        } else {
+            return None;
+        };
+        if !task.alike(rough.cost, at) || near_by(&rough.theta, &best.theta) {
             return None;
         }
         let other = lm::minimise(task.whole, &rough.theta, task.bounds, options.loss, &fine).ok()?;
-        (task.same(other.cost, best.cost) && is_twin(task, options.loss, &best.theta, &other.theta)).then_some(other.theta)
+        are_two(task, options.loss, best, &other).then_some(other.theta)
     };
-    pairs.collect::<Vec<_>>().into_par_iter().map(one).collect::<Vec<_>>().into_iter().flatten().next()
+    pairs.chain(ratios).collect::<Vec<_>>().into_par_iter().map(one).collect::<Vec<_>>().into_iter().flatten().next()
 }
 
 /// Points worth following, the most promising first.

@@ -9,7 +9,8 @@ use crate::options::Options;
 use crate::report::Fit;
 use crate::report::judged::Judged;
 use crate::report::nested;
-use crate::statistics::diagnostics::diagnose;
+use crate::report::summary::NOISE;
+use crate::statistics::diagnostics::{NOT_NORMAL, diagnose};
 use neural_compiler::syntax::distributions::Distribution;
 use neural_compiler::{Diagnostics, Program};
 
@@ -19,6 +20,7 @@ const MOST: usize = 100_000;
 /// Puts standard residuals and what they show into a fit.
 pub(crate) fn finish(program: &Program, table: &Table, options: &Options<'_>, fit: &mut Fit) -> Result<(), Diagnostics> {
     nested::declare(program, options, fit)?;
+    fit.warnings.extend(about_errors(fit, options.profile));
     let rows = table.rows();
     let by_likelihood = !fit.noise.is_empty();
     if rows > MOST && !by_likelihood {
@@ -69,8 +71,35 @@ pub(crate) fn finish(program: &Program, table: &Table, options: &Options<'_>, fi
         let shown = (0..fit.targets.len()).filter(tells).map(|t| diagnose(&fit.targets[t], &standard[t], fit.axis.as_ref())).collect();
         fit.diagnostics = shown;
         fit.standard = standard.concat();
+        less_than_noise(fit);
     }
     Ok(())
+}
+
+/// What there is to know of the standard errors of a fit. `profile`: whether there are intervals by profile beside them.
+fn about_errors(fit: &Fit, profile: bool) -> Vec<String> {
+    let list = |names: &[&str]| names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
+    let (held, misled) = (fit.at_bounds(), fit.misled());
+    // Neither effects nor nets have profiles.
+    let could = !profile && fit.effects.is_empty() && fit.weights == 0 && !held.is_empty();
+    let more = could.then(|| format!("--profile gives intervals of the other constants that let {} move", list(&held)));
+    let misleading = (!misled.is_empty()).then(|| {
+        let (whose, their) = if misled.len() == 1 { ("standard error", "its") } else { ("standard errors", "their") };
+        format!(
+            "the {whose} of {} and what rests on {} mislead: {their} profile ends more than twice, or less than half, as far from the value \
+             as the 95 % interval; take the profile",
+            list(&misled),
+            if misled.len() == 1 { "it" } else { "them" }
+        )
+    });
+    more.into_iter().chain(misleading).collect()
+}
+
+/// Takes back that nothing but noise is left, where the residuals are not normal: what is left does not go with what rows lie along.
+fn less_than_noise(fit: &mut Fit) {
+    if fit.diagnostics.iter().any(|d| d.normality_p < NOT_NORMAL) {
+        fit.message = fit.message.replace(NOISE, "leaves nothing that goes with the inputs");
+    }
 }
 
 /// The options with the fitted values.

@@ -90,6 +90,14 @@ pub fn to_json(fit: &Fit) -> Value {
     if !fit.diagnostics.is_empty() {
         all["diagnostics"] = fit.diagnostics.iter().map(|d| (d.name.clone(), shown(d))).collect::<Map<_, _>>().into();
     }
+    for (what, names) in [("held", fit.at_bounds()), ("misled", fit.misled())] {
+        if !names.is_empty() {
+            all[what] = json!(names);
+        }
+    }
+    if let Some(method) = fit.method {
+        all["method"] = json!(method);
+    }
     if let Some(b) = &fit.bootstrap {
         all["bootstrap"] = json!({"wanted": b.wanted, "replicates": b.replicates, "failed": b.failed, "kind": b.kind.to_string()});
     }

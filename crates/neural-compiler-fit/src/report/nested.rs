@@ -20,7 +20,9 @@ pub enum Law {
     Inside,
     /// The smaller model holds this one at its bound: half chi-square, half that of one degree of freedom less.
     Edge(String),
-    /// It may hold these at their bounds: p is at most that of chi-square.
+    /// The smaller model is what the larger goes over into as this one grows without end: the same.
+    Limit(String),
+    /// It may hold these at an end of their range: p is at most that of chi-square.
     AtMost(Vec<String>),
 }
 
@@ -34,7 +36,7 @@ impl Law {
         };
         match self {
             Law::Inside | Law::AtMost(_) => beyond(freedom),
-            Law::Edge(_) => 0.5 * (beyond(freedom - 1.0) + beyond(freedom)),
+            Law::Edge(_) | Law::Limit(_) => 0.5 * (beyond(freedom - 1.0) + beyond(freedom)),
         }
     }
 
@@ -42,7 +44,7 @@ impl Law {
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Law::Inside => "chi-square",
-            Law::Edge(_) => "half chi-square of one degree of freedom less",
+            Law::Edge(_) | Law::Limit(_) => "half chi-square of one degree of freedom less",
             Law::AtMost(_) => "at most chi-square",
         }
     }
@@ -52,9 +54,12 @@ impl Law {
         match self {
             Law::Inside => String::new(),
             Law::Edge(one) => format!(" (half of chi-square of one degree of freedom less: `{one}` is at its bound in the special case)"),
+            Law::Limit(one) => {
+                format!(" (half of chi-square of one degree of freedom less: `{one}` grows without end in the special case)")
+            }
             Law::AtMost(some) => {
                 let names = some.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
-                format!(" at most: where the special case has {names} at the bound, p is smaller")
+                format!(" at most: where the special case has {names} at an end of the range, p is smaller")
             }
         }
     }
@@ -88,7 +93,7 @@ fn distribution<'a>(fit: &'a Fit, column: &str) -> (&'a str, Vec<&'a str>) {
 pub(crate) fn law(small: &Fit, large: &Fit) -> Result<Law, String> {
     let more: Vec<usize> =
         (0..large.parameters.len()).filter(|&j| small.parameters.iter().all(|p| p.name != large.parameters[j].name)).collect();
-    let (mut edges, mut perhaps): (Vec<String>, Vec<String>) = (vec![], vec![]);
+    let (mut limits, mut edges, mut perhaps): (Vec<String>, Vec<String>, Vec<String>) = (vec![], vec![], vec![]);
     let mut of_noise: Vec<&str> = vec![];
     for column in &large.targets {
         let ((a, _), (b, arguments)) = (distribution(small, column), distribution(large, column));
@@ -102,11 +107,11 @@ pub(crate) fn law(small: &Fit, large: &Fit) -> Result<Law, String> {
                 "it says that `{column}` is {a}, the other that it is {b}, and neither distribution is a case of the other"
             ));
         };
-        edges.push(end.to_string());
+        limits.push(end.to_string());
     }
     for &j in &more {
         let (name, (low, high)) = (&large.parameters[j].name, large.bounds.get(j).copied().unwrap_or((f64::NEG_INFINITY, f64::INFINITY)));
-        if edges.contains(name) {
+        if limits.contains(name) {
             continue;
         }
         let drawn: Vec<&Random> = large.random.iter().filter(|r| r.deviation == *name).collect();
@@ -123,10 +128,11 @@ pub(crate) fn law(small: &Fit, large: &Fit) -> Result<Law, String> {
             perhaps.push(name.clone());
         }
     }
-    Ok(match (&edges[..], perhaps.is_empty()) {
-        ([], true) => Law::Inside,
-        ([_], true) => Law::Edge(edges.remove(0)),
-        _ => Law::AtMost([edges, perhaps].concat()),
+    Ok(match (&limits[..], &edges[..], perhaps.is_empty()) {
+        ([], [], true) => Law::Inside,
+        ([], [_], true) => Law::Edge(edges.remove(0)),
+        ([_], [], true) => Law::Limit(limits.remove(0)),
+        _ => Law::AtMost([limits, edges, perhaps].concat()),
     })
 }
 

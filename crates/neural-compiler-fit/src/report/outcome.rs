@@ -3,10 +3,12 @@
 use crate::bootstrap::Bootstrap;
 use crate::dynamics::clock::Clock;
 use crate::model::layout::Values;
+use crate::options::EffectMethod;
 use crate::report::text::shown;
 use crate::statistics::diagnostics::Diagnostics;
 use crate::statistics::identify::{Combination, Undetermined};
 use crate::statistics::likelihood::{Column, Likelihood};
+use crate::statistics::profile;
 use crate::statistics::uncertainty::{Certainty, Uncertainty};
 
 /// A fitted number.
@@ -96,6 +98,10 @@ pub struct Fit {
     pub random: Vec<Random>,
     /// The most probable values of random effects, by name; they are integrated out of the likelihood and are no parameters.
     pub effects: Vec<(String, f64)>,
+    /// How they are.
+    pub effect_method: EffectMethod,
+    /// The method `auto` went over to after the start, which was cheaper by the other: its name.
+    pub method: Option<&'static str>,
     /// How probable the model makes the data, and the criteria that follow from that.
     pub likelihood: Likelihood,
     /// Numbers compared.
@@ -173,6 +179,8 @@ pub struct Check {
     pub share: f64,
     /// By what share the standard error that changes most does.
     pub error: f64,
+    /// Whether the data determine the same parameters.
+    pub alike: bool,
     /// Whether every digit that a report shows stays as it is.
     pub holds: bool,
 }
@@ -229,10 +237,30 @@ impl Fit {
             return if tried == 1 { "from one start".into() } else { format!("{tried} of {tried} starts agree") };
         }
         let elsewhere = tried.saturating_sub(agreed + twins + failed);
-        let where_to = if self.better_elsewhere { "elsewhere" } else { "at higher cost" };
-        let others = [(twins, "at other values of the same cost"), (elsewhere, where_to), (failed, "cannot be computed")];
+        let (higher, same) = match self.likelihood.declared {
+            true => ("at lower likelihood", "at other values of the same likelihood"),
+            false => ("at higher cost", "at other values of the same cost"),
+        };
+        let where_to = if self.better_elsewhere { "elsewhere" } else { higher };
+        let others = [(twins, same), (elsewhere, where_to), (failed, "cannot be computed")];
         let list: Vec<String> = others.iter().filter(|o| o.0 > 0).map(|(n, what)| format!("{n} {what}")).collect();
         format!("{agreed} of {tried} starts {} here, {}", if agreed == 1 { "ends" } else { "end" }, list.join(", "))
+    }
+
+    /// Parameters that ended at a bound, inside which the data would have let them move, beside others that have a standard error.
+    pub fn at_bounds(&self) -> Vec<&str> {
+        let certainty = &self.uncertainty.certainty;
+        if !certainty.iter().any(|c| matches!(c, Certainty::Error(_))) {
+            return vec![];
+        }
+        let held =
+            self.parameters.iter().zip(certainty).zip(&self.bounds).filter(|((_, c), (min, max))| **c == Certainty::AtBound && min < max);
+        held.map(|((p, _), _)| p.name.as_str()).collect()
+    }
+
+    /// Parameters whose profile shows that their standard error misleads.
+    pub fn misled(&self) -> Vec<&str> {
+        profile::misled(&self.parameters, &self.bounds)
     }
 
     /// A parameter by name.
@@ -294,13 +322,16 @@ pub(crate) fn open_combinations(undetermined: &[Undetermined]) -> Vec<String> {
     undetermined.iter().map(words).collect()
 }
 
+/// Whole digits beyond the significant ones that are still written: more would pass for known.
+const BEYOND: i32 = 3;
+
 /// A number with so many significant digits.
 pub fn significant(x: f64, digits: usize) -> String {
     if x == 0.0 || !x.is_finite() {
         return format!("{x}");
     }
     let exponent = x.abs().log10().floor() as i32;
-    if (-5..15).contains(&exponent) {
+    if (-5..15).contains(&exponent) && exponent + 1 - digits as i32 <= BEYOND {
         format!("{x:.*}", (digits as i32 - 1 - exponent).max(0) as usize)
     } else {
         format!("{x:.*e}", digits - 1)

@@ -8,7 +8,7 @@ use crate::optimise::lm::{End, Local};
 use crate::optimise::loss::Loss;
 use crate::optimise::search::Found;
 use crate::optimise::{Residuals, norm};
-use crate::options::Options;
+use crate::options::{EffectMethod, Options};
 use crate::report::{Axis, Fit, Noise, exact, outcome};
 use crate::statistics::identify::{self, Undetermined};
 use crate::statistics::likelihood::{self, Lengths, Target};
@@ -99,10 +99,23 @@ pub(crate) struct Ended {
 impl Ended {
     /// The end of a global search, whose costs are told in a unit.
     pub(crate) fn of(found: &Found, names: &[String], loss: Loss, unit: f64) -> Ended {
+        Ended::told(found, names, loss, (unit, false))
+    }
+
+    /// The end of one whose costs are minus twice a log-likelihood, which is told instead.
+    fn of_maximum(found: &Found, names: &[String]) -> Ended {
+        Ended::told(found, names, Loss::Squares, (1.0, true))
+    }
+
+    fn told(found: &Found, names: &[String], loss: Loss, (unit, likely): (f64, bool)) -> Ended {
         let Local { theta, end, .. } = &found.best;
         let cost = unit * found.best.cost;
         let mut warnings = Vec::new();
         match found.own.map(|own| unit * own) {
+            Some(own) if own > cost && likely => warnings.push(format!(
+                "the given start leads to another maximum, where the log-likelihood is lower by {}; a better one was found",
+                outcome::significant(0.5 * (own - cost), 4)
+            )),
             Some(own) if own > cost => {
                 warnings.push(format!("the given start leads to another minimum of cost {own:.6e}; a better one was found"))
             }
@@ -271,6 +284,9 @@ pub(crate) fn summarise(layout: &Layout, ended: Ended, mut compared: Compared, s
     fit
 }
 
+/// What the message says of a minimum that leaves nothing to explain.
+pub(crate) const NOISE: &str = "leaves nothing but noise";
+
 /// How many of the free numbers were not spent, as they say no more than others. Of nets as many were counted as the data determine.
 fn surplus(layout: &Layout, undetermined: &[Undetermined]) -> f64 {
     if layout.weights() > 0 { 0.0 } else { identify::surplus(undetermined) as f64 }
@@ -300,7 +316,10 @@ pub(crate) fn told(layout: &Layout, ended: Ended, figures: Figures, poor: &poor:
     let mut warnings = outcome::open_combinations(&undetermined);
     for (j, c) in uncertainty.certainty.iter().enumerate() {
         if *c == Certainty::AtBound {
-            warnings.push(format!("`{}` ended at its bound {}", names[j], theta[j]));
+            let held = layout.bounds.min[j] == layout.bounds.max[j];
+            let others = !held && uncertainty.certainty.iter().any(|c| matches!(c, Certainty::Error(_)));
+            let only = if others { ": the standard errors, intervals and bands of the others hold only if it is exactly that" } else { "" };
+            warnings.push(format!("`{}` ended at its bound {}{only}", names[j], theta[j]));
         }
     }
     warnings.extend(columns.iter().filter(|c| c.r2.is_nan()).map(|c| match c.n {
@@ -344,6 +363,8 @@ pub(crate) fn told(layout: &Layout, ended: Ended, figures: Figures, poor: &poor:
         likelihood,
         log_prior: None,
         effects: vec![],
+        effect_method: EffectMethod::default(),
+        method: None,
         converged: matches!(end, End::Converged | End::HeldOut),
         describes_data,
         chi_square: None,
@@ -523,7 +544,7 @@ pub(crate) fn likely_of(
         found.elsewhere |= matches!(open.parameters[..], [only] if lost.contains(&only));
     }
     let k = compared.spent - surplus(layout, &undetermined);
-    let ended = Ended::of(&maximum.found, &layout.names, Loss::Squares, 1.0);
+    let ended = Ended::of_maximum(&maximum.found, &layout.names);
     let mut fit = summarise(layout, ended, compared, Sure { uncertainty, undetermined });
     fit.likelihood = likelihood::Likelihood { loglik: f64::NAN, k, sigmas: 0, n, declared: true };
     fit.observations = n;

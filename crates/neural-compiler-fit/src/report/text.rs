@@ -15,8 +15,10 @@ pub fn shown(x: f64, error: Option<f64>) -> String {
 }
 
 fn row(p: &Parameter) -> [String; 6] {
-    let range =
-        |ends: Option<(f64, f64)>| ends.map_or(String::new(), |(lo, hi)| format!("[{}, {}]", shown(lo, p.stderr), shown(hi, p.stderr)));
+    // What has no standard error may have a profile, whose width says how many digits mean something.
+    let width = p.profile.map(|(lo, hi)| 0.25 * (hi - lo)).filter(|e| e.is_finite());
+    let digits = p.stderr.or(width);
+    let range = |ends: Option<(f64, f64)>| ends.map_or(String::new(), |(lo, hi)| format!("[{}, {}]", shown(lo, digits), shown(hi, digits)));
     let error = p.stderr.map_or_else(|| p.note.clone().unwrap_or_default(), |e| significant(e, 3));
     [p.name.clone(), shown(p.value, p.stderr), error, range(p.ci95), range(p.profile), range(p.bootstrap.map(|b| b.1))]
 }
@@ -133,9 +135,8 @@ pub fn remarks(fit: &Fit) -> Vec<String> {
             .map(|x| format!("posterior mode: the logarithm of the prior density, {}, is not in the likelihood", significant(x, 6))),
     );
     lines.extend(fit.noise.iter().map(noise));
-    let effects = fit.effects.len();
-    lines
-        .extend((effects > 0).then(|| format!("{effects} random effects are integrated out (first order, conditional, with interaction)")));
+    let (effects, how) = (fit.effects.len(), fit.effect_method.words());
+    lines.extend((effects > 0).then(|| format!("{effects} random effects are integrated out ({how})")));
     lines.extend(explained("", (fit.rmse, fit.r2), &fit.columns));
     if !fit.holdout_columns.is_empty() {
         let joint = fit.holdout.unwrap_or((f64::NAN, f64::NAN));
@@ -151,6 +152,9 @@ pub fn remarks(fit: &Fit) -> Vec<String> {
     lines.extend(
         fit.streamed
             .map(|s| format!("{} rows were read {} times and not held in memory: nothing is told of single residuals", s.rows, s.passes)),
+    );
+    lines.extend(
+        fit.method.map(|method| format!("solved by {method}, to which auto went over: where the first start led it is the cheaper")),
     );
     lines.extend(fit.check.as_ref().map(|check| check.sentence()));
     let together = fit.strong_correlations(0.95).into_iter().take(5);

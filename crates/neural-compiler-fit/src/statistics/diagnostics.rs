@@ -42,6 +42,9 @@ const FEWEST: usize = 8;
 /// How improbable the farthest of all residuals of a column must be.
 const CHANCE: f64 = 0.05;
 
+/// How improbable residuals of normal errors must be, if they are not to be called nothing but noise.
+pub(crate) const NOT_NORMAL: f64 = 0.01;
+
 fn normal_cdf(x: f64) -> f64 {
     Normal::standard().cdf(x)
 }
@@ -86,7 +89,7 @@ fn runs(residuals: &[(usize, f64)]) -> (usize, f64, f64) {
 
 /// The statistic of Anderson and Darling for a normal distribution of unknown mean and variance, with the correction for few data, and how
 /// probable a larger one is (Stephens 1986, table 4.9).
-fn anderson_darling(mut all: Vec<f64>) -> (f64, f64) {
+pub(crate) fn anderson_darling(mut all: Vec<f64>) -> (f64, f64) {
     let n = all.len() as f64;
     let mean = all.iter().sum::<f64>() / n;
     let deviation = (all.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0)).sqrt();

@@ -101,7 +101,8 @@ pub(crate) fn spread(values: &[f64]) -> f64 {
 
 fn no_noise(name: &str, axis: &Axis, r: f64) -> String {
     format!(
-        "the residuals of `{name}` are not noise: neighbours along `{}` are alike (correlation {:.2}), so the model misses something",
+        "the residuals of `{name}` are not noise: neighbours along `{}` are alike (correlation {:.2}): the model misses something, or the \
+         errors are correlated, and the standard errors above are too small then",
         axis.name,
         r.min(1.0)
     )

@@ -1,10 +1,11 @@
 //! Intervals by profile likelihood. In: a minimum; out: for each parameter the values at which the best fit with it held there is worse
 //! by what a 95 % interval allows. Unlike a standard error it does not assume that the cost is a parabola.
-//! Invariants: an end that no value reaches is infinite (or the parameter's bound); one that lies beyond where the model can be computed is
-//! NaN, never a guess.
+//! Invariants: an end is infinite, or the bound of the parameter, only where the profile was followed so far and stayed below the limit; one
+//! that lies beyond where the model can be computed is NaN, never a guess.
 
 use crate::optimise::loss::Loss;
 use crate::optimise::{Bounds, Residuals, Unusable, cost_at, lm};
+use crate::report::Parameter;
 use crate::statistics::uncertainty::{Certainty, Uncertainty};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -55,7 +56,7 @@ impl Residuals for Held<'_> {
 /// Told how many ends of intervals are found, of how many.
 pub(crate) type Tell<'a> = &'a (dyn Fn(usize, usize) + Sync);
 
-/// The profile interval of every parameter that has a standard error.
+/// The profile interval of every parameter that has a standard error, and of every one that ended at its bound, where one end is the bound.
 pub(crate) fn intervals(
     problem: &dyn Residuals,
     best: &lm::Local,
@@ -65,27 +66,50 @@ pub(crate) fn intervals(
     tell: Tell<'_>,
 ) -> Vec<Option<(f64, f64)>> {
     let allowed = uncertainty.rise;
-    let all = 2 * uncertainty.certainty.iter().filter(|c| matches!(c, Certainty::Error(_))).count();
+    let ends_of = |c: &Certainty| match c {
+        Certainty::Error(_) => 2,
+        Certainty::AtBound => 1,
+        _ => 0,
+    };
+    let all = uncertainty.certainty.iter().map(ends_of).sum();
     let done = AtomicUsize::new(0);
     let look = || tell(done.load(Ordering::Relaxed), all);
     let one = |j: usize| {
-        let Certainty::Error(error) = uncertainty.certainty[j] else { return None };
-        let end = |way: f64| {
-            let found = one_end(problem, best, bounds, loss, j, way * error * uncertainty.reach, allowed, &look);
+        let end = |step: f64| {
+            let found = one_end(problem, best, bounds, loss, j, step, allowed, &look);
             done.fetch_add(1, Ordering::Relaxed);
             look();
             found
         };
-        (allowed.is_finite() && error > 0.0).then(|| (end(-1.0), end(1.0)))
+        match uncertainty.certainty[j] {
+            Certainty::Error(error) if allowed.is_finite() && error > 0.0 => {
+                let step = error * uncertainty.reach;
+                Some((end(-step), end(step)))
+            }
+            Certainty::AtBound if allowed.is_finite() && bounds.min[j] < bounds.max[j] => {
+                let step = inwards(best, j, allowed);
+                Some(if best.theta[j] <= bounds.min[j] { (bounds.min[j], end(step)) } else { (end(-step), bounds.max[j]) })
+            }
+            _ => None,
+        }
     };
     (0..best.theta.len()).into_par_iter().map(one).collect()
 }
 
-/// The share of a limit by which the profile rises no more: beyond, it is followed no further.
+/// How far a parameter may go from its bound before the linear model, the others held, is worse by what is allowed.
+fn inwards(best: &lm::Local, j: usize, allowed: f64) -> f64 {
+    let (slope, size) = (best.linear.slope(j).abs(), best.linear.size(j));
+    // The smaller root of size² h² + 2 slope h = allowed, in the form that keeps its digits.
+    let step = allowed / (slope + (slope * slope + size * size * allowed).sqrt());
+    let usual = if best.theta[j] == 0.0 { 1.0 } else { best.theta[j].abs() };
+    if step.is_finite() && step > 0.0 { step } else { usual }
+}
+
+/// The share of a limit by which the profile is level if it rises by less on three steps, each at most twice as far as the one before.
 const LEVEL: f64 = 1e-3;
-/// How many standard errors away, and how near to a bound in shares of the way there, that is believed.
+/// How many standard errors away a profile that is level is given up where the model cannot be computed twice as far.
 const FAR: f64 = 64.0;
-/// Steps outwards, and inwards to where it crosses, at most.
+/// Steps outwards, each twice as far as the one before at most, and inwards to where it crosses.
 const STEPS: usize = 60;
 /// How near two values of the parameter are that no digit shown tells apart.
 const NEAR: f64 = 1e-7;
@@ -181,10 +205,13 @@ fn one_end(
             None => blocked = reach,
         }
         let near = path.last().expect("it begins at the minimum");
-        // Three steps on which it rose no more, far out or next to the bound: it rises no more.
         let level = path.len() > 3 && near.worse < 1.0 - 10.0 * LEVEL && near.worse - path[path.len() - 4].worse < LEVEL;
-        if level && (near.reach > FAR || last - near.reach < last / FAR) && (blocked.is_infinite() || blocked >= last) {
-            return if last.is_finite() { limit } else { f64::INFINITY.copysign(step) };
+        // At the bound itself nothing can be computed: what holds as near to it as can be told apart holds there.
+        if level && last.is_finite() && blocked == last && last - near.reach <= NEAR * last {
+            return limit;
+        }
+        if level && blocked < last && near.reach > FAR {
+            return f64::NAN;
         }
         let onwards = if near.worse > 0.3 { (1.2 / near.worse).min(2.0) } else { 2.0 };
         let wanted = (near.reach * onwards).max(1.0);
@@ -224,6 +251,23 @@ fn one_end(
         }
     }
     if outside.worse.is_infinite() { f64::NAN } else { value(0.5 * (path.last().map_or(0.0, |p| p.reach) + outside.reach)) }
+}
+
+/// How many times as far one of two ends lies as the other, if the one that is told by a standard error is misleading.
+const MISLEADING: f64 = 2.0;
+
+/// The parameters whose profile ends elsewhere than the interval by their standard error says: far beyond it, or well within it and not at
+/// their bound. `bounds`: as many pairs as parameters.
+pub(crate) fn misled<'a>(parameters: &'a [Parameter], bounds: &[(f64, f64)]) -> Vec<&'a str> {
+    let one = |(p, (min, max)): (&'a Parameter, &(f64, f64))| {
+        let ((low, high), (lower, upper)) = (p.ci95?, p.profile?);
+        let off = |usual: f64, profile: f64, bound: f64| {
+            let (usual, profile_reach) = ((usual - p.value).abs(), (profile - p.value).abs());
+            profile_reach > MISLEADING * usual || MISLEADING * profile_reach < usual && profile != bound
+        };
+        (off(low, lower, *min) || off(high, upper, *max)).then_some(p.name.as_str())
+    };
+    parameters.iter().zip(bounds).filter_map(one).collect()
 }
 
 /// What is said of intervals that have no end on a side because the model cannot be computed so far.

@@ -260,3 +260,25 @@ fn one_observation_for_each_group_in_any_unit() {
     );
     open(&model, table(vec![("g", g), ("y", of(0, 1.0)), ("z", of(1, 3.0))]), &["w", "s", "r"]);
 }
+
+/// Groups that do not differ: the deviation is thrown to 0 from either start, which was told as two ends, the given one the worse.
+#[test]
+fn starts_that_lead_to_a_deviation_of_0_agree() {
+    let errors = [0.1, -0.12, 0.03, -0.05, 0.08, -0.07, 0.02, 0.01, -0.09, 0.1, 0.04, -0.04];
+    let rows = (0..12).map(|i| (f64::from(i / 3), f64::from(i % 3))).zip(errors);
+    let columns: Vec<[f64; 3]> = rows.map(|((g, x), e)| [g, x, 3.2 + 0.5 * x + e]).collect();
+    let column = |k: usize| columns.iter().map(|c| c[k]).collect::<Vec<f64>>();
+    let data = table(vec![("g", column(0)), ("x", column(1)), ("y", column(2))]);
+    for model in ["(+ a eta (* b x))", "(* a (exp (+ eta (* b x))))"] {
+        let found = run(
+            &format!(
+                "(param a 3) (param b 0.3) (param omega 0.5 :min 0) (param s 0.2 :min 0) (param eta 0 :per g :effect (normal 0 omega))
+                 (observe y {model} :noise (normal s))"
+            ),
+            &data,
+        );
+        assert_eq!(found.parameter("omega").unwrap().value, 0.0);
+        assert_eq!((found.starts().as_str(), found.converged), ("2 of 2 starts agree", true), "{:?}", found.warnings);
+        assert!(!found.warnings.iter().any(|w| w.contains("another")), "{:?}", found.warnings);
+    }
+}

@@ -35,6 +35,21 @@ fn says(found: &Fit, what: &str) -> bool {
 
 const LINE: &str = "(param a 1) (param b 0) (observe y (exp (+ a (* b x))) :noise";
 
+/// One count where 0.001 are expected is 1000 in Pearson's sum, and happens in one of 500 such tables: a chi-square with the same mean and
+/// variance calls it one of 300,000.
+#[test]
+fn one_rare_count_condemns_no_model() {
+    let regular = [10.0, 12.0, 7.0, 9.0, 11.0, 14.0, 8.0, 10.0, 6.0, 13.0, 9.0, 10.0, 12.0, 11.0, 8.0, 7.0, 10.0, 9.0, 13.0, 11.0];
+    let exposure = [vec![10.0; 20], vec![0.001; 2]].concat();
+    let of = |rare: f64| {
+        let n = [&regular[..], &[rare, 0.0]].concat();
+        run("(param r 1 :min 0) (observe n (* r e) :noise poisson)", vec![("e", exposure.clone()), ("n", n)], &Options::default())
+    };
+    assert!(!says(&of(1.0), "scatter more"), "{:?}", of(1.0).warnings);
+    // Two there happen in one of a million.
+    assert!(says(&of(2.0), "scatter more than the noise of `n`") && says(&of(2.0), "by row 21 alone"), "{:?}", of(2.0).warnings);
+}
+
 #[test]
 fn counts_that_scatter_as_declared_are_described_and_others_are_not() {
     let x = xs(60);

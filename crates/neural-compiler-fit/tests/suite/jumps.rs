@@ -203,3 +203,25 @@ fn a_switching_time_inside_an_equation_is_fitted() {
         assert!((a.value - b.value).abs() < 0.01 * f && (e / f - 1.0).abs() < 0.01, "{}: {} ± {e}, not {} ± {f}", a.name, a.value, b.value);
     }
 }
+
+/// A lag at its bound, at the time of a row: fits by likelihood say what least squares say, also of constants of groups.
+#[test]
+fn likelihoods_tell_of_jumps_at_rows() {
+    let t: Vec<f64> = (0..21).map(|i| 0.25 * f64::from(i)).collect();
+    let z = t.iter().enumerate().map(|(i, t)| if *t < 0.8 { 0.0 } else { 4.0 - 4.0 * (-0.5 * (t - 0.8)).exp() } + 0.01 * noise(i, 2));
+    let z: Vec<f64> = z.collect();
+    let once = table(vec![("t", t.clone()), ("x", z.clone())]);
+    let twice =
+        table(vec![("t", [&t[..], &t].concat()), ("x", [&z[..], &z].concat()), ("g", (0..42).map(|i| f64::from(i / 21)).collect())]);
+    let model = |per: &str, how: &str| {
+        compile(&format!(
+            "(time t) (param lag 1.25 :min 1.25) (param k 0.5) (param a 4 {per}) (state z 0) (derive z (if (< t lag) 0 (* k (- a z)))) \
+             (observe x z {how})"
+        ))
+    };
+    for (data, per, how) in [(&once, "", ""), (&once, "", ":noise (normal 0.01)"), (&twice, ":per g", ":noise (normal 0.01)")] {
+        let found = fit(&model(per, how), data, &Options::default()).unwrap();
+        let said = found.warnings.iter().filter(|w| w.contains("jumps at time 1.25, which is that of a row")).count();
+        assert_eq!(said, 1, "{per} {how}: {:?}", found.warnings);
+    }
+}

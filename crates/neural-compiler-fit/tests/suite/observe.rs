@@ -1,7 +1,7 @@
 //! Observables: columns that observe expressions of states. Expected numbers are those of formulas that solve the models, or known.
 
 use crate::common::{compile, named, noise, table};
-use neural_compiler_fit::{Fit, Options, Table, fit, predict};
+use neural_compiler_fit::{Fit, Known, Options, Table, bands, fit, predict, predict_told, simulate};
 
 fn same(found: &Fit, wanted: &Fit) {
     for q in &wanted.parameters {
@@ -186,4 +186,62 @@ fn what_fills_rows_of_weight_0_counts_nowhere() {
     let found = of(&x, &w);
     assert!(!found.exact, "{}", found.message);
     same(&found, &wanted);
+}
+
+/// What a fit takes, its predictions take: rows without inputs and without observations are there what they are between others.
+#[test]
+fn predictions_go_without_inputs_where_fits_do() {
+    let nan = f64::NAN;
+    let t: Vec<f64> = (0..24).map(|i| 0.5 * f64::from(i)).collect();
+    let gap = |i: usize| i == 5 || i == 11;
+    let input = |missing: bool| (0..24).map(|i| if missing && gap(i) { nan } else { 1.0 + 0.25 * (i % 4) as f64 }).collect::<Vec<f64>>();
+    let x = (0..24).map(|i| if gap(i) { nan } else { 4.0 * (-0.13 * i as f64).exp() + 0.05 * crate::common::noise(i, 3) });
+    let data = table(vec![("t", t.clone()), ("u", input(true)), ("x", x.collect())]);
+    let model = "(param k 0.2 :min 0) (param a 4) (param s 0.1 :min 0) (input u :interpolate linear) (state z a) \
+                 (derive z (- (* k u z))) (observe x z :noise (normal s))";
+    let program = compile(model);
+    let found = fit(&program, &data, &Options { bootstrap: Some(20), ..Options::default() }).unwrap();
+    assert!(found.describes_data.is_some() && found.bootstrap.as_ref().is_some_and(|b| b.failed == 0), "{:?}", found.bootstrap);
+    let options = Options { values: found.values.clone(), ..Options::default() };
+    let all = bands(&program, &data, &options, &Known::of(&found).unwrap()).unwrap();
+    assert!(all[0].value.iter().all(|x| x.is_finite()), "{all:?}");
+    // At a row between others as if the number there stood in the cell; behind the last there is no prediction.
+    let (law, nan) = (compile("(param k 0.2) (input u :interpolate linear) (state z 4) (derive z (- (* k u z)))"), f64::NAN);
+    let of = |u: Vec<f64>| table(vec![("t", vec![0.0, 1.0, 2.0, 3.0, 4.0]), ("u", u)]);
+    let (with, without) = (of(vec![1.0, 2.0, 2.5, 3.0, 3.0]), of(vec![1.0, 2.0, nan, 3.0, nan]));
+    let full = predict(&law, &with, &Options::default()).unwrap();
+    let (part, warnings) = predict_told(&law, &without, &Options::default()).unwrap();
+    let simulated = simulate(&law, &without, &Options::default(), &vec![]).unwrap();
+    for row in 0..4 {
+        assert_eq!((part[0].1[row], simulated.values[row]), (full[0].1[row], full[0].1[row]), "{part:?}");
+    }
+    assert!(part[0].1[4].is_nan() && simulated.values[4].is_nan());
+    for said in [warnings, simulated.warnings] {
+        assert!(said.iter().any(|w| w.contains("1 row has no value of the input `u`: other rows say")), "{said:?}");
+        assert!(said.iter().any(|w| w.contains("1 row behind the last with a value of the input `u` is left out")), "{said:?}");
+    }
+    // At the first row nothing says what it is; a row of a map is a step.
+    let code = |model: &str, u: Vec<f64>| predict(&compile(model), &of(u), &Options::default()).unwrap_err().0[0].code;
+    assert_eq!(code("(input u :interpolate linear) (state z 4) (derive z u)", vec![nan, 2.0, 2.0, 3.0, 3.0]), "bad-value");
+    assert_eq!(code("(input u) (state z 4) (next z u)", vec![1.0, 2.0, nan, 3.0, 3.0]), "bad-value");
+}
+
+/// Rows that were left out lie nowhere in a picture, and the report counts them apart from those that were completed.
+#[test]
+fn rows_behind_the_last_input_are_counted_apart() {
+    let nan = f64::NAN;
+    let t = vec![0.0, 1.0, 2.0, 3.0, 0.0, 1.0, 2.0, 90.0];
+    let data = table(vec![
+        ("t", t),
+        ("u", vec![1.0, nan, 1.0, 1.0, 1.0, 1.0, 1.0, nan]),
+        ("x", vec![4.0, nan, 2.7, 2.2, 4.1, 3.3, 2.6, nan]),
+        ("g", vec![0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0]),
+    ]);
+    let model = "(param k 0.3) (param a 4) (input u :interpolate linear) (state x a) (derive x (- (* k u x)))";
+    let found = fit(&compile(model), &data, &Options { group: Some("g".into()), ..Options::default() }).unwrap();
+    let axis = found.axis.as_ref().unwrap();
+    assert!(axis.values[7].is_nan() && axis.values[..7].iter().all(|t| t.is_finite()), "{axis:?}");
+    let says = |what: &str| found.warnings.iter().any(|w| w.contains(what));
+    assert!(says("1 row has no value of the input `u` and nothing to explain: other rows say"), "{:?}", found.warnings);
+    assert!(says("1 row behind the last with a value of the input `u` is left out"), "{:?}", found.warnings);
 }

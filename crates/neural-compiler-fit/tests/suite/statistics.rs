@@ -358,6 +358,24 @@ fn another_minimum_of_the_same_cost_is_told() {
     assert!(found.warnings.iter().any(|w| w.contains("exactly as well: D = 7")), "{:?}", found.warnings);
 }
 
+/// A dose by mouth, written with a clearance: the rates of uptake and elimination may be exchanged though one of them is a ratio, and the
+/// other solution lies within two standard errors of this one, V by CL/ka.
+#[test]
+fn solutions_next_to_each_other_are_told() {
+    let t = vec![0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0];
+    let c = vec![1.1394, 1.9366, 3.2214, 3.9369, 3.991, 3.9422, 3.2615, 2.0875, 1.1336, 0.2847];
+    let model = "(param ka 1 :min 0) (param CL 3 :min 0) (param V 10 :min 0)
+                 (/ (* 100 ka (- (exp (- (* (/ CL V) t))) (exp (- (* ka t))))) (* V (- ka (/ CL V))))";
+    let options = Options { target: Some("c".into()), ..Options::default() };
+    let found = fitted(model, &table(vec![("t", t), ("c", c)]), &options);
+    let [ka, cl, v] = ["ka", "CL", "V"].map(|name| found.parameter(name).unwrap().value);
+    let said =
+        found.warnings.iter().find(|w| w.contains("explain the data exactly as well")).unwrap_or_else(|| panic!("{:?}", found.warnings));
+    let (other_ka, other_v) = (cl / v, cl / ka);
+    assert!(found.parameter("V").unwrap().stderr.unwrap() * 3.0 > (v - other_v).abs(), "{v} {other_v}");
+    assert!(said.contains(&format!("ka = {}", significant(other_ka, 6))), "{said}: not {other_ka}, {other_v}");
+}
+
 /// A to B to C with B alone observed: the rates may be exchanged where what there was of A follows, k1 a0 being what counts. All starts
 /// near the declared values agree.
 #[test]

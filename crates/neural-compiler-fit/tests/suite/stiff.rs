@@ -94,3 +94,58 @@ fn what_the_accuracy_of_the_solution_changes_is_said() {
     let (a, b) = (loose.parameter("k").unwrap(), tight.parameter("k").unwrap());
     assert!(loose.check.unwrap().holds && (a.value - b.value).abs() < 0.005 * b.stderr.unwrap(), "{a:?} {b:?} {:?}", loose.check);
 }
+
+/// Robertson's reaction, by `solve_ivp` with noise of 1 %: mild at the declared constants, stiff at those of the data. The explicit method
+/// took minutes.
+#[test]
+fn what_becomes_stiff_on_the_way_goes_over_to_the_implicit_method() {
+    let data = read(
+        "t,A,B,C\n\
+0,1.00346,0,0\n\
+0.1,0.983097,3.61285e-05,0.0039038\n\
+0.4,0.979882,3.40607e-05,0.014848\n\
+1,0.969302,3.0755e-05,0.0336927\n\
+4,0.89885,2.23683e-05,0.0940035\n\
+10,0.846408,1.62404e-05,0.15815\n\
+40,0.71023,9.16191e-06,0.284187\n\
+100,0.615534,6.23322e-06,0.386612\n\
+400,0.438304,3.16202e-06,0.548518",
+    );
+    let model = compile(
+        "(time t :start 0) (param k1 0.04 :min 0) (param k2 300 :min 0) (param k3 10 :min 0) (state A 1) (state B 0) (state C 0)
+         (derive A (- (* k3 B C) (* k1 A))) (derive B (- (* k1 A) (* k3 B C) (* k2 B B))) (derive C (* k2 B B))",
+    );
+    let found = fit(&model, &data, &Options::default()).unwrap();
+    assert_eq!(found.method, Some("rosenbrock"));
+    let asked = fit(&model, &data, &Options { scheme: Some(named("rosenbrock")), ..Options::default() }).unwrap();
+    assert_eq!(asked.method, None);
+    for (p, q) in found.parameters.iter().zip(&asked.parameters) {
+        assert!((p.value - q.value).abs() < 0.01 * q.stderr.unwrap(), "{p:?} {q:?}");
+    }
+    assert!((found.parameter("k2").unwrap().value / 3e7 - 1.0).abs() < 0.02 && found.converged, "{found:?}");
+}
+
+/// x' = 1 - sqrt x from 0: 2 (-s - log(1 - s)) = t with s = sqrt x, solved for t = 1 and 10. An implicit step does not move where the
+/// slope is infinite, nor where it is as good as that.
+#[test]
+fn steps_through_an_infinite_slope_are_seen() {
+    let rows = table(vec![("t", vec![0.0, 1.0, 10.0, 1000.0])]);
+    for start in ["0", "1e-300", "1e-20"] {
+        let model = compile(&format!("(state x {start}) (derive x (- 1 (sqrt x)))"));
+        for scheme in ["auto", "dopri5", "rosenbrock", "rodas5p"] {
+            let options = Options { scheme: (scheme != "auto").then(|| named(scheme)), ..Options::default() };
+            match neural_compiler_fit::predict(&model, &rows, &options) {
+                Ok(found) => {
+                    for (x, y) in found[0].1.iter().zip([0.0, 0.487_609_534_1, 0.995_036_334_2, 1.0]) {
+                        assert!((x - y).abs() < 1e-7, "{scheme} from {start}: {x}, not {y}");
+                    }
+                }
+                Err(e) => {
+                    assert!(["rosenbrock", "rodas5p"].contains(&scheme), "{scheme} from {start}: {e}");
+                    let said = e.0[0].message.contains("infinite") || e.0[0].message.contains("too long");
+                    assert!(said, "{scheme} from {start}: {e}");
+                }
+            }
+        }
+    }
+}

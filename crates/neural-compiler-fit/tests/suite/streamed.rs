@@ -424,3 +424,20 @@ fn numbers_whose_squares_leave_the_range_but_for_their_errors() {
         assert!((0.9..1.0).contains(&found.r2) && (0.04..0.06).contains(&(found.rmse / size)), "{} {}", found.r2, found.rmse);
     }
 }
+
+/// Data that are met but for rounding far from 0, where they vary little beside how large they are; and a constant that ran off: told as in
+/// memory.
+#[test]
+fn what_is_met_exactly_is_told_as_in_memory() {
+    let far = table(400, |share, _| vec![("x", share), ("y", 1e6 + 2.0 * share)]);
+    let idle = table(400, |share, _| vec![("x", share), ("y", 2.0 * share)]);
+    for (text, data) in [("(param a 0) (param b 1) (+ a (* b x))", &far), ("(param a 1) (param k 1) (+ (* a x) (exp (* -30 k)))", &idle)] {
+        let program = program(text);
+        let options = Options { target: Some("y".into()), ..Options::default() };
+        let whole = fit(&program, data, &options).expect("a fit in memory");
+        let parts = streamed(&program, data, &[37, 100], &options).expect("a fit of rows");
+        assert!(whole.exact && parts.exact, "{text}: {} {}", whole.exact, parts.exact);
+        assert_eq!(whole.message, parts.message);
+        assert_eq!(whole.uncertainty.certainty, parts.uncertainty.certainty, "{text}");
+    }
+}

@@ -124,7 +124,7 @@ fn fitted(py: Python<'_>, core: &PyCore, table: &Table, how: Options<'_>, progre
     let news: Mutex<Option<(usize, usize, f64)>> = Mutex::new(None);
     let tell = |stage: Stage, done: usize, of: usize, cost: f64| match stage {
         Stage::Starts | Stage::Training => *held(&news) = Some((done, of, cost)),
-        Stage::Profile | Stage::Bootstrap | Stage::Pass(_) | Stage::Trajectories => {}
+        Stage::Profile | Stage::Bootstrap | Stage::Pass(_) | Stage::Trajectories(_) => {}
     };
     let how = Options { cancel: Some(&cancel), progress: Some(&tell), ..how };
     let mut interrupted: Option<PyErr> = None;

@@ -164,7 +164,9 @@ fn rosenbrock(s: &mut Stage<'_>, x: NodeId, scheme: &Rosenbrock) -> Result<Vec<N
         slopes.push(system.solve(s, rhs));
     }
     let error = slopes[slopes.len() - 1];
-    Ok(vec![s.b.add(states, error), error])
+    // Beside an infinite slope of the law all stages are 0, and with them the error of a step that goes nowhere.
+    let nothing = system.nothing(s);
+    Ok(vec![s.b.add(states, error), s.b.add(error, nothing)])
 }
 
 /// The matrix of all stages.
@@ -185,6 +187,22 @@ impl System {
             *d = if k == band.below { s.b.sub(main, *d) } else { s.b.neg(*d) };
         }
         System::Banded(band, diagonals)
+    }
+
+    /// 0, or NaN where one of its numbers is not finite.
+    fn nothing(&self, s: &mut Stage<'_>) -> NodeId {
+        let parts = match self {
+            System::Whole(matrix) => std::slice::from_ref(matrix),
+            System::Banded(_, diagonals) => diagonals,
+        };
+        let zero = s.b.constant(0.0);
+        let mut total = zero;
+        for part in parts {
+            let nothing = s.b.mul(zero, *part);
+            let sum = s.b.op(Op::Total, &[nothing]);
+            total = s.b.add(total, sum);
+        }
+        total
     }
 
     fn solve(&self, s: &mut Stage<'_>, right: NodeId) -> NodeId {

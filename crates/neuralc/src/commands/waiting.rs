@@ -65,7 +65,7 @@ fn waiting(stage: Stage, done: usize, of: usize, cost: f64) -> String {
         Stage::Bootstrap => format!("{done} of {of} replicates of the bootstrap"),
         Stage::Pass(pass) if of == 0 => format!("pass {pass}, {done} rows"),
         Stage::Pass(pass) => format!("pass {pass}, {done} of {of} rows"),
-        Stage::Trajectories => format!("{done} of {of} trajectories"),
+        Stage::Trajectories(pass) => format!("pass {pass}, {done} of {of} trajectories"),
     }
 }
 

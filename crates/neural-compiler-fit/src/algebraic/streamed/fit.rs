@@ -22,7 +22,7 @@ use crate::optimise::search::Found;
 use crate::optimise::{Residuals, Unusable, extent, sum_of};
 use crate::options::Options;
 use crate::report::summary::{Ended, Figures, Minimum, Sure, told};
-use crate::report::{self, Axis, Fit};
+use crate::report::{self, Axis, Fit, exact};
 use crate::statistics::likelihood::{Lengths, Target};
 use crate::statistics::poor;
 use crate::statistics::uncertainty::{EXACT, Variance};
@@ -250,15 +250,18 @@ fn finish(
     let linear = Linear::new(residuals, jacobian);
     let observations = streamed.observations();
     let minimum = Minimum { problem: sample, linear: &linear, best, counted, observations, precision: EXACT };
-    let sure: Sure = minimum.certainty(layout)?;
+    let mut sure: Sure = minimum.certainty(layout)?;
+    let size = data.squares.value();
+    if !known && best.cost <= Algebraic::floor_of(size) {
+        exact::idle(layout, best, size.sqrt(), &mut sure.uncertainty, &mut sure.undetermined);
+    }
     let n = data.counts.counted;
     let names = &streamed.reading.targets;
     let lengths = |(k, name): (usize, &String)| Lengths {
         name: name.clone(),
         scale: 0,
         n,
-        // How far the data of a column vary, at least.
-        largest: variations[k] / (n as f64).sqrt(),
+        largest: data.ends[k].0.abs().max(data.ends[k].1.abs()),
         residuals: squares[k].1.sqrt() / streamed.units[k],
         weighted: squares[k].0.sqrt(),
         variation: variations[k],

@@ -5,7 +5,7 @@
 
 use super::rows::Rows;
 use super::segments::Course;
-use super::{Lane, Path, Solver};
+use super::{Lane, Path, Solver, Step};
 use crate::optimise::Unusable;
 use neural_compiler::exec::interp::RunOptions;
 use neural_compiler::exec::lanes::{BatchOptions, Column, Workspace};
@@ -140,9 +140,20 @@ impl Solver {
                     fleet.wanted[s] = wanted;
                     continue;
                 }
+                // What is out of the ordinary behind a step is said elsewhere.
+                let segment = &segments[fleet.segment[s]];
+                let (lane, interval) = (&lanes[fleet.lane[s]], segment.interval);
+                let taken = Step { time: fleet.time[s], length: step, interval, last: segment.last && ends[s], jump: None };
+                let states = (&fleet.states[own.clone()], &next[own.clone()]);
+                if self.overlooks(workspace, (lane, taken), states, &[])? {
+                    return Ok(None);
+                }
+                let wanted = (if ends[s] { fleet.wanted[s].max(step * factor) } else { step * factor }).min(self.longest);
+                if taken.last && self.ends_near(workspace, (lane, taken), states, wanted, &[])?.is_some() {
+                    return Ok(None);
+                }
                 fleet.states[own.clone()].copy_from_slice(&next[own.clone()]);
-                let wanted = if ends[s] { fleet.wanted[s].max(step * factor) } else { step * factor };
-                fleet.wanted[s] = wanted.min(self.longest);
+                fleet.wanted[s] = wanted;
                 if !ends[s] {
                     fleet.time[s] += step;
                     continue;

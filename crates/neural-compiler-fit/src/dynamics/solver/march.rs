@@ -9,10 +9,10 @@ use super::events::{At, CLOSE, Crossing, ENDLESS, MOST_CLOSE, MOST_EVENTS, TOO_C
 use super::hunt::{Hunt, INNER, Trial};
 use super::segments::Course;
 use super::tangents::{Tangents, turned};
-use super::{Directions, Lane, Path, Plan, Solver, Step, TOO_MANY};
+use super::{Directions, ENDS, Lane, Path, Plan, Solver, Step, TOO_MANY};
 use crate::optimise::Unusable;
 use neural_compiler::exec::lanes::Workspace;
-use neural_compiler::ode::control::Control;
+use neural_compiler::ode::control::{Control, FAILED};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -71,6 +71,8 @@ impl Solver {
                 march.at[i].tries += 1;
                 if fine && march.at[i].hunt.is_some() {
                     march.hunted(workspace, &round, a, i, planned)?;
+                } else if fine && error <= 1.0 && march.overlooks(workspace, &round, a, i)? {
+                    march.again(workspace, &round, a, i, FAILED, fine)?;
                 } else if fine && error <= 1.0 {
                     if !march.hunts(&round, a, i) {
                         march.accept(workspace, &round, a, i, factor, planned)?;
@@ -272,6 +274,13 @@ impl<'a> March<'a> {
         (error, error.is_finite() && after.iter().all(|x| x.is_finite()))
     }
 
+    /// Whether the law has more in it than the errors of a step have seen.
+    fn overlooks(&self, workspace: &mut Workspace<f64>, round: &Round, a: usize, i: usize) -> Result<bool, Unusable> {
+        let one = self.numbers(a).1;
+        let (before, after) = (&round.states[one.clone()], &round.next[one]);
+        self.solver.overlooks(workspace, (&self.lanes[i], round.steps[a].1), (before, after), self.shared)
+    }
+
     /// What makes the step of a lane short.
     fn hardest(&self, round: &Round, a: usize) -> String {
         let one = self.numbers(a).1;
@@ -308,6 +317,10 @@ impl<'a> March<'a> {
             t.lanes[i].copy_from_slice(&round.moved[all]);
         }
         if step.last {
+            let (lane, states) = (&self.lanes[i], (&round.states[self.numbers(a).1], after));
+            if let Some(time) = self.solver.ends_near(workspace, (lane, step), states, self.at[i].wanted, self.shared)? {
+                return Err(Unusable(format!("{ENDS} {time}: so near to it the solution has no values at this accuracy")));
+            }
             self.paths[i].states.push(after.iter().copied());
             if let Some(t) = &self.tangents {
                 self.paths[i].tangents.push(turned(&t.lanes[i], self.copies, self.solver.size));
@@ -492,6 +505,11 @@ impl<'a> March<'a> {
                 let (long, hardest) = (step.length, self.hardest(round, a));
                 format!("the step size collapses at time {time}: a step of {long:.1e} is still too long for {hardest}")
             }
+            None if !fine && self.solver.is_steep(workspace, (&self.lanes[i], step), before, self.shared) => format!(
+                "a slope of the law by its states is infinite at time {time}, as that of (sqrt x) at 0 is, and the method {} needs it; \
+                 an explicit one (dopri5) does not",
+                self.solver.scheme()
+            ),
             None if self.is_rough(round, a) => format!(
                 "the solution has no derivative by the constants at time {time}: a slope of the law is infinite there, as that of \
                  (sqrt x) at 0 is; where it is not wanted, guard it: (if (> x 0) (sqrt x) 0)"

@@ -15,12 +15,14 @@ mod hunt;
 mod isolate;
 mod march;
 pub mod observables;
+mod rounding;
 pub mod rows;
 mod segments;
 mod steady;
 mod sweep;
 mod switches;
 mod tangents;
+mod unseen;
 
 use crate::model::layout::{Layout, element_names};
 use crate::optimise::Unusable;
@@ -39,6 +41,7 @@ use rows::Rows;
 use segments::Course;
 use std::sync::{Arc, Mutex, OnceLock};
 use switches::Switches;
+pub(crate) use unseen::ENDS;
 
 /// A step and its derivatives, ready to run.
 struct Engines {
@@ -54,6 +57,7 @@ struct Engines {
     /// The law itself, and the conditions on time in it.
     law: (Graph, OnceLock<Engine>),
     law_function: OnceLock<Function>,
+    law_along: OnceLock<Engine>,
     switches: Option<Arc<Switches>>,
     events: Option<Arc<Events>>,
     pool: Mutex<Vec<Workspace<f64>>>,
@@ -230,6 +234,7 @@ impl Solver {
                 adjoint: OnceLock::new(),
                 law: (field.law.graph.clone(), OnceLock::new()),
                 law_function: OnceLock::new(),
+                law_along: OnceLock::new(),
                 switches,
                 events: Events::new(field, layout).map(Arc::new),
                 pool: Mutex::default(),
@@ -262,6 +267,7 @@ impl Solver {
             adjoint: OnceLock::new(),
             law: (own.law.0.clone(), OnceLock::new()),
             law_function: OnceLock::new(),
+            law_along: OnceLock::new(),
             switches: own.switches.clone(),
             events: own.events.clone(),
             pool: Mutex::default(),

@@ -23,7 +23,7 @@ const STILL: f64 = 1e-13;
 
 impl Solver {
     /// The law with its derivatives, at the start of a lane.
-    fn law_at_start(&self) -> &Function {
+    pub(super) fn law_at_start(&self) -> &Function {
         self.engines.law_function.get_or_init(|| {
             let mut wrt = self.engines.wrt.clone();
             wrt.extend(1 + self.shared.len()..self.engines.law.0.inputs.len());

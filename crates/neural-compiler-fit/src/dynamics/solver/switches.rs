@@ -153,7 +153,8 @@ impl Switches {
         }
         let mut search = Search { all: self, lane, shared, workspace: Workspace::new(), stops: vec![], doubt: None };
         let stops = Arc::new(search.run(ends)?);
-        let doubt = search.doubt.map(|(from, to)| (lane.time(from), lane.time(to)));
+        // Backward in time the end comes first.
+        let doubt = search.doubt.map(|(from, to)| (lane.time(from), lane.time(to))).map(|(a, b)| (a.min(b), a.max(b)));
         self.note(doubt);
         if fixed {
             self.known.lock().expect("no panic holds it").insert(key, (stops.clone(), doubt));
@@ -161,10 +162,10 @@ impl Switches {
         Ok(stops)
     }
 
+    /// Lanes are searched by several threads: what is kept does not depend on which comes last.
     fn note(&self, doubt: Option<(f64, f64)>) {
-        if doubt.is_some() {
-            *self.doubt.lock().expect("no panic holds it") = doubt;
-        }
+        let mut known = self.doubt.lock().expect("no panic holds it");
+        *known = known.into_iter().chain(doubt).min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     }
 
     /// What may have been overlooked since the last time this was asked.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import neural_compiler as nc
+import numpy as np
 import pytest
 import torch
 from neural_compiler.compiler import compile_scheme, run_scheme
@@ -120,6 +121,17 @@ def test_limits_are_kept() -> None:
     deep = compile_scheme("(letrec ((f (lambda (n) (if (= n 0) 1 (* n (f (- n 1))))))) (f n))", inputs=["n"])
     with pytest.raises(nc.EvaluationError, match="more than 4 deep"):
         DirectModule(deep, max_depth=4)({"n": torch.tensor(9.0)})
+    with pytest.raises(nc.EvaluationError, match="more than 10 rounds"):
+        DirectModule(loop, max_iter=10).forward_batch_with_intermediates({"n": torch.tensor([50.0])})
+    with pytest.raises(nc.EvaluationError, match="more than 1 rounds"):
+        DirectModule(loop, max_iter=1)({"n": torch.tensor(5.0)})
+    for bad in (0, -1, True, 2.5):
+        for name in ("max_iter", "max_depth"):
+            with pytest.raises(ValueError, match=f"`{name}` is a positive whole number"):
+                DirectModule(loop, **{name: bad})
+    # Wider than the engine's own, which it is not asked about.
+    assert DirectModule(deep, max_depth=20_000)({"n": torch.tensor(12_000.0)}).isinf()
+    assert evaluate(compile_scheme("(+ 0.1 0.2)"), max_iter=3) == 0.1 + 0.2
 
 
 def test_bad_input_says_what_is_wrong() -> None:
@@ -183,14 +195,17 @@ def test_whole_numbers_are_not_rounded_to_single_precision() -> None:
     n = 2**24
     for limits in ({}, {"max_iter": 10}):
         less = DirectModule(compile_scheme("(- a b)", inputs=["a", "b"]), **limits)
-        for a in (torch.tensor([n + 1]), torch.tensor([n + 1], dtype=torch.int32), torch.tensor(n + 1)):
+        tensors = [torch.tensor([n + 1]), torch.tensor([n + 1], dtype=torch.int32), torch.tensor(n + 1), [torch.tensor(n + 1)]]
+        arrays = [np.array([n + 1]), np.array([n + 1], np.int32), np.array([n + 1.0]), np.int64(n + 1), [np.array(n + 1)]]
+        for a in (*tensors, *arrays):
             for b in (torch.tensor([n]), torch.tensor([float(n)])):
                 found = less({"a": a, "b": b})
                 assert found.tolist() == [1.0] and found.dtype is torch.float64
-        assert less({"a": n + 1, "b": n}).item() == 1.0
+        assert less({"a": n + 1, "b": n}).item() == less({"a": np.int64(n + 1), "b": n}).item() == 1.0
         # Shorter ones, which every float32 holds, and Python's follow.
         assert less({"a": torch.tensor([3], dtype=torch.int16), "b": torch.tensor([1.5])}).dtype is torch.float32
         assert less({"a": 3, "b": torch.tensor([1.5])}).dtype is torch.float32
+        assert less({"a": np.array([3.0], np.float32), "b": torch.tensor([1.5])}).dtype is torch.float32
 
 
 def test_autocast_does_not_change_how_a_program_computes() -> None:
@@ -202,6 +217,34 @@ def test_autocast_does_not_change_how_a_program_computes() -> None:
             found, again = model.forward_batch(inputs), model.forward_batch_with_intermediates(inputs)
         assert found.dtype is torch.float32 and torch.equal(found, value)
         assert all(torch.equal(a, b) for a, b in zip(again, between))
+
+
+MATRICES = [
+    "(dot v (matvec m v))",
+    "(loop ((i 0) (u v)) (if (>= i 3) (dot u v) (recur (+ i 1) (matvec m u))))",
+    "(dot v (solve m v))",
+]
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_iter": 10}, {"max_depth": 10}], ids=str)
+@pytest.mark.parametrize("source", MATRICES)
+def test_autocast_rounds_no_gradient(source: str, limits: dict[str, int]) -> None:
+    model = DirectModule(compile_scheme(source, inputs={"m": (2, 2), "v": 2}), **limits)
+    m = (torch.tensor([[1.001, 0.123], [0.321, 0.777]]) * torch.ones(3, 1, 1)).requires_grad_()
+    v = torch.full((3, 2), 1.001, requires_grad=True)
+    inputs = {"m": m, "v": v}
+
+    def gradients() -> list[torch.Tensor]:
+        value, (again, between) = model.forward_batch(inputs), model.forward_batch_with_intermediates(inputs)
+        first = torch.autograd.grad(value.sum(), (m, v), create_graph=True)
+        second = torch.autograd.grad(sum((g * g).sum() for g in first), (m, v))
+        return [value, again, between, *first, *second, *torch.autograd.grad(again.sum() + between.square().sum(), (m, v))]
+
+    wanted = gradients()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = gradients()
+    for a, b in zip(found, wanted, strict=True):
+        assert torch.allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
 def test_a_branch_not_taken_leaves_no_trace_in_the_gradient() -> None:

@@ -1,4 +1,5 @@
-"""Parameters that `fully_shard` (FSDP2) spreads over two processes: each step of training is that of one process with all rows."""
+"""Parameters that `fully_shard` (FSDP2) spreads over two processes: each step of training is that of one process with all rows. Whole
+numbers spread over them are refused by both where one holds what float64 does not."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ import torch.distributed as distributed
 import torch.multiprocessing as processes
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import Replicate, Shard, distribute_tensor
 
 F64 = torch.float64
 X = torch.tensor([0.3, 0.8, 1.4, -0.6, 0.1, 2.2, -1.3, 0.9], dtype=F64)
@@ -51,6 +53,20 @@ def _numbers(model: torch.nn.Module) -> dict[str, list[float]]:
     return {n: (p.full_tensor() if hasattr(p, "full_tensor") else p).detach().ravel().tolist() for n, p in model.named_parameters()}
 
 
+def _whole_numbers() -> list[Any]:
+    """The results of a program on tensors over all processes, or why there is none."""
+    mesh, found = init_device_mesh("cpu", (RANKS,)), []
+    module = nc.compile_scheme("(- y x)", inputs=["x", "y"], backend="torch")
+    for way in (Replicate(), Shard(0)):
+        for last in (2**53, 2**53 + 1):
+            x, y = (distribute_tensor(t, mesh, [way]) for t in (torch.ones(4, dtype=F64), torch.tensor([3, 4, 5, last])))
+            try:
+                found.append(module(x, y).full_tensor().tolist())
+            except TypeError as error:
+                found.append(str(error))
+    return found
+
+
 def _rank(rank: int, meeting: str, backend: str, queue: Any) -> None:
     distributed.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=RANKS)
     found = {}
@@ -66,6 +82,7 @@ def _rank(rank: int, meeting: str, backend: str, queue: Any) -> None:
             optimiser.step()
             steps.append(_numbers(model))
         found[name] = (local, model.u.w is model.du.w, steps)
+    found["whole"] = _whole_numbers()
     queue.put((rank, found))
     distributed.barrier()
     distributed.destroy_process_group()
@@ -98,6 +115,8 @@ def test_two_steps_of_two_processes_are_those_of_one(backend: str) -> None:
             except Empty:
                 assert all(w.exitcode in (None, 0) for w in workers), "a worker ended"
         [w.join() for w in workers]
+    refused = "the input `y` has whole numbers beyond 2^53, which float64 does not hold: subtract an offset first"
+    assert all(found[rank]["whole"] == [[2.0, 3.0, 4.0, 2.0**53 - 1], refused] * 2 for rank in range(RANKS))
     for name, optimiser_of in OPTIMISERS.items():
         expected = _alone(backend, optimiser_of)
         assert expected[0] != expected[1]

@@ -18,6 +18,7 @@ import torch
 import torch_matrix
 from neural_compiler.nn import Param
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils._pytree import tree_map_only
 
 BACKENDS = pytest.mark.parametrize("backend", ["native", "torch"])
 F64 = torch.float64
@@ -264,6 +265,40 @@ def test_whole_numbers_beyond_float64_are_refused_whoever_looks_on(way: str, dty
     for beyond in [2**53 + 1, -(2**53) - 1 if dtype is torch.int64 else 2**64 - 1]:
         with pytest.raises((TypeError, RuntimeError), match="the input `y` has whole numbers beyond 2\\^53"):
             LOOKED_ON[way](module, x, torch.tensor([beyond, 3], dtype=dtype))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # A prototype, which says so.
+def test_whole_numbers_of_a_masked_tensor_are_those_it_shows() -> None:
+    module = nc.compile_scheme("(* x y)", inputs=["x", "y"], backend="torch")
+
+    def masked(of: torch.Tensor) -> torch.Tensor:
+        return torch.masked.masked_tensor(of, torch.tensor([True, False]))
+
+    x = masked(torch.ones(2, dtype=F64))
+    for good in (torch.tensor([3, 4]), torch.tensor([3, 2**53 + 1])):
+        assert module(x, masked(good)).get_data()[0].item() == 3.0
+    with pytest.raises(TypeError, match="the input `y` has whole numbers beyond 2\\^53"):
+        module(x, masked(torch.tensor([2**53 + 1, 3])))
+
+
+class Silent(torch_matrix.Wrapped):
+    """A class whose numbers nobody is told."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is torch.ops.aten._local_scalar_dense.default:
+            raise NotImplementedError("no strategy")
+        found = super().__torch_dispatch__(func, types, args, kwargs)
+        return tree_map_only(torch_matrix.Wrapped, lambda t: cls(t.held), found)
+
+
+@BACKENDS
+def test_whole_numbers_of_a_class_that_does_not_tell_them_are_refused_with_what_to_do(backend: str) -> None:
+    module = nc.compile_scheme("(* x y)", inputs=["x", "y"], backend=backend)
+    x, y = Silent(torch.ones(2, dtype=F64)), Silent(torch.tensor([3, 4]))
+    with pytest.raises(TypeError, match=r"the input `y` is a Silent of whole numbers, .*: convert it, `y.double\(\)`"):
+        module(x, y)
+    assert isinstance(module(x, y.double()), torch.Tensor)
 
 
 def test_whole_numbers_on_meta_have_no_numbers_to_refuse() -> None:

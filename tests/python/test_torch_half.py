@@ -108,6 +108,29 @@ def test_autocast_rounds_no_gradient_of_matrices(program: str, where: str, how: 
 
 
 @BACKENDS
+@pytest.mark.parametrize("device", ["cuda", "xpu"])
+def test_autocast_of_another_device_changes_nothing(device: str, backend: str) -> None:
+    v = torch.tensor([0.123, 0.777, 1.3], requires_grad=True)
+    a = torch.rand(3, 3, generator=torch.Generator().manual_seed(0))
+    straight = nc.compile_scheme("(dot v (matvec a v))", inputs={"a": (3, 3), "v": 3}, backend=backend)
+    rounds = nc.compile_scheme("(loop ((i 0) (s 0)) (if (>= i 3) s (recur (+ i 1) (+ s (dot v v)))))", inputs={"v": 3}, backend=backend)
+    law = nc.compile_scheme("(param k 0.7) (state y 1) (derive y (* (- k) y))", backend=backend)
+
+    def found() -> list[torch.Tensor]:
+        value, end = straight(a, v), nc.odeint(law, None, [0.0, 1.0], method="rk4")["y"][-1]
+        slopes = [torch.func.grad(m)(v.detach()) for m in (lambda v: straight(a, v), rounds)]
+        return [value, rounds(v), *slopes, end, *torch.autograd.grad(value, v), *torch.autograd.grad(end, law.k)]
+
+    wanted = found()
+    torch.set_autocast_enabled(device, True)
+    try:
+        again = found()
+    finally:
+        torch.set_autocast_enabled(device, False)
+    assert all(map(torch.equal, again, wanted))
+
+
+@BACKENDS
 def test_autocast_rounds_no_derivative_of_transforms(backend: str) -> None:
     m = nc.compile_scheme("(dot v (matvec a v))", inputs={"a": (3, 3), "v": 3}, backend=backend)
     a, v = torch.rand(3, 3, generator=torch.Generator().manual_seed(0)), torch.tensor([0.123, 0.777, 1.3])

@@ -32,6 +32,26 @@ def test_inference_tensors_are_taken_where_autograd_looks_on(source: str, backen
 
 
 @pytest.mark.parametrize("backend", ["native", "torch"])
+@pytest.mark.parametrize("source", ["(* (exp k) x)", "(* (exp x) k)", LOOP])
+def test_inference_tensors_keep_their_gradients_call_after_call(source: str, backend: str) -> None:
+    with torch.inference_mode():
+        made = compile_scheme(source, inputs=["x"], params={"k": 2.0}, backend=backend)
+        x = torch.tensor([0.5, 1.0], dtype=torch.float64, requires_grad=True)
+    usual = compile_scheme(source, inputs=["x"], params={"k": 2.0}, backend=backend)
+    other = torch.tensor([0.5, 1.0], dtype=torch.float64, requires_grad=True)
+    wanted = torch.autograd.grad(usual(other).sum(), (usual.k, other))
+    for module in (made, usual, made, usual):
+        # The quick way of a later call begins with what the first one left.
+        for given in (x, other, x.detach(), x):
+            wrt = (module.k, given) if given.requires_grad else (module.k,)
+            assert all(map(torch.equal, torch.autograd.grad(module(given).sum(), wrt), wanted))
+        with torch.no_grad():
+            assert torch.equal(module(x), usual(other))
+    with torch.inference_mode():
+        assert made(x).is_inference() and torch.equal(made(x), usual(other))
+
+
+@pytest.mark.parametrize("backend", ["native", "torch"])
 def test_odeint_starts_at_inference_tensors(backend: str) -> None:
     with torch.inference_mode():
         start = torch.tensor(2.0, dtype=torch.float64)
@@ -39,6 +59,32 @@ def test_odeint_starts_at_inference_tensors(backend: str) -> None:
     end = odeint(decay, {"x": start}, torch.tensor([0.0, 1.0], dtype=torch.float64), rtol=1e-10)["x"][-1]
     (slope,) = torch.autograd.grad(end, decay.k)
     assert end.item() == pytest.approx(2 * np.exp(-1), rel=1e-8) and slope.item() == pytest.approx(-2 * np.exp(-1), rel=1e-7)
+
+
+@pytest.mark.parametrize("backend", ["native", "torch"])
+@pytest.mark.parametrize("method", ["rk4", "dopri5", "rosenbrock"])
+def test_odeint_solves_models_made_in_inference_mode(method: str, backend: str) -> None:
+    source = "(param k 1.0) (state x 1.0) (derive x (* (- k) x))"
+    with torch.inference_mode():
+        made = compile_scheme(source, backend=backend)
+        starts = [torch.tensor(2.0, dtype=torch.float64, requires_grad=True), torch.tensor([[2.0], [3.0]], dtype=torch.float64)]
+        starts.append(torch.tensor([[2.0], [3.0]], dtype=torch.float64, requires_grad=True))
+    usual = compile_scheme(source, backend=backend)
+    for start in starts:
+        found = []
+        for module, y0 in ((made, start), (made, start), (usual, start.clone().detach().requires_grad_(start.requires_grad))):
+            end = odeint(module, y0 if y0.dim() else {"x": y0}, [0.0, 0.5, 1.0], method=method)
+            end = (end if y0.dim() else end["x"])[-1]
+            found.append((end, *torch.autograd.grad(end.sum(), (module.k, y0) if y0.requires_grad else (module.k,))))
+        assert all(torch.equal(a, b) for other in found[:2] for a, b in zip(other, found[2], strict=True))
+
+
+def test_odeint_differentiates_a_function_by_an_inference_tensor() -> None:
+    with torch.inference_mode():
+        start = torch.tensor([[2.0], [3.0]], dtype=torch.float64, requires_grad=True)
+    for per_lane in (False, True):
+        end = odeint(lambda t, y: -y, start, [0.0, 1.0], rtol=1e-10, per_lane=per_lane)[-1]
+        np.testing.assert_allclose(torch.autograd.grad(end.sum(), start)[0].numpy(), np.exp(-1.0), rtol=1e-7)
 
 
 LAZY = pl.DataFrame({"x": [1.0, 2.0]}).lazy()

@@ -244,6 +244,7 @@ impl PyCore {
                 "value_and_grad" => Ok(Step::Derive(diff::Step::ValueAndGrad(wrt))),
                 "jacobian" => Ok(Step::Derive(diff::Step::Jacobian(wrt))),
                 "hessian" => Ok(Step::Derive(diff::Step::Hessian(wrt))),
+                "values" => Ok(Step::Values),
                 // A scheme. The place of the time comes first, counted from 1; 0: there is none.
                 name => {
                     let scheme = name.parse().map_err(|_| PyValueError::new_err(format!("`{what}` is no derivation")))?;

@@ -3,18 +3,16 @@ value on the way."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping
-from functools import reduce
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from ..compiler import ComputeGraph
 from ..fx import lower
 from ..fx.control import Limits
-from ..nn.gate import autocast
 from ..nn.tensors import as_tensor, common_type, joined, refuse_rounding
 
 
@@ -36,7 +34,10 @@ class DirectModule(nn.Module):
             raise TypeError(f"a graph of neural_compiler.compiler.compile_scheme is expected, not {type(graph).__name__}")
         self.graph = graph
         self.program = graph.module
-        self.max_iter, self.max_depth = max_iter, max_depth
+        self.max_iter, self.max_depth = _limit("max_iter", max_iter), _limit("max_depth", max_depth)
+        limits = None if max_iter is None and max_depth is None else (self.max_iter, self.max_depth)
+        self._within = self.program if limits is None else self.program._with((), limits)
+        self._every = self.program._with((("values", ()),), limits)
 
     def forward(self, inputs: Mapping[str, Any]) -> Tensor:
         """The value for these inputs; further names are ignored."""
@@ -56,16 +57,16 @@ class DirectModule(nn.Module):
         """
         size = _batch("forward_batch_with_intermediates", inputs)
         tensors = self._tensors(inputs, None)
-        data = self.program.graph_for(**self._shapes(tensors)).to_dict()
+        shapes = {i.name: tuple(t.shape[t.dim() - i.rank :]) for i, t in zip(self.program.inputs, tensors)}
+        data = self.program.graph_for(**shapes).to_dict()
         main = data["regions"][data["main"]]
         values = [k for k, n in enumerate(main["nodes"]) if n["type"] == "value"]
-        # The same program with all its values as results.
-        code = lower({**data, "regions": _with_results(data, values), "result_axes": [main["nodes"][k]["shape"] for k in values]})
-        with _uncast(tensors):
-            found = code(*tensors)
-        columns = [_over(v, size, len(main["nodes"][k]["shape"])).reshape(size, -1) for k, v in zip(values, found)]
-        result = found[values.index(main["results"][0])]
-        return _over(result, size, len(main["nodes"][main["results"][0]]["shape"])), torch.cat(columns, 1)
+        found = self._every(*tensors)
+        found = found if isinstance(found, tuple) else (found,)
+        ranks = [len(main["nodes"][k]["shape"]) for k in values]
+        columns = [_over(v, size, rank).reshape(size, -1) for v, rank in zip(found, ranks, strict=True)]
+        at = values.index(main["results"][0])
+        return _over(found[at], size, ranks[at]), torch.cat(columns, 1)
 
     def freeze(self) -> DirectModule:
         """Lets nothing train; the structure never does."""
@@ -78,43 +79,32 @@ class DirectModule(nn.Module):
 
     def _run(self, inputs: Mapping[str, Any], dtype: torch.dtype | None) -> Tensor:
         tensors = self._tensors(inputs, dtype)
-        if self.max_iter is None and self.max_depth is None:
-            result: Tensor = self.program(*tensors)
-            return result
-        limits = Limits()
-        limits.iterations, limits.depth = self.max_iter or limits.iterations, self.max_depth or limits.depth
-        code = lower(self.program.graph_for(**self._shapes(tensors)).to_dict(), limits, dtype)
-        with _uncast(tensors):
-            (result,) = code(*tensors)
+        if not tensors and dtype is not None:
+            # Nothing but the caller says what type a constant has.
+            (constant,) = lower(self.program.graph.to_dict(), Limits.of(self.max_iter, self.max_depth), dtype)()
+            return constant
+        result: Tensor = self._within(*tensors)
         return result
 
     def _tensors(self, inputs: Mapping[str, Any], dtype: torch.dtype | None) -> list[Tensor]:
-        """The tensors of the program's inputs, of one type: that of the tensors given, float64 for whole numbers of 32 and 64 bits, which
-        float32 would round, else the default."""
-        missing = [n for n in self.graph.input_names if n not in inputs]
+        """The tensors of the program's inputs, of one type, by the rules of all calls, and on one device, that of the first tensor."""
+        names = self.graph.input_names
+        missing = [n for n in names if n not in inputs]
         if missing:
             raise KeyError(f"missing input{'s' if len(missing) > 1 else ''}: {', '.join(missing)}")
-        values = [joined(n, inputs[n]) for n in self.graph.input_names]
+        values = [joined(n, inputs[n]) for n in names]
         device = next((v.device for v in values if isinstance(v, Tensor)), None)
-        tensors = [as_tensor(n, v) for n, v in zip(self.graph.input_names, values)]
-        decides = [common_type([n], [v], [t]) for n, v, t in zip(self.graph.input_names, values, tensors) if _decides(v)]
-        common = dtype or (reduce(torch.promote_types, decides) if decides else common_type(self.graph.input_names, values, tensors))
-        for name, value, tensor in zip(self.graph.input_names, values, tensors):
+        tensors = [as_tensor(n, v) for n, v in zip(names, values)]
+        common = common_type(names, values, tensors) if dtype is None else dtype
+        for name, value, tensor in zip(names, values, tensors):
             refuse_rounding(name, value, tensor)
         return [t.to(device, common) for t in tensors]
 
-    def _shapes(self, tensors: list[Tensor]) -> dict[str, tuple[int, ...]]:
-        return {i.name: tuple(t.shape[t.dim() - i.rank :]) for i, t in zip(self.program.inputs, tensors)}
 
-
-def _decides(value: Any) -> bool:
-    """Whether a value is a tensor whose type decides: one of fractions, or of whole numbers that float32 may round."""
-    return isinstance(value, Tensor) and (value.dtype.is_floating_point or value.dtype.itemsize >= 4)
-
-
-def _uncast(tensors: list[Tensor]) -> contextlib.AbstractContextManager[Any]:
-    """Whatever `torch.autocast` says, programs compute in the type they have."""
-    return torch.autocast(tensors[0].device.type, enabled=False) if autocast() and tensors else contextlib.nullcontext()
+def _limit(name: str, value: int | None) -> int | None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1):
+        raise ValueError(f"`{name}` is a positive whole number, or None for the program's own limit, not {value!r}")
+    return None if value is None else int(value)
 
 
 def _batch(what: str, inputs: Mapping[str, Tensor]) -> int:
@@ -126,7 +116,3 @@ def _batch(what: str, inputs: Mapping[str, Tensor]) -> int:
 def _over(value: Tensor, size: int, rank: int) -> Tensor:
     """A value for every element of a batch; `rank` axes of it are its own."""
     return value if value.dim() > rank else value.expand(size, *value.shape)
-
-
-def _with_results(data: dict[str, Any], values: list[int]) -> list[dict[str, Any]]:
-    return [{**r, "results": values} if k == data["main"] else r for k, r in enumerate(data["regions"])]

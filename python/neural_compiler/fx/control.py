@@ -27,6 +27,11 @@ class Limits:
     steps: int = 50_000_000
     """Loop rounds and calls of a whole run, those of different lanes counted once where they run together."""
 
+    @classmethod
+    def of(cls, iterations: int | None, depth: int | None) -> Limits:
+        """The usual ones but for those given."""
+        return cls(cls.iterations if iterations is None else iterations, cls.depth if depth is None else depth)
+
 
 @dataclass
 class Regions:

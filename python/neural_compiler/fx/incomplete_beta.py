@@ -19,6 +19,8 @@ from .leaf import leaf
 
 Value = Any
 
+_STIRLING = 30.0
+"""From here on the series after Stirling has all digits."""
 _SMALL = 60.0
 _SLOW = 0.7
 _TERMS = 160
@@ -30,26 +32,45 @@ def _log_gamma_1p(z: Value) -> Value:
     return log_gamma_gap(torch.ones_like(z), z)
 
 
-def _log_factor(a: Value, b: Value, x: Value, y: Value, log_x: Value, log_y: Value) -> Value:
-    """log of x^a y^b/(a B(a, b)): from 30 on as the distance from its largest value, without what cancels."""
-    small = torch.minimum(a, b) < 30
-    p, q = torch.where(small, a, 1.0), torch.where(small, b, 1.0)
-    first = p <= q
-    less, more = torch.where(first, p, q), torch.where(first, q, p)
-    shapes = log_gamma_gap(more, less) - _log_gamma_1p(less) + torch.where(first, 0.0, torch.log(q) - torch.log(p))
-    below = p * torch.where(small, log_x, 0.0) + q * torch.where(small, log_y, 0.0) + shapes
-    p, q = torch.where(small, 40.0, a), torch.where(small, 40.0, b)
-    u, v = torch.where(small, 0.5, x), torch.where(small, 0.5, y)
+def _shapes(a: Value, b: Value) -> Value:
+    """log of 1/(a B(a, b))."""
+    first = a <= b
+    less, more = torch.where(first, a, b), torch.where(first, b, a)
+    return log_gamma_gap(more, less) - _log_gamma_1p(less) + torch.where(first, 0.0, torch.log(b) - torch.log(a))
+
+
+def _distance(a: Value, b: Value, x: Value, y: Value) -> Value:
+    """log of x^a y^b/(a B(a, b)) for large shapes, as the distance from its largest value, without what cancels."""
 
     def tail(z: Value) -> Value:
         r = 1 / (z * z)
         return (1 / 12 - r * (1 / 360 - r * (1 / 1260))) / z
 
-    off = u * q - v * p
-    m, n = off / p, -off / q
-    falls = p * (m - log_of_ratio(u, p / (p + q), m)) + q * (n - log_of_ratio(v, q / (p + q), n))
-    above = 0.5 * torch.log(q / (2 * math.pi * p * (p + q))) - falls - tail(p) - tail(q) + tail(p + q)
-    return torch.where(small, below, above)
+    off = x * b - y * a
+    m, n = off / a, -off / b
+    falls = a * (m - log_of_ratio(x, a / (a + b), m)) + b * (n - log_of_ratio(y, b / (a + b), n))
+    return 0.5 * torch.log(b / (2 * math.pi * a * (a + b))) - falls - tail(a) - tail(b) + tail(a + b)
+
+
+def _only(here: Value, *values: tuple[Value, float]) -> list[Value]:
+    return [torch.where(here, v, safe) for v, safe in values]
+
+
+def _factor(a: Value, b: Value, x: Value, y: Value, log_x: Value, log_y: Value, less: float = 0.0) -> Value:
+    """x^a y^b/(a B(a, b)) left of the mean; with `less` of 1, that over x y. The power of x is written as one where its exponent is
+    small: by logarithms, terms of the size of 1/x^2 would cancel in the second derivative of whole shapes, and 0 has none."""
+    power, large = a < _STIRLING, (a >= _STIRLING) & (b >= _STIRLING)
+    shapes = _shapes(*_only(~large, (a, 1.0), (b, 1.0)))
+    p, q, u, v = _only(power, (a, 1.0), (b, 1.0), (x, 0.5), (log_y, -1.0))
+    # a scale of x, at whose mean the power is 1, so that it is nothing only where all is: no part of the derivative
+    scale = torch.where(q > 4, (p + q) / torch.clamp(p, min=1.0), 1.0).detach()
+    rest = (q - less) * v + torch.where(power, shapes, 0.0) - (p - less) * torch.log(scale)
+    by_power = torch.pow(scale * u, p - less) * torch.exp(rest)
+    p, q, u, v = _only(~power, (a, 40.0), (b, 1.0), (log_x, -1.0), (log_y, -1.0))
+    by_logs = p * u + q * v + torch.where(power, 0.0, shapes)
+    by_distance = _distance(*_only(large, (a, 40.0), (b, 40.0), (x, 0.5), (y, 0.5)))
+    by_logs = torch.exp(torch.where(large, by_distance, by_logs))
+    return torch.where(power, by_power, by_logs / torch.where(power, 1.0, x * y) if less else by_logs)
 
 
 def _series(a: Value, b: Value, x: Value) -> Value:
@@ -93,39 +114,46 @@ def _left(a: Value, b: Value, x: Value, y: Value, log_x: Value, log_y: Value) ->
     other = short & ~small
     rest = slow & ~other & ~remains
     quick = ~slow
-    ended = quick & (a < 0.5) & (a <= b) & (x <= _SHORT) & (b * x < 2)
-
-    def only(where: Value, *values: tuple[Value, float]) -> list[Value]:
-        return [torch.where(where, v, safe) for v, safe in values]
-
-    first = _series(*only(quick, (a, 1.0), (b, 1.0), (x, 0.5)))
-    second = _series(*only(other, (b, 1.0), (a, 1.0), (y, 0.5)))
-    third = _integral(*only(rest, (a, 70.0), (b, 70.0), (x, 0.5), (y, 0.5)))
+    first = _series(*_only(quick, (a, 1.0), (b, 1.0), (x, 0.5)))
+    second = _series(*_only(other, (b, 1.0), (a, 1.0), (y, 0.5)))
+    third = _integral(*_only(rest, (a, 70.0), (b, 70.0), (x, 0.5), (y, 0.5)))
     sums = torch.where(quick, first, torch.where(other, second * a / b, third * a))
-    found = torch.exp(_log_factor(a, b, x, y, log_x, log_y)) * sums
+    found = _factor(a, b, x, y, log_x, log_y) * sums
     lower = torch.where(other, 1 - found, found)
     upper = torch.where(other, found, 1 - found)
-    lower = torch.where(remains, _rest(*only(remains, (b, 0.25), (a, 1.0), (y, 0.25), (log_y, -1.0))), lower)
+    lower = torch.where(remains, _rest(*_only(remains, (b, 0.25), (a, 1.0), (y, 0.25), (log_y, -1.0))), lower)
     upper = torch.where(remains, 1 - lower, upper)
-    upper = torch.where(ended, _rest(*only(ended, (a, 0.25), (b, 1.0), (x, 0.25), (log_x, -1.0))), upper)
     # nearly 1, it is nearly constant: its derivatives are those of what is left
-    return torch.where(ended & (lower > 0.5), 1 - upper, lower), upper
+    ended = quick & (a < 0.5) & (a <= b) & (x <= _SHORT) & (b * x < 2) & (found > 0.5)
+    upper = torch.where(ended, _rest(*_only(ended, (a, 0.25), (b, 1.0), (x, 0.25), (log_x, -1.0))), upper)
+    return torch.where(ended, 1 - upper, lower), upper
+
+
+def _ends(a: Value, b: Value, x: Value) -> tuple[Value, Value]:
+    """Where I is 0, and else where it is 1, with derivatives that are all 0; next to the other ends it falls with a power."""
+    low = (a == math.inf) | ((x == 0) & ((a >= _STIRLING) | (b == math.inf)))
+    return low, ~low & ((b == math.inf) | ((x == 1) & (b >= _STIRLING)))
+
+
+def _sides(a: Value, b: Value, x: Value) -> tuple[Value, list[Value]]:
+    """Whether x is right of the mean, and the shapes, the place and its logarithms, so turned that it is left of it."""
+    y = 1 - x
+    turned = x * b > y * a
+    # 0 has no logarithm, and nothing takes the one of it that is put there
+    logs = torch.log(torch.where(x == 0, 1.0, x)), torch.log1p(-torch.where(x == 1, 0.0, x))
+    sides = (a, b), (x, y), logs
+    return turned, [v for one, two in sides for v in (torch.where(turned, two, one), torch.where(turned, one, two))]
 
 
 @leaf
 def beta_p(a: Value, b: Value, x: Value, complement: bool = False) -> Value:
     """I_x(a, b), or 1 - I_x(a, b)."""
     a, b, x = torch.broadcast_tensors(a, b, x)
-    low, high = (x == 0) | (a == math.inf), (x == 1) | (b == math.inf)
+    low, high = _ends(a, b, x)
     edge = low | high
-    s, t, p = torch.where(edge, 1.0, a), torch.where(edge, 1.0, b), torch.where(edge, 0.5, x)
     wrong = (a <= 0) | (b <= 0) | (x < 0) | (x > 1) | torch.isnan(a) | torch.isnan(b) | torch.isnan(x) | ((a == math.inf) & (b == math.inf))
-    s, t, p = torch.where(wrong, 1.0, s), torch.where(wrong, 1.0, t), torch.where(wrong, 0.5, p)
-    q = 1 - p
-    turned = p * t > q * s
-    sides = (s, t), (p, q), (torch.log(p), torch.log1p(-p))
-    swapped = [v for one, two in sides for v in (torch.where(turned, two, one), torch.where(turned, one, two))]
-    lower, upper = _left(*swapped)
+    turned, sides = _sides(*_only(~(edge | wrong), (a, 1.0), (b, 1.0), (x, 0.5)))
+    lower, upper = _left(*sides)
     value = torch.where(turned != complement, upper, lower)
     end = torch.where(low == complement, 1.0, 0.0)
     # Of two such shapes even a 0 says nothing.
@@ -153,12 +181,13 @@ def _along(function: Any, which: int) -> Any:
 def beta_density(a: Value, b: Value, x: Value) -> Value:
     """The derivative of I by x."""
     a, b, x = torch.broadcast_tensors(a, b, x)
-    inside = (x > 0) & (x < 1) & (a > 0) & (a != math.inf) & (b > 0) & (b != math.inf)
-    s, t, p = torch.where(inside, a, 1.0), torch.where(inside, b, 1.0), torch.where(inside, x, 0.5)
-    value = torch.exp(_log_factor(s, t, p, 1 - p, torch.log(p), torch.log1p(-p))) * s / (p * (1 - p))
+    low, high = _ends(a, b, x)
+    wrong = (a <= 0) | (b <= 0) | (x < 0) | (x > 1) | torch.isnan(a) | torch.isnan(b) | torch.isnan(x)
+    outside = wrong | low | high
+    _, sides = _sides(*_only(~outside, (a, 1.0), (b, 1.0), (x, 0.5)))
+    value = _factor(*sides, 1.0) * sides[0]
+    # Where a shape is infinite.
     start = torch.where(a < 1, math.inf, torch.where(a == 1, b, 0.0))
     last = torch.where(b < 1, math.inf, torch.where(b == 1, a, 0.0))
-    wrong = (a <= 0) | (b <= 0) | (x < 0) | (x > 1) | torch.isnan(a) | torch.isnan(b) | torch.isnan(x)
-    return torch.where(
-        wrong, undefined(wrong, a, b, x), torch.where(inside, value, torch.where(x == 0, start, torch.where(x == 1, last, 0.0)))
-    )
+    end = torch.where(x == 0, start, torch.where(x == 1, last, 0.0))
+    return torch.where(wrong, undefined(wrong, a, b, x), torch.where(outside, end, value))

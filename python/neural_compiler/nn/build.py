@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from .. import _native
 from ..masks import unmasked
 from ..signature import Input, Inputs, described_inputs, positions, read_inputs, warn_of_groups
+from .gate import numberless
 from .module import CompiledModule
 from .shared import Held, follow, held
 from .tensors import native, real, refuse_parameter
@@ -67,6 +68,8 @@ def compile_scheme(
                 bounds[i.name] = (i.info["min"], i.info["max"])
     for name, (low, high) in bounds.items():
         value = values[name].detach()
+        if numberless(value):  # They are loaded later.
+            continue
         if (low is not None and bool((value < low).any())) or (high is not None and bool((value > high).any())):
             raise ValueError(f"the parameter `{name}` starts outside its bounds, {low} to {high}")
     # Declarations with axes are told to the compiler, too, so that it may see more than it did above.

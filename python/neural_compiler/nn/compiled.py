@@ -21,6 +21,8 @@ Chain: TypeAlias = "tuple[Link, ...]"
 Steps: TypeAlias = "tuple[tuple[str, tuple[int, ...]], ...]"
 Shapes: TypeAlias = "tuple[tuple[int, ...], ...]"
 """Sizes of the inputs' own axes, behind those of the batch."""
+LimitsOf: TypeAlias = "tuple[int | None, int | None]"
+"""Most rounds of a loop and most calls within calls of torch operations; None: as the program's own, spec/limits.md."""
 Ready: TypeAlias = "tuple[_native.Core, tuple[Input, ...]]"
 """A text that is compiled, and its inputs."""
 
@@ -29,16 +31,20 @@ if _exchange is not None:
     _native.use_exchange(_exchange, torch.Tensor, torch.nn.Parameter)
 
 
-def describe(source: str, inputs: Any, params: Sequence[tuple[str, list[int]]], steps: Steps, backend: str) -> str:
+def describe(
+    source: str, inputs: Any, params: Sequence[tuple[str, list[int]]], steps: Steps, backend: str, limits: LimitsOf | None = None
+) -> str:
     """The text that stands for a program and how it runs: equal texts, equal programs."""
-    return json.dumps({"source": source, "inputs": inputs, "params": params, "steps": steps, "torch": backend == "torch"})
+    told = {"source": source, "inputs": inputs, "params": params, "steps": steps, "torch": backend == "torch"}
+    return json.dumps(told if limits is None else {**told, "limits": limits})
 
 
 class Compiled:
     """A program after the derivations the user asked for."""
 
-    def __init__(self, spec: str, ready: Ready, steps: Steps, on_torch: bool) -> None:
+    def __init__(self, spec: str, ready: Ready, steps: Steps, on_torch: bool, limits: LimitsOf | None) -> None:
         self.spec = spec
+        self.limits = limits
         self.core, self.inputs = ready
         self.steps = steps
         self.on_torch = on_torch
@@ -109,7 +115,7 @@ class Compiled:
         """The program, or a derivative of it, as plain torch operations, for these shapes of the program's inputs; see `fx.lower`."""
         found = self._lowered.pop((chain, shapes, by_lane), None)
         if found is None:
-            found = Lowered(json.loads(self.function(chain).graph_json([list(s) for s in shapes])), by_lane)
+            found = Lowered(json.loads(self.function(chain).graph_json([list(s) for s in shapes])), by_lane, self.limits)
         self._lowered[chain, shapes, by_lane] = found
         if len(self._lowered) > _MOST_SHAPES:
             self._lowered.pop(next(iter(self._lowered)), None)
@@ -119,12 +125,14 @@ class Compiled:
 class Lowered:
     """Torch operations in place of a program."""
 
-    def __init__(self, graph: dict[str, Any], by_lane: bool) -> None:
+    def __init__(self, graph: dict[str, Any], by_lane: bool, limits: LimitsOf | None) -> None:
         from ..fx import Control, lower
+        from ..fx.control import Limits
         from ..fx.graph import read
         from ..fx.weights import MULTIPLYING, may_fail
 
-        self.code = lower(graph, by_lane=by_lane)
+        iterations, depth = limits or (None, None)
+        self.code = lower(graph, Limits.of(iterations, depth), by_lane=by_lane)
         self.looks = any(isinstance(m, Control) for m in self.code.modules())
         """Whether Python looks at numbers to decide how a loop, a call or a branch goes on."""
         self.may_fail = self.looks or any(may_fail(n) for r in read(graph).regions for n in r.nodes)
@@ -182,4 +190,5 @@ def _made(spec: str, ready: Ready | None) -> Compiled:
         inputs = None if told["inputs"] is None else [(name, sizes) for name, sizes in told["inputs"]]
         core = _native.Core(told["source"], inputs, [(name, sizes) for name, sizes in told["params"]])
         ready = core, read_inputs(core)
-    return Compiled(spec, ready, tuple((what, tuple(wrt)) for what, wrt in told["steps"]), told["torch"])
+    limits = tuple(told["limits"]) if "limits" in told else None
+    return Compiled(spec, ready, tuple((what, tuple(wrt)) for what, wrt in told["steps"]), told["torch"], limits)

@@ -15,6 +15,7 @@ from .function import apply
 from .gate import PLAIN, looked_on
 from .module import CompiledModule
 from .schemes import Scheme
+from .tensors import tracked
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
@@ -38,7 +39,7 @@ class FusedStep:
         self.count = len(states)
         self.states = [names.index(n) for n in states]
         self.time = None if time is None else names.index(time)
-        own = module._own_values()
+        own = {n: tracked(v) for n, v in module._own_values().items()}
         self.values = [own.get(n, fixed.get(n)) for n in names]
         self.batched = [k for k, n in enumerate(names) if n in fixed and fixed[n].dim() > module.inputs[k].rank]
         """Which values are different for each lane."""

@@ -7,12 +7,14 @@ The quick way, in the extension (`Caller.call`, `Function.plain`), is open for p
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal, TypeAlias
 
 import torch
 import torch.nn.modules.module as modules
 from torch import Tensor
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.autograd import forward_ad
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from torch.utils._python_dispatch import _disable_current_modes
@@ -50,9 +52,8 @@ _unwrapped = torch._C._functorch.get_unwrapped
 _transforms = torch._C._functorch.peek_interpreter_stack
 _modes = torch._C._len_torch_dispatch_stack
 _is_tracing = torch._C._is_tracing
-autocast = torch._C._is_any_autocast_enabled
 
-WATCHERS = [_transforms, _modes, torch._C._len_torch_function_stack, _is_tracing, autocast]
+WATCHERS = [_transforms, _modes, torch._C._len_torch_function_stack, _is_tracing, torch._C._is_any_autocast_enabled]
 """Functions that give nothing, 0 or False when nobody looks on."""
 FORWARD_MODE = vars(forward_ad)
 """Where the level of forward mode is kept."""
@@ -101,6 +102,27 @@ def differentiated_by_function() -> bool:
     return transformed() or forward_ad._current_level >= 0
 
 
+def casts(tensors: Sequence[Tensor]) -> bool:
+    """Whether `torch.autocast` rounds what is computed from these tensors, all of one device."""
+    device = _device_type(tensors)
+    return torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
+
+
+def uncast(tensors: Sequence[Tensor]) -> AbstractContextManager[Any]:
+    """Whatever `torch.autocast` says, programs compute in the type they have: within, it says nothing of these tensors. Outside stays what
+    a backward pass computes later."""
+    return torch.autocast(_device_type(tensors), enabled=False) if casts(tensors) else nullcontext()
+
+
+def _device_type(tensors: Sequence[Tensor]) -> str:
+    return tensors[0].device.type if tensors else "cpu"
+
+
+def numberless(tensor: Tensor) -> bool:
+    """Whether a tensor has a shape and no numbers."""
+    return tensor.is_meta or isinstance(tensor, FakeTensor)
+
+
 def seen(tensor: Tensor, refusal: str) -> Any:
     """The numbers of a tensor as an array, also where `torch.func` differentiates. What `vmap` hides is refused."""
     while _is_wrapped(tensor):
@@ -113,20 +135,24 @@ def seen(tensor: Tensor, refusal: str) -> Any:
 
 
 @torch.compiler.disable  # type: ignore[untyped-decorator]
-def each_number(tensor: Tensor, look: Callable[[Tensor], None], record: Callable[[Tensor], None]) -> None:
+def each_number(tensor: Tensor, look: Callable[[Tensor], None], ask: Callable[[Tensor], None], record: Callable[[Tensor], None]) -> None:
     """Shows all numbers of a tensor, those of all lanes of a `vmap` too, to what looks at each by itself. `look` is given a tensor whose
-    numbers lie there, where nobody looks on; `record` one whose numbers come later or are another's to tell: what it does is operations
-    that tracers keep."""
+    numbers lie there, where nobody looks on; `ask` one whose numbers are its class's to tell; `record` one whose numbers come later: what
+    it does is operations that tracers keep."""
     while _is_wrapped(tensor):
         if _is_functional(tensor):
             torch._sync(tensor)  # type: ignore[attr-defined, no-untyped-call]
         tensor = _unwrapped(tensor)
     plain = type(tensor) in PLAIN or is_plain_below(tensor)
+    later = numberless(tensor) or _modes() > 0
     with temporarily_clear_interpreter_stack():
-        if plain and not tensor.is_meta:
+        if not plain:
+            (record if later else ask)(tensor)
+            return
+        if not tensor.is_meta:
             with _disable_current_modes():
                 look(below(tensor))
-        if not plain or get_proxy_mode() is not None:
+        if get_proxy_mode() is not None:
             record(tensor)
 
 

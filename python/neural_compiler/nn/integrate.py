@@ -16,20 +16,19 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch._subclasses.fake_tensor import FakeTensor
 
 from ..fx.graph import read
 from ..signature import RESERVED
 from .compiled import Compiled
 from .fused import FusedStep, fused
-from .gate import seen
+from .gate import numberless, seen
 from .march import HIDDEN, March, Method, Tolerance, first_sizes
 from .module import CompiledModule
 from .rosenbrock import Rosenbrock
 from .schemes import Scheme, chosen
 from .steppers import Explicit, States, fixed
 from .switches import switches
-from .tensors import as_tensor, common_type, joined, real, refuse_rounding
+from .tensors import as_tensor, common_type, joined, real, refuse_rounding, tracked
 
 
 def odeint(
@@ -86,6 +85,7 @@ def odeint(
         raise ValueError(f"a step is a positive number, not {step!r}")
     _check_tolerances(adaptive, method, rtol, atol, max_steps)
     t = joined("t", t)
+    y0 = tracked(y0) if isinstance(y0, Tensor) else y0
     times, numbers = _times(t, step is not None and not adaptive)
     field = _Compiled(module, y0, inputs or {}, time, t) if isinstance(module, CompiledModule) else _Plain(module, y0, inputs)
     if isinstance(field, _Compiled):
@@ -163,7 +163,7 @@ _COUNTED = "how many steps there are depends on the times: give them as a list o
 def _adaptive(field: _Plain | _Compiled, times: Tensor, schemes: list[Scheme], tolerance: Tolerance, each: bool) -> list[States]:
     """By steps as long as the tolerances allow, each time met exactly."""
     for tensor in (*field.start, times):
-        if _numberless(tensor):
+        if numberless(tensor):
             raise ValueError(f"{_NUMBERLESS.format(schemes[0].name)}: take `rk4` or `euler`")
     each = each and field.lanes()
     numbers = sum(s[0].numel() if each else s.numel() for s in field.start)
@@ -192,13 +192,9 @@ def _adaptive(field: _Plain | _Compiled, times: Tensor, schemes: list[Scheme], t
     return march.found()
 
 
-def _numberless(tensor: Tensor) -> bool:
-    return tensor.is_meta or isinstance(tensor, FakeTensor)
-
-
 @torch.compiler.disable(reason=_COUNTED)  # type: ignore[untyped-decorator]
 def _numbers(times: Tensor) -> list[float]:
-    if _numberless(times):
+    if numberless(times):
         raise ValueError("times of the `meta` device or of a `FakeTensorMode` are no numbers: give them as a list")
     found: list[float] = seen(times, HIDDEN).tolist()
     return found

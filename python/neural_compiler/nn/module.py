@@ -20,9 +20,20 @@ from .. import _native
 from ..errors import Diagnostic, _diagnostic
 from ..fx.for_onnx import ForOnnx
 from ..signature import Input, OwnDoc, OwnSignature, Size, bind, call_signature, positions, sizes
-from .compiled import Compiled, Ready, Shapes, Steps, describe, find
+from .compiled import Compiled, LimitsOf, Ready, Shapes, Steps, describe, find
 from .function import apply
-from .gate import autocast, differentiated_by_function, functionalized, is_compiling, lanes_hidden, numbers_hidden, seen, transformed, way
+from .gate import (
+    casts,
+    differentiated_by_function,
+    functionalized,
+    is_compiling,
+    lanes_hidden,
+    numbers_hidden,
+    seen,
+    transformed,
+    uncast,
+    way,
+)
 from .run import call, run
 from .shared import DELETED, LINK, ORIGINS, Held, exchanged, follow, hand_on, held, hold, join_links, remember, replaced, tensor_of
 from .tensors import as_tensor, common_device, common_type, computed_in, joined, real, refuse_rounding
@@ -43,6 +54,7 @@ class CompiledModule(nn.Module):
     """
     )
     __signature__ = OwnSignature()
+    _limits: LimitsOf | None = None
 
     def __init__(
         self,
@@ -53,6 +65,7 @@ class CompiledModule(nn.Module):
         steps: Steps = (),
         backend: str = "auto",
         ready: Ready | None = None,
+        limits: LimitsOf | None = None,
     ) -> None:
         super().__init__()
         if backend not in BACKENDS:
@@ -70,7 +83,9 @@ class CompiledModule(nn.Module):
             if hasattr(type(self), field) or hasattr(self, field) or field in _LINKED:
                 raise ValueError(f"the parameter `{name}` has the name of an attribute of modules; rename it")
             hold(self, field, value)
-        self._link(describe(source, self._told, self._shapes(), steps, backend), ready)
+        if limits is not None:
+            self._limits = limits
+        self._link(describe(source, self._told, self._shapes(), steps, backend, limits), ready)
 
     def _shapes(self) -> list[tuple[str, list[int]]]:
         return [(n, list(getattr(self, field).shape)) for n, field in self._fields.items()]
@@ -172,13 +187,15 @@ class CompiledModule(nn.Module):
             return apply(compiled, (), converted)
         return run(compiled, (), tuple(converted), dtype=dtype)
 
-    def _on_torch(self, tensors: list[Tensor], cast: bool = False) -> Any:
-        """Runs as torch operations, in the type they have, whatever `torch.autocast` says. Where Python would have to look at numbers
-        that a tracer or `vmap` hides, or autocast would round in the backward pass (`cast`), the program is one operation instead, whose
-        inside is the same torch operations."""
-        if autocast():
-            with torch.autocast(tensors[0].device.type if tensors else "cpu", enabled=False):
-                return self._on_torch(tensors, cast=True)
+    def _on_torch(self, tensors: list[Tensor]) -> Any:
+        """Runs as torch operations, in the type they have, whatever `torch.autocast` says."""
+        cast = casts(tensors)
+        with uncast(tensors):
+            return self._as_torch(tensors, cast)
+
+    def _as_torch(self, tensors: list[Tensor], cast: bool) -> Any:
+        """Runs as torch operations. Where Python would have to look at numbers that a tracer or `vmap` hides, or autocast would round in
+        the backward pass (`cast`), the program is one operation instead, whose inside is the same torch operations."""
         compiled = self._compiled
         shapes = compiled.core_shapes(tensors)
         compiled.batch(tensors, shapes)
@@ -246,14 +263,18 @@ class CompiledModule(nn.Module):
         if not all(isinstance(name, str) for name in wrt):
             raise TypeError(f"inputs are given by their names, one by one: .{what}('x', 'y')")
         chosen = positions(self._compiled.inputs, wrt or self._open)
-        steps = (*self._steps, (what, tuple(chosen)))
-        module = follow(CompiledModule(self.source, self._told, held(self), self.bounds, steps, self.backend), self)
+        module = self._with((*self._steps, (what, tuple(chosen))), self._limits)
         if what != "hessian" and any(i.shape is None for i in module._compiled.inputs):
             return module
         if all(i.shape is not None for i in module._compiled.inputs):
             # What has no derivative is said now, not at the first call.
             module._function.result_axes()
         return module
+
+    def _with(self, steps: Steps, limits: LimitsOf | None) -> CompiledModule:
+        """The program after these steps, which shares this module's parameters; within limits of its own it runs as torch operations."""
+        backend = self.backend if limits is None else "torch"
+        return follow(CompiledModule(self.source, self._told, held(self), self.bounds, steps, backend, limits=limits), self)
 
     def grad(self, *wrt: str) -> CompiledModule:
         """A module that gives the derivative of a scalar program with respect to an input (a tuple of them for several; all inputs

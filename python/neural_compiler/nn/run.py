@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ..errors import EvaluationError
 from .compiled import Chain, Compiled
-from .gate import PLAIN, autocast, below, is_hidden, is_plain_below, seen
+from .gate import PLAIN, below, is_hidden, is_plain_below, seen, uncast
 
 
 def run(compiled: Compiled, chain: Chain, tensors: tuple[Tensor, ...], check: bool = False, dtype: torch.dtype | None = None) -> Any:
@@ -49,11 +49,9 @@ def _array(tensor: Tensor) -> Any:
 
 
 def _run_torch(compiled: Compiled, chain: Chain, tensors: tuple[Tensor, ...]) -> Any:
-    if autocast():
-        with torch.autocast(tensors[0].device.type if tensors else "cpu", enabled=False):
-            return _run_torch(compiled, chain, tensors)
     code = compiled.lowered(chain, compiled.core_shapes(tensors)).code
-    found = call(compiled, code, tensors)
+    with uncast(tensors):
+        found = call(compiled, code, tensors)
     # The engine sums cotangents of inputs that the whole batch shares; torch operations leave it to us.
     return _plain(fitted(found, compiled.result_shapes(chain, tensors))) if chain else _plain(found)
 
@@ -73,6 +71,8 @@ def call(compiled: Compiled, code: Any, tensors: Sequence[Tensor]) -> Sequence[T
 
 def _limit_met(compiled: Compiled, tensors: Sequence[Tensor]) -> EvaluationError | None:
     """The error of a program that meets a limit when it runs natively: its value, for derivatives go round its loops as often."""
+    if compiled.limits is not None:
+        return None  # They may be wider than those of the engine.
     try:
         inputs = [np.require(seen(t, "hidden"), requirements="A") for t in tensors[: len(compiled.names)]]
     except RuntimeError:

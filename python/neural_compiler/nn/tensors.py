@@ -3,8 +3,9 @@
 Types are promoted by PyTorch's rules, with one difference: no whole number is rounded to fit. Tensors with axes decide before those
 without, and these before Python's numbers, which follow. Whole numbers of 32 and 64 bits count as float64, shorter ones follow; of
 whole numbers alone the shorter ones become the default type. float16 and bfloat16 are computed in float32. Whole numbers beyond 2^53, which
-no float64 holds, are refused, by an assertion where a compiler, a tracer or a tensor's own class stands before the numbers. A list that
-holds tensors or arrays is the tensor they make together, by the same rules, and differentiates as such.
+no float64 holds, are refused, by an assertion where a compiler or a tracer stands before the numbers; what `torch.jit.trace` and
+`torch.onnx.export` make rounds them, for neither keeps it. A list that holds tensors or arrays is the tensor they make together, by the
+same rules, and differentiates as such.
 """
 
 from __future__ import annotations
@@ -161,8 +162,13 @@ def _dense(name: str, tensor: Tensor) -> Tensor:
         raise TypeError(f"the input `{name}` is a sparse tensor ({tensor.layout}): give `{name}.to_dense()`, or its values alone")
     if tensor.is_quantized:
         raise TypeError(f"the input `{name}` is a quantized tensor: give `{name}.dequantize()`")
+    return tracked(tensor)
+
+
+def tracked(tensor: Tensor) -> Tensor:
+    """The tensor; of one of `torch.inference_mode`, where autograd looks on, a copy: it keeps none of those, which is an error or a
+    derivative lost without a word, as the program begins."""
     if not is_compiling() and tensor.is_inference() and torch.is_grad_enabled() and not torch.is_inference_mode_enabled():
-        # Autograd keeps no tensor of `torch.inference_mode`; which a program keeps is nothing users could know.
         return tensor.clone()
     return tensor
 
@@ -210,13 +216,14 @@ def computed_in(dtype: torch.dtype) -> torch.dtype:
 
 def refuse_rounding(name: str, value: Any, tensor: Tensor) -> None:
     """Refuses whole numbers that no float64 holds, among those that `as_tensor` has not looked at: in tensors, and in what PyTorch made a
-    tensor of. Looks at the numbers, in what a compiler or tracer makes and in tensors of others' classes by an assertion."""
+    tensor of. Looks at the numbers, in what a compiler or tracer makes by an assertion."""
     if _weak(value) or tensor.dtype not in (torch.int64, torch.uint64) or torch.onnx.is_in_onnx_export():
         return
     if is_compiling():
         _assert_exact(name, tensor)
     else:
-        each_number(tensor, lambda t: _refuse_whole(f"the input `{name}`", t), lambda t: _assert_exact(name, t))
+        what = f"the input `{name}`"
+        each_number(tensor, lambda t: _refuse_whole(what, t), lambda t: _refuse_asked(name, t), lambda t: _assert_exact(name, t))
 
 
 def refuse_parameter(name: str, value: Any) -> None:
@@ -236,11 +243,32 @@ def _refuse_whole(what: str, tensor: Tensor) -> None:
         raise TypeError(f"{what} {_BEYOND}")
 
 
-def _assert_exact(name: str, tensor: Tensor) -> None:
-    """The same inside a compiled graph, which no exception leaves by a branch on data: an assertion does."""
+def _exact(tensor: Tensor) -> Tensor:
+    """Whether all numbers are such that float64 holds them, as an operation."""
     signed = tensor.to(torch.int64)
     low = -EXACT if tensor.dtype == torch.int64 else 0
-    torch._assert_async(((signed >= low) & (signed <= EXACT)).all(), f"the input `{name}` {_BEYOND}")
+    return ((signed >= low) & (signed <= EXACT)).all()
+
+
+def _refuse_asked(name: str, tensor: Tensor) -> None:
+    """The same for a tensor of another's class, by that class's own operations: a tensor over several devices knows the number that all
+    have together, a masked one that of what it shows."""
+    kind = type(tensor).__name__
+    try:
+        found: Any = _exact(tensor)
+        for together in ("full_tensor", "get_data"):
+            found = getattr(found, together)() if hasattr(found, together) else found
+        exact = bool(found)
+    except (RuntimeError, TypeError, ValueError) as error:
+        unknown = "which does not tell whether float64 holds them"
+        raise TypeError(f"the input `{name}` is a {kind} of whole numbers, {unknown}: convert it, `{name}.double()`") from error
+    if not exact:
+        raise TypeError(f"the input `{name}` {_BEYOND}")
+
+
+def _assert_exact(name: str, tensor: Tensor) -> None:
+    """The same inside a compiled graph, which no exception leaves by a branch on data: an assertion does."""
+    torch._assert_async(_exact(tensor), f"the input `{name}` {_BEYOND}")
 
 
 def common_device(names: Sequence[str], tensors: Sequence[Tensor]) -> torch.device:

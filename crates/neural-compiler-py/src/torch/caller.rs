@@ -101,7 +101,7 @@ impl Caller {
         let Some(tensors) = self.bound(module, &names, args, kwargs)? else { return Ok(None) };
         match &self.runs {
             Runs::Native(function) => remembered(py, gate, function, self.compiled.bind(py), &tensors, &self.follow),
-            Runs::Torch { ranks, code } => on_torch(py, ranks, code, &tensors, &self.follow),
+            Runs::Torch { ranks, code } => on_torch(gate, ranks, code, &tensors, &self.follow),
         }
     }
 }
@@ -157,15 +157,16 @@ impl<'py> Own<'py> for Tensors<'_, 'py> {
     }
 }
 
-/// The results of torch operations on plain tensors of one type (those that follow are converted), where the operations for their
-/// sizes are known.
+/// The results of torch operations on plain tensors of one type (those that follow are converted) that autograd sees, where the
+/// operations for their sizes are known.
 fn on_torch<'py>(
-    py: Python<'py>,
+    gate: &Gate,
     ranks: &[usize],
     code: &Mutex<Recent<Vec<i64>, Code>>,
     tensors: &Bound<'py, PyTuple>,
     follow: &Places,
 ) -> PyResult<Option<Py<PyAny>>> {
+    let py = tensors.py();
     let Some(torch) = Torch::get() else { return Ok(None) };
     let first = (0..ranks.len()).find(|&k| !follow.contains(k)).unwrap_or(0);
     let mut sizes: SmallVec<[i64; 2 * FEW]> = SmallVec::new();
@@ -185,6 +186,9 @@ fn on_torch<'py>(
         known.get(|k| k[..] == sizes[..])
     };
     let Some(run) = found else { return Ok(None) };
+    if gate.unseen(tensors)? {
+        return Ok(None);
+    }
     let other = |k: usize| dtypes[k] != dtypes[first];
     let results = if (0..ranks.len()).any(other) {
         if (0..ranks.len()).any(|k| other(k) && !follow.contains(k)) {

@@ -6,7 +6,7 @@
 use crate::program::arguments::item;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyDict, PyString, PyTuple};
 use std::sync::OnceLock;
 
 pub(crate) struct Gate {
@@ -18,6 +18,7 @@ pub(crate) struct Gate {
     grad_enabled: Py<PyAny>,
     threads: Py<PyAny>,
     requires_grad: Py<PyString>,
+    is_inference: Py<PyString>,
     /// Dictionaries of hooks on all modules.
     hooks: Vec<Py<PyDict>>,
     /// Names of a module's own dictionaries of hooks.
@@ -48,6 +49,7 @@ pub(crate) fn use_autograd(
         grad_enabled,
         threads,
         requires_grad: name("requires_grad"),
+        is_inference: name("is_inference"),
         hooks,
         own_hooks: ["_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"].map(name),
         compiled: name("_compiled_call_impl"),
@@ -116,6 +118,20 @@ impl Gate {
     /// Whether a tensor asks for its gradient.
     pub(crate) fn requires_grad(&self, tensor: &Bound<'_, PyAny>) -> PyResult<bool> {
         tensor.getattr(&self.requires_grad)?.is_truthy()
+    }
+
+    /// Whether autograd looks on and would not see one of these tensors: those of `torch.inference_mode` have no derivative.
+    pub(crate) fn unseen(&self, tensors: &Bound<'_, PyTuple>) -> PyResult<bool> {
+        let py = tensors.py();
+        if !self.grad_enabled(py)? {
+            return Ok(false);
+        }
+        for tensor in tensors.iter_borrowed() {
+            if tensor.call_method0(&self.is_inference)?.is_truthy()? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// How many threads may be used.

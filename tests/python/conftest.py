@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,18 @@ LONG = ["wheel", "torch_onnx", "notebooks", "torch_features", "torch_matrix", "t
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     place = {f"test_{name}": k for k, name in enumerate(LONG)}
     items.sort(key=lambda item: place.get(Path(item.path).stem, len(LONG)))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
+    """What a trace that PyTorch refused leaves behind sets its dispatch keys to others when it is collected as garbage, maybe tests later:
+    they are put back, so that one test alone pays for it."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return (yield)
+    keys = torch._C
+    with keys._ForceDispatchKeyGuard(keys._dispatch_tls_local_include_set(), keys._dispatch_tls_local_exclude_set()):
+        return (yield)
 
 
 @pytest.hookimpl(tryfirst=True)

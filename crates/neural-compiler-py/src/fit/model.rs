@@ -176,9 +176,12 @@ fn fitted(py: Python<'_>, core: &PyCore, table: &Table, how: Options<'_>, progre
 /// A model to compare: its name, its text, the columns it takes, what they hold besides, and options.
 type Contender<'py> = (String, Bound<'py, PyCore>, Columns<'py>, Others, Bound<'py, PyDict>);
 
-/// Several models of the same data: the report as JSON and as text, and what to know of single fits, by the number of the model.
+/// What to know of single fits, by the number of the model.
+type Remarks = Vec<(usize, String)>;
+
+/// Several models of the same data: the report as JSON and as text, and what to know of each.
 #[pyfunction]
-pub(crate) fn compare_models(py: Python<'_>, models: Vec<Contender<'_>>) -> PyResult<(String, String, Vec<(usize, String)>)> {
+pub(crate) fn compare_models(py: Python<'_>, models: Vec<Contender<'_>>) -> PyResult<(String, String, Remarks)> {
     let cores: Vec<_> = models.iter().map(|m| m.1.borrow()).collect();
     let programs: Vec<&Program> = cores.iter().map(|core| &core.0.program).collect();
     let mut fits: Vec<(String, Fit)> = Vec::new();

@@ -181,7 +181,16 @@ def test_rows_of_events_that_are_no_doses_are_named(tmp_path):
         ({"amount": [10.0, None]}, "row 2: time and amount are numbers"),
         ({"amount": hidden}, "row 2: time and amount are numbers"),
         ({"time": [0.0, "later"]}, "row 2: 'later' is no number, in the column `time`"),
+        ({"amount": np.array(["10", "x"])}, "row 2: 'x' is no number, in the column `amount`"),
         ({"target": ["x", "y"]}, "row 2: the target `y` is no state"),
+        ({"rate": [0.0, math.inf]}, "row 2: the amount 4 at the rate inf has no end"),
+        ({"amount": [10.0]}, "the column `amount` has the length 1, `time` has 2"),
+        ({"time": [0.0]}, "the column `amount` has the length 2, `time` has 1"),
+        ({"target": ["x"]}, "the column `target` has the length 1, `time` has 2"),
+        ({"rate": [0.0, 0.0, 0.0]}, "the column `rate` has the length 3, `time` has 2"),
+        ({"id": ["a"]}, "the column `id` has the length 1, `time` has 2"),
+        ({"amount": 10.0}, "the column `amount` is a single value; columns are arrays with a value per row"),
+        ({"amount": [[10.0, 4.0]]}, "the column `amount` has the shape [1, 2]; columns are arrays with a value per row"),
     ]:
         for ask in (
             lambda: nc.fit(DOSED, data, group="id", events={**events, **change}),
@@ -190,6 +199,11 @@ def test_rows_of_events_that_are_no_doses_are_named(tmp_path):
             with pytest.raises(nc.FitError, match=re.escape(f"events, {message}")) as caught:
                 ask()
             assert caught.value.code == "bad-events"
+        if "id" in change:
+            continue
+        with pytest.raises(nc.FitError, match=re.escape(f"events, {message}")) as caught:
+            nc.simulate(DOSED, [0.0, 1.0], events={**{k: v for k, v in events.items() if k != "id"}, **change})
+        assert caught.value.code == "bad-events"
     # A group that the data have not is a mistake in a fit; a missing target is that of a model of one state.
     with pytest.raises(nc.FitError, match="events, row 2: the data have no group 'c'") as caught:
         nc.fit(DOSED, data, group="id", events={**events, "id": ["a", "c"]})

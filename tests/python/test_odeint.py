@@ -157,6 +157,28 @@ def test_types_follow_the_initial_values() -> None:
         assert nc.odeint(nc.compile_scheme(SPRING), START.to(dtype), TIMES)[-1].dtype == dtype
 
 
+@pytest.mark.parametrize("method", NAMES)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_derivatives_are_taken_in_the_type_of_the_state(dtype: torch.dtype, method: str) -> None:
+    # Layers within autocast give shorter numbers than the state.
+    torch.manual_seed(0)
+    net, start = torch.nn.Linear(2, 2), torch.tensor([[1.0, 0.0], [0.5, -0.3], [2.0, 1.0]])
+    options = {"step": 0.05} if method in ("rk4", "euler") else {"rtol": 1e-3}
+    exact = nc.odeint(lambda t, y: net(y), start, [0.0, 1.0], method="dopri5")[-1].detach()
+    with torch.autocast("cpu", dtype=dtype):
+        assert net(start).dtype == dtype
+        found = nc.odeint(lambda t, y: net(y), start, [0.0, 1.0], method=method, **options)
+    assert found.dtype == torch.float32
+    torch.testing.assert_close(found[-1].detach(), exact, rtol=0.02, atol=0.02)
+    found.sum().backward()
+    assert net.weight.grad is not None and torch.isfinite(net.weight.grad).all()
+
+
+def test_derivatives_of_real_states_are_real() -> None:
+    with pytest.raises(TypeError, match="the derivative of a real state is real, not torch.complex64"):
+        nc.odeint(lambda t, y: 1j * y, torch.ones(2), [0.0, 1.0])
+
+
 def test_what_cannot_be_solved_says_so() -> None:
     burst = nc.compile_scheme("(state x 1) (derive x (* x x))")
     with pytest.raises(RuntimeError, match="at 1: it may be stiff .*, or its solution may not exist"):
@@ -301,6 +323,18 @@ def test_tensors_without_numbers_are_refused_where_numbers_are_needed():
         with pytest.raises(ValueError, match="has a shape and no numbers"):
             nc.odeint(lambda t, y: -y, start, times, method="dopri5")
         assert nc.odeint(lambda t, y: -y, start, times, method="rk4").shape == (3, 2)
+
+
+@pytest.mark.parametrize("times", [[0.0, 1.0], torch.tensor([0.0, 1.0])], ids=["list", "tensor"])
+@pytest.mark.parametrize("backend", ["auto", "torch"])
+def test_declared_starts_go_where_the_parameters_are(backend: str, times: list[float] | torch.Tensor) -> None:
+    decay = nc.compile_scheme("(param k 1) (state x 1) (derive x (- (* k x)))", backend=backend).to("meta")
+    for y0 in (None, {"x": 1.0}):
+        found = nc.odeint(decay, y0, times, method="rk4")["x"]
+        assert found.is_meta and found.shape == (2,) and found.requires_grad
+        for method in ("dopri5", "rosenbrock", "auto"):
+            with pytest.raises(ValueError, match="has a shape and no numbers"):
+                nc.odeint(decay, y0, times, method=method)
 
 
 @pytest.mark.parametrize("method", ["rk4", "dopri5"])

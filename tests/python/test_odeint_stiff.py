@@ -151,6 +151,12 @@ def test_elements_of_a_batch_that_depend_on_each_other_are_refused() -> None:
     coupled = lambda t, y: y.roll(1, 0) - y
     with pytest.raises(ValueError, match="depends on another"):
         nc.odeint(coupled, torch.rand(3, 2, dtype=F64), [0.0, 1.0], method="rosenbrock")
+    for one, other in [(0, 8), (1, 65), (64, 0), (70, 71)]:
+        # A single element that depends on another, which lies before or behind it.
+        at = torch.arange(80)[:, None] == one
+        pair = lambda t, y: torch.where(at, y[other], -y)
+        with pytest.raises(ValueError, match="depends on another"):
+            nc.odeint(pair, torch.rand(80, 2, dtype=F64), [0.0, 1.0], method="rosenbrock")
 
 
 @pytest.mark.parametrize("method", ["dopri5", "rosenbrock", "auto"])
@@ -216,3 +222,61 @@ def test_what_one_graph_cannot_hold_says_so() -> None:
         whole(method="dopri5")(y0)
     loose = torch.compile(lambda y: nc.odeint(module, y, times), backend="eager")
     torch.testing.assert_close(loose(y0), nc.odeint(module, y0, times))
+
+
+def _time_and_derivative(power: float, end: float) -> tuple[float, float]:
+    """When x' = k - x^power is at `end`, from 0 and with k of 1, and how it moves with k there. The time is the integral of
+    1/(1 - u^power), here with u^power as variable."""
+    n, last = 1 / power, end**power
+    times, slope = (scipy.integrate.quad(lambda s, m=m: n * s ** (n - 1) / (1 - s) ** m, 0, last, epsabs=1e-13)[0] for m in (1, 2))
+    return times, (1 - last) * slope
+
+
+@pytest.mark.parametrize("method", ["rosenbrock", "rodas5p", "auto"])
+@pytest.mark.parametrize("start", [1e-300, 1e-100, 1e-30, 1e-12])
+@pytest.mark.parametrize("power", [0.5, 0.1])
+def test_a_tiny_start_beside_an_endless_slope_is_left(power: float, start: float, method: str) -> None:
+    text = f"(param k 1) (state x {start}) (derive x (- k (pow x {power})))"
+    found = []
+    for backend in ("native", "torch"):
+        module = nc.compile_scheme(text, backend=backend)
+        end = nc.odeint(module, None, torch.tensor([0.0, 1.0], dtype=F64), method=method, rtol=1e-8)["x"][-1]
+        time, slope = _time_and_derivative(power, end.item())
+        assert math.isclose(time, 1, rel_tol=1e-6)
+        if (start, power) != (1e-300, 0.1):
+            # There the law's second derivative is larger than any number.
+            assert math.isclose(float(torch.autograd.grad(end, module.k)[0]), slope, rel_tol=1e-6)
+        found.append(end.detach())
+    by_hand = nc.odeint(lambda t, y: 1 - y**power, torch.tensor([start], dtype=F64), [0.0, 1.0], method=method, rtol=1e-8)
+    for other in (found[1], by_hand[-1, 0]):
+        torch.testing.assert_close(other, found[0], rtol=1e-7, atol=0)
+
+
+@pytest.mark.parametrize("method", ["rosenbrock", "auto"])
+def test_lanes_that_leave_a_tiny_start_do_not_disturb_others(method: str) -> None:
+    law = nc.compile_scheme("(state x 1) (state y 1) (derive x (- k (pow x 0.1))) (derive y (* 1000 (- x y)))", inputs=["k"])
+    k = torch.tensor([1.0, 2.0, 0.5, 1.0], dtype=F64, requires_grad=True)
+    start = torch.tensor([[1e-100, 0.0], [0.5, 1.0], [1e-30, 1e-12], [2.0, 2.0]], dtype=F64)
+    times = [0.0, 1e-9, 0.3, 1.0]
+    whole = nc.odeint(law, start, times, method=method, inputs={"k": k})
+    (slope,) = torch.autograd.grad(whole[-1].sum(), k)
+    _, pushed = torch.func.jvp(
+        lambda k: nc.odeint(law, start, times, method=method, inputs={"k": k})[-1].sum(), (k,), (torch.ones_like(k),)
+    )
+    torch.testing.assert_close(pushed, slope.sum(), rtol=1e-10, atol=0)
+    for i in range(4):
+        alone = nc.odeint(law, start[i], times, method=method, inputs={"k": k[i]})
+        assert torch.equal(alone, whole[:, i])
+
+
+@pytest.mark.parametrize("backend", ["native", "torch"])
+@pytest.mark.parametrize("method", ["rosenbrock", "rodas5p", "auto"])
+def test_a_look_at_what_errors_do_not_show_changes_no_usual_step(method: str, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def solved(text: str) -> list[torch.Tensor]:
+        module = nc.compile_scheme(text, backend=backend)
+        return list(nc.odeint(module, None, torch.tensor([0.0, 1.0, 100.0], dtype=F64), method=method).values())
+
+    looked = [v for text in (ROBERTSON, POL) for v in solved(text)]
+    monkeypatch.setattr(nc.nn.march, "overlooked", lambda *_: np.False_)
+    for a, b in zip(looked, [v for text in (ROBERTSON, POL) for v in solved(text)], strict=True):
+        assert torch.equal(a, b)

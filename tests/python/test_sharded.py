@@ -1,5 +1,5 @@
 """Parameters that `fully_shard` (FSDP2) spreads over two processes: each step of training is that of one process with all rows. Whole
-numbers spread over them are refused by both where one holds what float64 does not."""
+numbers spread over them are refused by both where one holds what float64 does not, and all that are spread by the native backend."""
 
 from __future__ import annotations
 
@@ -67,6 +67,16 @@ def _whole_numbers() -> list[Any]:
     return found
 
 
+def _by_class(backend: str) -> str | list[float]:
+    """The result of a program on a tensor over all processes, or why there is none."""
+    x = distribute_tensor(torch.ones(4, dtype=F64), init_device_mesh("cpu", (RANKS,)), [Shard(0)])
+    try:
+        found: list[float] = nc.compile_scheme("(+ x x)", backend=backend)(x).full_tensor().tolist()
+        return found
+    except TypeError as error:
+        return str(error)
+
+
 def _rank(rank: int, meeting: str, backend: str, queue: Any) -> None:
     distributed.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=RANKS)
     found = {}
@@ -83,6 +93,7 @@ def _rank(rank: int, meeting: str, backend: str, queue: Any) -> None:
             steps.append(_numbers(model))
         found[name] = (local, model.u.w is model.du.w, steps)
     found["whole"] = _whole_numbers()
+    found["class"] = _by_class(backend)
     queue.put((rank, found))
     distributed.barrier()
     distributed.destroy_process_group()
@@ -117,6 +128,9 @@ def test_two_steps_of_two_processes_are_those_of_one(backend: str) -> None:
         [w.join() for w in workers]
     refused = "the input `y` has whole numbers beyond 2^53, which float64 does not hold: subtract an offset first"
     assert all(found[rank]["whole"] == [[2.0, 3.0, 4.0, 2.0**53 - 1], refused] * 2 for rank in range(RANKS))
+    for rank in range(RANKS):
+        said = found[rank]["class"]
+        assert said == [2.0] * 4 if backend == "torch" else "`x` is a DTensor" in said and "`x.full_tensor()`" in said
     for name, optimiser_of in OPTIMISERS.items():
         expected = _alone(backend, optimiser_of)
         assert expected[0] != expected[1]

@@ -301,6 +301,37 @@ def test_whole_numbers_of_a_class_that_does_not_tell_them_are_refused_with_what_
     assert isinstance(module(x, y.double()), torch.Tensor)
 
 
+class Strict(torch_matrix.Wrapped):
+    """A class that takes PyTorch's own operations alone."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func.namespace == "neural_compiler":
+            return NotImplemented
+        found = super().__torch_dispatch__(func, types, args, kwargs)
+        return tree_map_only(torch_matrix.Wrapped, lambda t: cls(t.held), found)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # A prototype, which says so.
+@pytest.mark.parametrize("backend", ["auto", "native"])
+def test_classes_that_do_not_take_programs_are_refused_with_what_to_do(backend: str) -> None:
+    masked = torch.masked.masked_tensor(torch.ones(2, dtype=F64), torch.tensor([True, False]))
+    for of, odd, way in [("MaskedTensor", masked, r"`y.to_tensor\(…\)`"), ("Strict", Strict(torch.ones(2, dtype=F64)), "it as a plain")]:
+        module = nc.compile_scheme("(+ x y)", inputs=["x", "y"], backend=backend)
+        said = f'the input `y` is a {of}, .*: compile with backend="torch", .*, or give {way}'
+        for ask in (
+            lambda m: m(torch.ones((), dtype=F64), odd),
+            lambda m: m(torch.ones((), dtype=F64, requires_grad=True), odd),
+            lambda m: nc.odeint(m, {"x": 1.0}, [0.0, 1.0], method="rosenbrock", inputs={"y": odd}),
+        ):
+            with pytest.raises(TypeError, match=said):
+                ask(module)
+        found = nc.compile_scheme("(+ x y)", inputs=["x", "y"], backend="torch")(torch.ones((), dtype=F64), odd)
+        assert type(found) is type(odd)
+    with pytest.raises(TypeError, match="the input `x` is a Strict, .*: give it as a plain tensor"):
+        nc.compile_scheme("(* x x)", backend="torch")(Strict(torch.ones(2, dtype=F64)), check=True)
+
+
 def test_whole_numbers_on_meta_have_no_numbers_to_refuse() -> None:
     module = nc.compile_scheme("(* x y)", inputs=["x", "y"], backend="torch")
     found = module(torch.ones(2, device="meta"), torch.ones(2, dtype=torch.int64, device="meta"))

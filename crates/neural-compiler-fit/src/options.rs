@@ -25,7 +25,8 @@ pub enum Stage {
     Bootstrap,
     /// Rows read in a pass over rows that are not in memory, of the number of the pass; 0 of them all: these are not counted yet.
     Pass(usize),
-    /// Trajectories of a simulation that were solved, in a pass over all of them, of the number of the pass: each solves them more accurately.
+    /// Trajectories of a simulation that were solved, in a pass over all of them, of the number of the pass: each solves them more
+    /// accurately.
     Trajectories(usize),
 }
 

@@ -201,11 +201,13 @@ impl<V: Num> Factors<V> {
     }
 }
 
-/// The determinant by LU factors, n > 0.
+/// The determinant by LU factors, n > 0; NaN where the matrix holds one, which need not be met on the way to a pivot of 0.
 pub fn det_by_pivots<V: Num>(a: &[V], n: usize) -> V {
     let f = Factors::new(a, n, &[], true);
     let product = (0..n).fold(one(a[0]), |p, k| p * f.lu[k * n + k]);
-    f.odd.map_or(product, |odd| V::select(odd, opposite(product), product))
+    let found = f.odd.map_or(product, |odd| V::select(odd, opposite(product), product));
+    let lost = a.iter().fold(None, |lost, x| Some(or::<V>(lost, V::not(x.equal(*x)))));
+    lost.map_or(found, |lost| V::select(lost, a[0].lit_bits(special_bits::<V>()[1]), found))
 }
 
 /// What the matrix maps to the columns of `right`, n > 0; NaN where there is no such.

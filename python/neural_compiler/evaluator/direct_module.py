@@ -81,9 +81,9 @@ class DirectModule(nn.Module):
         tensors = self._tensors(inputs, dtype)
         if not tensors and dtype is not None:
             # Nothing but the caller says what type a constant has.
-            (constant,) = lower(self.program.graph.to_dict(), Limits.of(self.max_iter, self.max_depth), dtype)()
-            return constant
-        result: Tensor = self._within(*tensors)
+            result: Tensor = lower(self.program.graph.to_dict(), Limits.of(self.max_iter, self.max_depth), dtype)()[0]
+        else:
+            result = self._within(*tensors)
         return result
 
     def _tensors(self, inputs: Mapping[str, Any], dtype: torch.dtype | None) -> list[Tensor]:

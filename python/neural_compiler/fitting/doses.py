@@ -27,12 +27,13 @@ def doses(
     group = None if data is None else group or next(iter(core.groups), None)
     called = (time, group)
     when, amount, (rate, target, whose) = _native.dose_columns(core, headers, called)
+    _refuse_uneven(core, items, headers[when])
     count = len(columns[when])
     if columns[when].dtype.kind == "M":
         raise ValueError(
             "the times of events are dates: give them as numbers of what the dates of the data count (`FitResult.dates` says it)"
         )
-    rates = np.zeros(count) if rate is None else np.nan_to_num(_numbers(core, "rate", columns[rate]))
+    rates = np.zeros(count) if rate is None else np.nan_to_num(_numbers(core, "rate", columns[rate]), posinf=np.inf, neginf=-np.inf)
     times, amounts = _numbers(core, "time", columns[when]), _numbers(core, "amount", columns[amount])
     to = [None] * count if target is None else [written(name) for name in columns[target]]
     of: list[float | None] = [None] * count
@@ -51,13 +52,26 @@ def doses(
     return _native.doses_in_units(core, headers, called, rows)
 
 
+def _refuse_uneven(core: _native.Core, items: list[tuple[str, Any]], time: str) -> None:
+    """Refuses columns that have not one value for each row of the times."""
+    for name, values in items:
+        if values.ndim == 0:
+            raise _bad(core, f"the column `{name}` is a single value; columns are arrays with a value per row")
+        if values.ndim > 1:
+            raise _bad(core, f"the column `{name}` has the shape {list(values.shape)}; columns are arrays with a value per row")
+    count = len(dict(items)[time])
+    for name, values in items:
+        if len(values) != count:
+            raise _bad(core, f"the column `{name}` has the length {len(values)}, `{time}` has {count}: a row is one dose")
+
+
 def _numbers(core: _native.Core, name: str, cells: Any) -> Column:
     """The numbers of a column; NaN where one is missing."""
     try:
         return np.array([np.nan if written(cell) is None else cell for cell in cells], np.float64)
     except (TypeError, ValueError):
         k, wrong = next((k, cell) for k, cell in enumerate(cells) if written(cell) is not None and not _number(cell))
-        raise _bad(core, f"row {k + 1}: {wrong!r} is no number, in the column `{name}`") from None
+        raise _bad(core, f"row {k + 1}: {written(wrong)!r} is no number, in the column `{name}`") from None
 
 
 def _bad(core: _native.Core, message: str) -> FitError:

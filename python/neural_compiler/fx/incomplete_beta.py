@@ -56,7 +56,7 @@ def _only(here: Value, *values: tuple[Value, float]) -> list[Value]:
     return [torch.where(here, v, safe) for v, safe in values]
 
 
-def _factor(a: Value, b: Value, x: Value, y: Value, log_x: Value, log_y: Value, less: float = 0.0) -> Value:
+def _factor(a: Value, b: Value, x: Value, y: Value, log_x: Value, log_y: Value, *, less: float = 0.0) -> Value:
     """x^a y^b/(a B(a, b)) left of the mean; with `less` of 1, that over x y. The power of x is written as one where its exponent is
     small: by logarithms, terms of the size of 1/x^2 would cancel in the second derivative of whole shapes, and 0 has none."""
     power, large = a < _STIRLING, (a >= _STIRLING) & (b >= _STIRLING)
@@ -185,7 +185,7 @@ def beta_density(a: Value, b: Value, x: Value) -> Value:
     wrong = (a <= 0) | (b <= 0) | (x < 0) | (x > 1) | torch.isnan(a) | torch.isnan(b) | torch.isnan(x)
     outside = wrong | low | high
     _, sides = _sides(*_only(~outside, (a, 1.0), (b, 1.0), (x, 0.5)))
-    value = _factor(*sides, 1.0) * sides[0]
+    value = _factor(*sides, less=1.0) * sides[0]
     # Where a shape is infinite.
     start = torch.where(a < 1, math.inf, torch.where(a == 1, b, 0.0))
     last = torch.where(b < 1, math.inf, torch.where(b == 1, a, 0.0))

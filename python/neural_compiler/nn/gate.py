@@ -30,6 +30,11 @@ def is_plain_below(tensor: Tensor) -> bool:
     return type(tensor) not in PLAIN and type(tensor).__torch_dispatch__ is _NO_DISPATCH
 
 
+def is_foreign(tensor: Tensor) -> bool:
+    """Whether a tensor is of a class that says itself what operations do."""
+    return type(tensor) not in PLAIN and not is_plain_below(tensor) and not isinstance(tensor, FakeTensor)
+
+
 def below(tensor: Tensor) -> Tensor:
     """Such a tensor without its class; any other as it is."""
     if not is_plain_below(tensor):

@@ -28,7 +28,7 @@ from .rosenbrock import Rosenbrock
 from .schemes import Scheme, chosen
 from .steppers import Explicit, States, fixed
 from .switches import switches
-from .tensors import as_tensor, common_type, joined, real, refuse_rounding, tracked
+from .tensors import as_tensor, common_device, common_type, joined, real, refuse_rounding, tracked
 
 
 def odeint(
@@ -172,7 +172,7 @@ def _adaptive(field: _Plain | _Compiled, times: Tensor, schemes: list[Scheme], t
         explicit = scheme.kind == "explicit"
         fused: FusedStep | None = field.fused(scheme)
         step = fused or (Explicit(scheme, field) if explicit else Rosenbrock(scheme, field, field.ranks))
-        ways.append(Method(step.with_errors, scheme.error_order, explicit))
+        ways.append(Method(step.with_errors, scheme.error_order, explicit, law=None if explicit else field))
     # Six evaluations and six solves, and a Jacobian of as many derivatives as there are states, against six evaluations.
     ways[-1].price = 1 + numbers / 3 + numbers**2 / 6
     if len(times) == 1:
@@ -247,7 +247,10 @@ class _Plain:
         if not isinstance(found, Tensor) or found.shape != y[0].shape:
             given = list(found.shape) if isinstance(found, Tensor) else type(found).__name__
             raise ValueError(f"the derivative has the shape of the state, {list(y[0].shape)}, not {given}")
-        return [found]
+        if found.dtype.is_complex:
+            raise TypeError(f"the derivative of a real state is real, not {found.dtype}")
+        # Within `torch.autocast` layers give shorter numbers than they are given.
+        return [found.to(y[0].dtype)]
 
     def fused(self, scheme: Scheme) -> None:
         """A function has no step of its own."""
@@ -292,7 +295,7 @@ class _Compiled:
         _known(given, names, declared, free)
         self.begins = None if self.stacked or all(n in (y0 or ()) for n in names) else core.start_time
         """When the values that the model declares hold, where it says so and they are used."""
-        like = _first_typed({n: v for n, v in given.items() if self.stacked or n in (y0 or {})}, t)
+        like = _first_typed({n: v for n, v in given.items() if self.stacked or n in (y0 or {})}, t, module._own_values())
         found = [_like(n, given[n], like) for n in names]
         self.names, self.ranks = names, [declared[n].rank for n in names]
         self.sizes = [v.shape[v.dim() - r :] for v, r in zip(found, self.ranks)]
@@ -406,21 +409,24 @@ def _apart(y0: Tensor, names: list[str]) -> dict[str, Tensor]:
     return dict(zip(names, y0.unbind(-1)))
 
 
-def _first_typed(given: Mapping[str, Any], t: Any) -> Tensor:
+def _first_typed(given: Mapping[str, Any], t: Any, own: Mapping[str, Tensor]) -> Tensor:
     """A tensor of the device and the type to compute in: those of the first initial value that has a type, else of the times, where
-    whole numbers count as they do in calls."""
+    whole numbers count as they do in calls. Where no initial value is on a device, that of the module's own tensors is before that of the
+    times."""
     arrays = (Tensor, np.ndarray)
     values = {n: v for n, v in given.items() if isinstance(v, arrays)}
     tensors = {n: real("input", n, as_tensor(n, v)) for n, v in values.items()}
     for tensor in tensors.values():
         if tensor.dtype.is_floating_point:
             return tensor
+    device = next((v.device for v in tensors.values()), common_device(list(own), list(own.values())))
     if not tensors and isinstance(t, arrays):
         values, tensors = {"t": t}, {"t": as_tensor("t", t)}
+        device = tensors["t"].device if device.type == "cpu" else device
     if not tensors:
-        return torch.empty(())
+        return torch.empty((), device=device)
     dtype = common_type(list(values), list(values.values()), list(tensors.values()))
-    return torch.empty((), dtype=dtype, device=next(iter(tensors.values())).device)
+    return torch.empty((), dtype=dtype, device=device)
 
 
 def _like(name: str, value: Any, like: Tensor) -> Tensor:

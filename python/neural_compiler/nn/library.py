@@ -19,7 +19,9 @@ from torch.autograd.function import _SingleLevelFunction
 
 from .compiled import Chain, Compiled, find
 from .function import pulled_back, pushed_forward
+from .gate import is_compiling
 from .run import fitted_behind, in_front, run
+from .tensors import refuse_class
 
 NOT_IN_ONNX = (
     "`torch.onnx.export` has no way to write loops, recursion or roots of a program: export the module by itself, `to_onnx`, "
@@ -41,6 +43,20 @@ _library = torch.library.Library("neural_compiler", "DEF")
 _library.define("run(str spec, str chain, Tensor[] inputs) -> Tensor[]", tags=(torch.Tag.pt2_compliant_tag,))
 operation: Any = torch.ops.neural_compiler.run.default
 """Runs the program `spec` describes, or what `chain` makes of it, on tensors of one type."""
+
+
+def run_as_operation(compiled: Compiled, chain: str, tensors: list[Tensor]) -> Any:
+    """A run as the operation everybody sees: a tensor, or a tuple of them. Tensors of a class that does not take it are refused."""
+    if is_compiling():
+        found = operation(compiled.spec, chain, tensors)
+    else:
+        try:
+            found = operation(compiled.spec, chain, tensors)
+        except (TypeError, NotImplementedError) as error:
+            if str(operation) in str(error):
+                refuse_class(compiled.names, tensors, compiled.on_torch, error)
+            raise
+    return found[0] if len(found) == 1 else tuple(found)
 
 
 def _run(spec: str, chain: str, inputs: Sequence[Tensor]) -> list[Tensor]:

@@ -20,7 +20,8 @@ from torch.autograd import forward_ad
 
 from .gate import seen, transformed
 from .schemes import FAILED, GROW, IMPLICIT, SAFETY, SHRINK
-from .steppers import States
+from .steppers import Field, States, over
+from .unseen import overlooked
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Pieces: TypeAlias = "list[tuple[Array | None, States]]"
@@ -37,6 +38,8 @@ class Method:
     explicit: bool
     price: float = 1.0
     """What a step costs, in steps of the first method."""
+    law: Field | None = None
+    """What an implicit method solves, to see what its error estimate does not."""
 
 
 @dataclass
@@ -160,7 +163,19 @@ class March:
         y = self.y if pick is None else [v.index_select(0, pick) for v in self.y]
         t, length = self._tensors(lanes, h, last)
         after, errors = method.step(t, y, length, pick)
-        return after, self._ratio(y, after, errors)
+        ratio = self._ratio(y, after, errors)
+        if method.law is not None and (ratio <= 1).any():
+            # A step that fails needs no other look, and its numbers may be none the law takes.
+            looked = after
+            if not (ratio <= 1).all():
+                good = torch.from_numpy(ratio <= 1).to(self.times.device)
+                looked = [torch.where(over(good, b), b, a) for a, b in zip(y, after)]
+            ratio = np.where(overlooked(method.law, self._allowed, t, y, looked, length, pick, HIDDEN), math.inf, ratio)
+        return after, ratio
+
+    def _allowed(self, a: Tensor, b: Tensor) -> Tensor:
+        """The error that is tolerated of numbers between which a step leads."""
+        return self.tolerance.absolute + self.tolerance.relative * torch.maximum(a.abs(), b.abs())
 
     def _tensors(self, lanes: Array, h: Array, last: Array) -> tuple[Tensor, Tensor]:
         """Times and lengths as the step takes them. A time the caller may differentiate by moves the steps from it and to it."""
@@ -178,7 +193,7 @@ class March:
         """The largest error of each lane, infinite where a step left the numbers."""
         worst: Any = 0.0
         for a, b, error in zip(y, after, errors):
-            ratio = (error / (self.tolerance.absolute + self.tolerance.relative * torch.maximum(a.abs(), b.abs()))).abs()
+            ratio = (error / self._allowed(a, b)).abs()
             ratio = ratio.reshape(len(a) if self.each else 1, -1)
             # Infinite beside infinite is not a number, nor is it good.
             largest = ratio.amax(1).nan_to_num(math.inf, math.inf) if ratio.shape[1] else ratio.new_zeros(len(ratio))
@@ -208,12 +223,17 @@ class March:
         """Some lanes by the second method alone, from where they are."""
         index = None if not self.each or len(lanes) == len(self.now) else self._index(lanes)
         second = self.methods[1]
+        law = second.law
+
+        def mine(pick: Any) -> Any:
+            return index if pick is None else pick if index is None else index[pick]
 
         def step(t: Tensor, y: States, h: Tensor, pick: Any) -> tuple[States, States]:
-            return second.step(t, y, h, index if pick is None else pick if index is None else index[pick])
+            return second.step(t, y, h, mine(pick))
 
+        method = Method(step, second.order, second.explicit, law=None if law is None else lambda t, y, pick: law(t, y, mine(pick)))
         y = [v.detach() if index is None else v.detach().index_select(0, index) for v in self.y]
-        part = March([Method(step, second.order, second.explicit)], self.tolerance, y, self.times.detach(), self.each, self.size[lanes])
+        part = March([method], self.tolerance, y, self.times.detach(), self.each, self.size[lanes])
         part.now, part.reached = self.now[lanes].copy(), self.reached[lanes].copy()
         return part
 

@@ -529,10 +529,9 @@ def _lowered_as(spec: str, shapes: Shapes, by_lane: bool) -> tuple[bool, bool, b
 
 def _as_operation(compiled: Compiled, tensors: list[Tensor]) -> Any:
     """Runs as the operation that compilers and tracers see."""
-    from .library import operation
+    from .library import run_as_operation
 
-    found = operation(compiled.spec, "[]", tensors)
-    return found[0] if len(found) == 1 else tuple(found)
+    return run_as_operation(compiled, "[]", tensors)
 
 
 def _shown(value: Tensor) -> float | None:

@@ -15,6 +15,8 @@ from .schemes import Scheme
 from .steppers import Field, States
 
 _vjp: Any = torch.func.vjp
+_BASE = 8
+"""That of the digits by which elements of a batch are told apart: 2 to the power of each is a number of every type."""
 
 
 class Rosenbrock:
@@ -56,23 +58,29 @@ class Rosenbrock:
         rows = [pull(_only(slope, k))[0] for k in range(x.shape[-1])]
         if not self._looked:
             self._looked = True
-            self._look(pull, rows, slope)
+            self._look(pull, slope)
         # Reverse mode twice is forward mode: what is pulled back is linear in the weights, with the derivative by time as its factor.
         _, to_time = _vjp(lambda t: law(t, x), t)
         _, along = _vjp(to_time, torch.zeros_like(slope))
         return slope, torch.stack(rows, -2), along((torch.ones_like(t),))[0]
 
-    def _look(self, pull: Any, rows: list[Tensor], slope: Tensor) -> None:
+    def _look(self, pull: Any, slope: Tensor) -> None:
         """Refuses, at the first step, a batch whose elements depend on each other: their Jacobian is not made of blocks."""
         count = slope[..., 0].numel()
         if count < 2:
             return
-        # A number of its own for each element: what is pulled back from others shows.
-        shares = torch.arange(1, count + 1, dtype=slope.dtype, device=slope.device).reshape(slope.shape[:-1])[..., None]
-        pulled, own = pull(shares.expand(slope.shape))[0].detach(), sum(r.detach() for r in rows) * shares
-        if bool(((pulled - own).abs() > 1e-3 * (pulled.abs() + own.abs())).any()):
-            cause = "the derivative of one element of the batch depends on another"
-            raise ValueError(f"{cause}: the last axis of `y0` must hold all states that do")
+        alike = pull(torch.ones_like(slope))[0].detach()
+        # What is pulled back from elements of other shares shows. Powers of two, which no type rounds, one for each digit of an element's
+        # number: two elements differ in some digit.
+        numbers = torch.arange(count, device=slope.device).reshape(slope.shape[:-1])[..., None]
+        digit = 1
+        while digit < count:
+            shares = (2.0 ** (numbers // digit % _BASE)).to(slope.dtype)
+            pulled, own = pull(shares.expand(slope.shape))[0].detach(), alike * shares
+            if bool(((pulled - own).abs() > 1e-3 * (pulled.abs() + own.abs())).any()):
+                cause = "the derivative of one element of the batch depends on another"
+                raise ValueError(f"{cause}: the last axis of `y0` must hold all states that do")
+            digit *= _BASE
 
 
 def _only(like: Tensor, k: int) -> Tensor:

@@ -33,9 +33,9 @@ def run(compiled: Compiled, chain: Chain, tensors: tuple[Tensor, ...], check: bo
         return run(compiled, chain, tuple(map(below, tensors)), check, dtype)
     if any(type(t) not in PLAIN for t in tensors):
         # What a tensor of another class holds is its own to say, once a transform has taken its own wrapping off.
-        from .library import chain_text, operation
+        from .library import chain_text, run_as_operation
 
-        return _plain(operation(compiled.spec, chain_text(chain), list(tensors)))
+        return run_as_operation(compiled, chain_text(chain), list(tensors))
     double = (tensors[0].dtype if tensors else dtype or torch.get_default_dtype()) == torch.float64
     arrays = [_array(t.detach()) for t in tensors]
     return _plain([torch.from_numpy(a) for a in function.numpy(arrays, None, double, torch.get_num_threads(), check)])

@@ -22,7 +22,7 @@ from torch import Tensor
 from ..advice import advice_for
 from ..masks import unmasked
 from ..whole import EXACT, leaves
-from .gate import each_number, is_compiling
+from .gate import each_number, is_compiling, is_foreign
 
 _HALVES = (torch.float16, torch.bfloat16)
 _FLOATS = (torch.float32, torch.float64, *_HALVES)
@@ -264,6 +264,21 @@ def _refuse_asked(name: str, tensor: Tensor) -> None:
         raise TypeError(f"the input `{name}` is a {kind} of whole numbers, {unknown}: convert it, `{name}.double()`") from error
     if not exact:
         raise TypeError(f"the input `{name}` {_BEYOND}")
+
+
+_PLAIN_BY = {"full_tensor": "full_tensor()", "to_tensor": "to_tensor(…)"}
+"""How tensors of PyTorch's own other classes become plain ones: those over several devices, and masked ones."""
+
+
+def refuse_class(names: Sequence[str], tensors: Sequence[Tensor], on_torch: bool, error: Exception) -> None:
+    """Refuses, for this error, the first tensor of a class whose numbers are its own to tell. `on_torch`: whether the program is torch
+    operations already."""
+    for name, tensor in zip(names, tensors):
+        if is_foreign(tensor):
+            way = next((f"`{name}.{how}`" for has, how in _PLAIN_BY.items() if hasattr(tensor, has)), "it as a plain tensor")
+            instead = "" if on_torch else 'compile with backend="torch", which computes by the operations of that class, or '
+            kind = f"a {type(tensor).__name__}, a class that takes no operations but those it knows"
+            raise TypeError(f"the input `{name}` is {kind}: {instead}give {way}") from error
 
 
 def _assert_exact(name: str, tensor: Tensor) -> None:

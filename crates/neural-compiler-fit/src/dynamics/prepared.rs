@@ -236,13 +236,32 @@ fn counted(data: &Arc<Trajectories>, weights: &[f64]) -> Arc<Trajectories> {
     Arc::new(all)
 }
 
-/// The size of each number of the states: the largest value observed, else the largest it starts with, unless that is `lost` in rounding, else
-/// that of the smallest other.
+/// How many times the smallest number observed the size of a state is at most.
+const DECADES: f64 = 1e6;
+
+/// The size of what was observed: the largest number, but where numbers span many decades one beside which the smallest is not lost in the
+/// absolute tolerance, for their errors may be as small as they are.
+fn observed_size(values: &[f64]) -> f64 {
+    largest(values) * within_decades(values)
+}
+
+fn largest(values: &[f64]) -> f64 {
+    values.iter().map(|x| x.abs()).filter(|x| x.is_finite()).fold(0.0, f64::max)
+}
+
+/// The share of the largest number that the size is.
+fn within_decades(values: &[f64]) -> f64 {
+    let least = values.iter().map(|x| x.abs()).filter(|x| *x > 0.0).fold(f64::INFINITY, f64::min);
+    (DECADES * least / largest(values)).min(1.0)
+}
+
+/// The size of each number of the states: the largest value observed, else the largest it starts with, unless that is `lost` in rounding,
+/// else that of the smallest other.
 fn sizes(data: &Trajectories, layout: &Layout, lost: &[bool]) -> Vec<f64> {
     let n = lost.len();
     let mut sizes = vec![0.0f64; n];
     for o in data.observed.iter().filter(|o| o.component < n) {
-        sizes[o.component] = o.values.iter().filter(|x| x.is_finite()).fold(0.0, |m, x| m.max(x.abs()));
+        sizes[o.component] = observed_size(&o.values);
     }
     let computed = data.formula.as_ref().and_then(|f| f.with(layout).at(&layout.start, false).ok());
     let begins = |t: &Trajectory, k: usize| match t.start[k] {
@@ -250,8 +269,10 @@ fn sizes(data: &Trajectories, layout: &Layout, lost: &[bool]) -> Vec<f64> {
         Start::Free(j) => layout.start[j].abs(),
         Start::Computed(c) => computed.as_ref().and_then(|found| found.get(t.start_row, c)).map_or(0.0, f64::abs),
     };
+    // What is observed of such states may be as small as they are.
+    let share = data.observed.iter().filter(|o| o.component >= n).map(|o| within_decades(&o.values)).fold(1.0, f64::min);
     for (k, size) in sizes.iter_mut().enumerate().filter(|(k, s)| **s == 0.0 && !lost[*k]) {
-        *size = data.all.iter().map(|t| begins(t, k)).filter(|x| x.is_finite()).fold(0.0, f64::max);
+        *size = share * data.all.iter().map(|t| begins(t, k)).filter(|x| x.is_finite()).fold(0.0, f64::max);
     }
     let least = sizes.iter().copied().filter(|s| *s > 0.0).reduce(f64::min).unwrap_or(1.0);
     sizes.into_iter().map(|s| if s > 0.0 { s } else { least }).collect()

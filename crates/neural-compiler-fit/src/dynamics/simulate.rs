@@ -7,7 +7,7 @@ use super::check::TIGHTER;
 use super::ensemble::{self, Ensemble, Given};
 use super::prepared::Prepared;
 use super::problem::Dynamics;
-use super::solver::{ENDS, Solver, TOO_MANY};
+use super::solver::{ENDS, MOST_ALONE, MOST_STEPS, Solver, TOO_MANY};
 use crate::data::table::Table;
 use crate::fit::{no_constants, wrong};
 use crate::likelihood::groups::{self, Grouping};
@@ -16,6 +16,7 @@ use crate::optimise::Unusable;
 use crate::options::Options;
 use crate::predict::Told;
 use crate::support::threads;
+use neural_compiler::ode::Scheme;
 use neural_compiler::syntax::ast::{Input, InputKind, ModelKind, StateStart};
 use neural_compiler::{Diagnostic, Diagnostics, Program, Shape};
 use std::sync::Arc;
@@ -110,7 +111,7 @@ pub(crate) fn predict(program: &Program, table: &Table, options: &Options<'_>) -
         of_groups.iter().flat_map(|(trajectories, theta)| problem.part(trajectories).sizes_with_starts(theta).into_iter().enumerate());
     let mut sizes = problem.sizes_with_starts(&prepared.layout.start);
     own.for_each(|(k, size)| sizes[k] = sizes[k].min(size));
-    let solver = Solver::clone(&prepared.solver).with_sizes(sizes);
+    let solver = Solver::clone(&prepared.solver).with_sizes(sizes).with_most(MOST_ALONE);
     let solve = |solver: &Solver, _: &[usize], _: usize| {
         let columns = predicted(&prepared, &problem.with(Arc::new(solver.clone())), &of_groups, &components);
         vec![columns.map(|columns| (0..table.rows()).flat_map(|row| columns.iter().map(move |c| c[row])).collect())]
@@ -167,7 +168,12 @@ pub fn simulate(program: &Program, table: &Table, options: &Options<'_>, given: 
         let prepared = Prepared::new(program, &table, &options, &Arc::default(), false)?;
         let (quantities, components) = quantities(program, &prepared);
         let all = Ensemble::new(&prepared, given)?;
-        let solve = |solver: &Solver, which: &[usize], pass: usize| all.solve(solver, which, &components, (options.progress, pass));
+        let chosen = options.scheme.is_none() && prepared.solver.scheme() == Scheme::explicit();
+        let implicit = chosen.then(|| prepared.implicit(&options).ok()).flatten().map(|s| s.of_ensembles());
+        let once = |solver: &Solver, which: &[usize], pass: usize| all.solve(solver, which, &components, (options.progress, pass));
+        let solve = |solver: &Solver, which: &[usize], pass: usize| {
+            patiently(solver, implicit.as_ref(), which, |solver, which| once(solver, which, pass))
+        };
         let rounding = |solver: &Solver, set: usize| all.rounding(solver, set, &components);
         let values = settled(&prepared.solver.of_ensembles(), &options, (sets, components.len()), solve, rounding)?;
         let (time, times) = (prepared.axis_name().to_string(), prepared.data.row_times.clone());
@@ -215,12 +221,38 @@ fn with_columns(program: &Program, table: &Table, given: &Given) -> Result<Table
     Ok(Table::new(columns)?)
 }
 
+/// Solutions of some sets by the method that the first set asks for; of those that it takes too many steps for by the implicit one, or by
+/// more steps.
+fn patiently(
+    solver: &Solver,
+    implicit: Option<&Solver>,
+    which: &[usize],
+    solve: impl Fn(&Solver, &[usize]) -> Vec<Result<Vec<f64>, Diagnostics>>,
+) -> Vec<Result<Vec<f64>, Diagnostics>> {
+    let mut found = solve(&solver.clone().with_most(MOST_STEPS), which);
+    let alike = implicit.and_then(|other| other.finer(other.tolerance().relative / solver.tolerance().relative, 1)).map(|(other, _)| other);
+    for other in alike.into_iter().chain([solver.clone().with_most(MOST_ALONE)]) {
+        let open: Vec<usize> = (0..which.len()).filter(|&k| found[k].as_ref().is_err_and(|e| says(e, TOO_MANY))).collect();
+        if open.is_empty() {
+            break;
+        }
+        let sets: Vec<usize> = open.iter().map(|&k| which[k]).collect();
+        open.into_iter().zip(solve(&other, &sets)).for_each(|(k, better)| found[k] = better.or_else(|_| found[k].clone()));
+    }
+    found
+}
+
+/// Whether an error says something.
+fn says(error: &Diagnostics, what: &str) -> bool {
+    error.0.iter().any(|d| d.message.contains(what))
+}
+
 /// How much tighter the last of ever tighter tolerances is, where there is no room for another [`TIGHTER`].
 const LAST: f64 = 8.0;
 
 /// Solutions that do not depend on how accurately they are computed: with ever tighter tolerances until they are told alike, every set for
-/// itself. An accuracy the user asks for is the user's. What `solve` gives for some of the sets, told the number of the pass, are rows of so
-/// many numbers; `rounding`: how far rounding may take each of these of a set.
+/// itself. An accuracy the user asks for is the user's. What `solve` gives for some of the sets, told the number of the pass, are rows of
+/// so many numbers; `rounding`: how far rounding may take each of these of a set.
 fn settled(
     solver: &Solver,
     options: &Options<'_>,
@@ -230,7 +262,6 @@ fn settled(
 ) -> Result<Vec<f64>, Diagnostics> {
     let mut open: Vec<usize> = (0..sets).collect();
     let mut values = solve(solver, &open, 1);
-    let says = |e: &Diagnostics, what: &str| e.0.iter().any(|d| d.message.contains(what));
     if options.tolerance.is_none() && solver.adaptive() {
         let (mut last, mut pass) = (solver.clone(), 1);
         let alike =

@@ -213,8 +213,8 @@ pub fn read(
     Ok(Trajectories { all, formula: formula.map(Arc::new), steady, schedule, observed, row_times, clock, notes, about_inputs })
 }
 
-/// The rows that may go without inputs, in order: all of a prediction, of a fit those in which nothing is `observed`. Of a map each row is a
-/// step, and needs them.
+/// The rows that may go without inputs, in order: all of a prediction, of a fit those in which nothing is `observed`. Of a map each row is
+/// a step, and needs them.
 fn may_lack_inputs(program: &Program, table: &Table, observed: Option<&[Observed]>) -> Vec<usize> {
     if program.kind() == ModelKind::Map {
         return vec![];

@@ -18,6 +18,7 @@ use crate::optimise::effort::Effort;
 use crate::optimise::{Residuals, Unusable};
 use crate::options::Options;
 use crate::report::{Axis, Finer, Fit};
+use neural_compiler::syntax::distributions::Support;
 use neural_compiler::{Diagnostic, Diagnostics, Program};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -193,6 +194,10 @@ impl Model {
         let Ok(after) = after else { return Ok(Some(format!("{how}, nothing comes out at these values: do not trust them"))) };
         let mut most = 0.0f64;
         for (t, (before, after)) in before.iter().zip(&after).enumerate() {
+            if self.targets[t].noise.distribution().support == Support::Positive {
+                most = most.max(apart_by_factors(&fit.observed[t * self.rows..][..self.rows], before, after));
+                continue;
+            }
             let error = fit.errors.get(t).copied().flatten().unwrap_or_else(|| fit.columns.get(t).map_or(f64::NAN, |c| c.rmse));
             let largest = before.iter().filter(|x| x.is_finite()).fold(0.0f64, |m, x| m.max(x.abs()));
             let changes = before.iter().zip(after).map(|(a, b)| (a - b).abs()).filter(|by| *by > UNSEEN.1 * largest);
@@ -219,6 +224,14 @@ impl Model {
         let all = self.prepared.data.all.iter().enumerate();
         all.filter(|(_, t)| t.rows.iter().any(|&row| inside(row))).map(|(k, _)| k).collect()
     }
+}
+
+/// How far the logarithms of two predictions are apart at most, in standard deviations of that of what was observed about the first.
+fn apart_by_factors(observed: &[f64], before: &[f64], after: &[f64]) -> f64 {
+    let logs = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| (x / y).ln().abs()).filter(|d| d.is_finite()).collect::<Vec<f64>>();
+    let (errors, changes) = (logs(observed, before), logs(before, after));
+    let error = (errors.iter().map(|d| d * d).sum::<f64>() / errors.len() as f64).sqrt();
+    changes.into_iter().fold(0.0, f64::max) / error
 }
 
 impl super::fit::Model for Model {

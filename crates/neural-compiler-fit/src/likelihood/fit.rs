@@ -342,6 +342,7 @@ fn priors(layout: &Layout, densities: &mut Densities, of: impl Fn(usize) -> bool
                 from: from.collect(),
                 possible: (distribution.possible, distribution.rule),
                 limit: None,
+                by_factors: false,
                 places: vec![format!("the prior of `{}`", layout.names[j])],
                 prior: true,
             });

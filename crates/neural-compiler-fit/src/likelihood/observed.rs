@@ -8,7 +8,7 @@ use crate::fit::wrong;
 use crate::model::layout::{Layout, element_names};
 use crate::options::Options;
 use crate::report::Noise;
-use neural_compiler::syntax::distributions::{self, Distribution};
+use neural_compiler::syntax::distributions::{self, Distribution, Support};
 use neural_compiler::{Diagnostic, Diagnostics, Program, Shape};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -290,8 +290,9 @@ pub(crate) fn cells(
                 None => {
                     let possible = (distribution.possible, distribution.rule);
                     let (from, places) = (vec![vec![]; density.size], vec![]);
-                    let limit = distribution.limit;
-                    all.push((key, Cells { density: density.clone(), y: vec![], from, possible, limit, places, prior: false }));
+                    let (limit, by_factors) = (distribution.limit, distribution.support == Support::Positive);
+                    let of = Cells { density: density.clone(), y: vec![], from, possible, limit, by_factors, places, prior: false };
+                    all.push((key, of));
                     all.len() - 1
                 }
             };
@@ -348,6 +349,7 @@ pub(crate) fn per_row(rows: &[usize], densities: &mut Densities, inner: impl Fn(
         from: vec![rows.iter().map(|&row| Source::Inner(inner(row))).collect()],
         possible: (|_, of| of[0].is_finite(), "a log-likelihood is a number"),
         limit: None,
+        by_factors: false,
         places: rows.iter().map(|row| format!("row {}", row + 1)).collect(),
         prior: false,
     }

@@ -37,6 +37,8 @@ pub(crate) struct Cells {
     pub(crate) possible: (Possible, &'static str),
     /// What the distribution becomes as its first argument grows without end.
     pub(crate) limit: Option<&'static str>,
+    /// Whether the scale of the distribution is that of logarithms of what is observed.
+    pub(crate) by_factors: bool,
     /// What a cell is, in words: `row 3, column `y``.
     pub(crate) places: Vec<String>,
     /// Whether these are priors rather than data.
@@ -145,7 +147,7 @@ impl<'a> Likelihood<'a> {
             return false;
         }
         let none = |c: &Cells| {
-            let size = spread(&c.y);
+            let size = if c.by_factors { spread(&c.y.iter().map(|y| y.ln()).collect::<Vec<f64>>()) } else { spread(&c.y) };
             c.predictors(&eta, theta).is_ok_and(|of| of.len() > 1 && of[of.len() - 1].iter().all(|s| *s < COLLAPSED * size))
         };
         self.cells.iter().any(|c| !c.prior && none(c))

@@ -464,7 +464,8 @@ const EXCHANGED: usize = 4;
 /// How many times the cost of the minimum a point may have at which a constant stands for the ratio of two others, to be followed.
 const WORTHWHILE: f64 = 2.0;
 
-/// Points at which a constant has the ratio of two others, which has its value: rates, one of which is written as a clearance over a volume.
+/// Points at which a constant has the ratio of two others, which has its value: rates, one of which is written as a clearance over a
+/// volume.
 fn of_ratios(theta: &[f64], others: &[usize]) -> Vec<Vec<f64>> {
     let mut all = Vec::new();
     for &i in others {

@@ -86,8 +86,8 @@ fn about_errors(fit: &Fit, profile: bool) -> Vec<String> {
     let misleading = (!misled.is_empty()).then(|| {
         let (whose, their) = if misled.len() == 1 { ("standard error", "its") } else { ("standard errors", "their") };
         format!(
-            "the {whose} of {} and what rests on {} mislead: {their} profile ends more than twice, or less than half, as far from the value \
-             as the 95 % interval; take the profile",
+            "the {whose} of {} and what rests on {} mislead: {their} profile ends more than twice, or less than half, as far from the \
+             value as the 95 % interval; take the profile",
             list(&misled),
             if misled.len() == 1 { "it" } else { "them" }
         )

@@ -124,7 +124,7 @@ impl Ended {
         if let Some(wall) = &found.best.wall {
             warnings.push(format!("the data ask for values beyond these, but there {}", wall.0));
         }
-        if let Some(other) = found.tie.map(|tie| unit * tie) {
+        if let Some(other) = found.tie.map(|tie| unit * tie).filter(|other| *other <= cost) {
             warnings.push(format!(
                 "another minimum explains the data nearly as well (cost {other:.6e}, here {cost:.6e}); \
                  this one was kept because the given start leads to it"

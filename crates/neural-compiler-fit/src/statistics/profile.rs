@@ -1,7 +1,7 @@
 //! Intervals by profile likelihood. In: a minimum; out: for each parameter the values at which the best fit with it held there is worse
 //! by what a 95 % interval allows. Unlike a standard error it does not assume that the cost is a parabola.
-//! Invariants: an end is infinite, or the bound of the parameter, only where the profile was followed so far and stayed below the limit; one
-//! that lies beyond where the model can be computed is NaN, never a guess.
+//! Invariants: an end is infinite, or the bound of the parameter, only where the profile was followed so far and stayed below the limit;
+//! one that lies beyond where the model can be computed is NaN, never a guess.
 
 use crate::optimise::loss::Loss;
 use crate::optimise::{Bounds, Residuals, Unusable, cost_at, lm};
@@ -109,6 +109,8 @@ fn inwards(best: &lm::Local, j: usize, allowed: f64) -> f64 {
 const LEVEL: f64 = 1e-3;
 /// How many standard errors away a profile that is level is given up where the model cannot be computed twice as far.
 const FAR: f64 = 64.0;
+/// How far below and above the limit two neighbouring places lie between which the profile jumps.
+const JUMP: f64 = 0.05;
 /// Steps outwards, each twice as far as the one before at most, and inwards to where it crosses.
 const STEPS: usize = 60;
 /// How near two values of the parameter are that no digit shown tells apart.
@@ -250,7 +252,9 @@ fn one_end(
             }
         }
     }
-    if outside.worse.is_infinite() { f64::NAN } else { value(0.5 * (path.last().map_or(0.0, |p| p.reach) + outside.reach)) }
+    // Far out the profile may end because the model is not computed well any more: then it jumps, where it was level.
+    let jumps = path.last().is_some_and(|near| near.reach > FAR && near.worse < 1.0 - JUMP && outside.worse > 1.0 + JUMP);
+    if outside.worse.is_infinite() || jumps { f64::NAN } else { value(0.5 * (path.last().map_or(0.0, |p| p.reach) + outside.reach)) }
 }
 
 /// How many times as far one of two ends lies as the other, if the one that is told by a standard error is misleading.

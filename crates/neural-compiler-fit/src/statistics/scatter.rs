@@ -2,11 +2,12 @@
 //! cell, what was observed, and standard residuals; out: a sentence where they scatter further than chance allows.
 //!
 //! Whole numbers are judged by Pearson's sum of squares over the variances, whose own variance is known from the kurtosis; others by their
-//! quantile residuals, which are standard normal if the model is right. One count where hardly any is expected may be most of Pearson's sum,
-//! whose tail is then far longer than that of a chi-square with its mean and variance: where that would condemn a model, the sum is drawn
-//! again and again from the model, with a fixed seed, and what is as large there says how probable it is. Where the width of the distribution may itself be estimated, as the
-//! size of negative binomial counts, degrees of freedom are not taken off: the estimate has spent them, and the judgement errs on the side
-//! of silence. Nothing is said of scatter that is too small: such errors are larger than they need be, and the model is no worse.
+//! quantile residuals, which are standard normal if the model is right. One count where hardly any is expected may be most of Pearson's
+//! sum, whose tail is then far longer than that of a chi-square with its mean and variance: where that would condemn a model, the sum is
+//! drawn again and again from the model, with a fixed seed, and what is as large there says how probable it is. Where the width of the
+//! distribution may itself be estimated, as the size of negative binomial counts, degrees of freedom are not taken off: the estimate has
+//! spent them, and the judgement errs on the side of silence. Nothing is said of scatter that is too small: such errors are larger than
+//! they need be, and the model is no worse.
 
 use super::poor::digits;
 use crate::forecast::distribution::Cumulative;
@@ -90,9 +91,9 @@ impl Cell {
     }
 }
 
-/// How probable a sum as large is by chance, as draws from the model say; `None` where a chi-square says it well enough, or where there are
-/// too many cells to draw.
-fn drawn(of: &'static Distribution, moments: Moments, numbers: &[&[f64]], there: &[usize], found: f64) -> Option<f64> {
+/// How probable a sum as large is by chance, as draws from the model say, and whether it is less; `None` where a chi-square says it well
+/// enough, or where there are too many cells to draw.
+fn drawn(of: &'static Distribution, moments: Moments, numbers: &[&[f64]], there: &[usize], found: f64) -> Option<(f64, bool)> {
     let cumulative = Cumulative::new(of)?;
     let (mut rare, mut normal) = (Vec::new(), 0usize);
     for &row in there {
@@ -114,7 +115,7 @@ fn drawn(of: &'static Distribution, moments: Moments, numbers: &[&[f64]], there:
         larger += usize::from(of_rare + of_normal >= found);
         done += 1;
     }
-    Some((larger + 1) as f64 / (done + 1) as f64)
+    Some(((larger + 1) as f64 / (done + 1) as f64, larger == 0))
 }
 
 /// What is wrong with how far the observations of a column scatter. `numbers`: location and arguments; `spent`: numbers the fit had to
@@ -136,6 +137,8 @@ pub(crate) fn too_far(
             (Sum { found, expected: n, variance: 2.0 * n, largest: None }, "chi-square of quantile residuals")
         }
     };
+    // `below`: no draw was as large.
+    let mut below = false;
     let mut p = if sum.expected > 0.0 && sum.variance > 0.0 { sum.probability() } else { f64::NAN };
     if let Some(moments) = of.moments.filter(|_| p < CHANCE) {
         let counts = |row: &usize| {
@@ -143,17 +146,18 @@ pub(crate) fn too_far(
             observed[*row].is_finite() && width > 0.0 && excess.is_finite()
         };
         let there: Vec<usize> = (0..observed.len()).filter(counts).collect();
-        p = drawn(of, moments, numbers, &there, sum.found).unwrap_or(p);
+        (p, below) = drawn(of, moments, numbers, &there, sum.found).unwrap_or((p, false));
     }
     let most = sum.largest.filter(|(_, own)| *own > 0.5 * sum.found);
     let most = most.map_or(String::new(), |(row, own)| format!(", {} of it by row {} alone", digits(own), row + 1));
     (p < CHANCE).then(|| {
         format!(
             "the data scatter more than the noise of `{name}`, {words}, allows: {} times its variance ({whose} {}{most} for {} degrees of \
-             freedom, p {p:.1e}): the model misses something, or the noise is another, and the standard errors above are too small",
+             freedom, p {}{p:.1e}): the model misses something, or the noise is another, and the standard errors above are too small",
             digits(sum.found / sum.expected),
             digits(sum.found),
-            digits(sum.expected)
+            digits(sum.expected),
+            if below { "below " } else { "" }
         )
     })
 }

@@ -385,3 +385,49 @@ fn incidence_of_an_epidemic() {
     }
     assert!((found.likelihood.loglik + 138.95679139329772).abs() < 1e-6, "{}", found.likelihood.loglik);
 }
+
+/// A decay over 16 decades with errors in proportion: the maximum is that of a straight line through the logarithms. The least numbers were
+/// lost in the absolute tolerance, and, as a formula, scattered by no more than the rounding of the largest.
+#[test]
+fn decays_over_many_decades_are_fitted_on_their_scale() {
+    let x = vec![
+        1.00952e+06,
+        2.28779e+05,
+        3.71371e+04,
+        9.08835e+03,
+        1.61905e+03,
+        3.26804e+02,
+        8.18987e+01,
+        1.38913e+01,
+        2.74895e+00,
+        5.99572e-01,
+        1.25958e-01,
+        2.26505e-02,
+        4.86499e-03,
+        8.40207e-04,
+        1.80250e-04,
+        3.61331e-05,
+        6.67115e-06,
+        1.32335e-06,
+        2.64036e-07,
+        6.12468e-08,
+        1.24477e-08,
+        2.47624e-09,
+        5.19800e-10,
+        9.11925e-11,
+    ];
+    let t: Vec<f64> = (0..24).map(|i| 1.6 * f64::from(i)).collect();
+    let data = columns(&[("t", &t), ("y", &x)]);
+    let declared = "(param k 0.9 :min 0) (param x0 1.5e6 :min 0) (param s 0.2 :min 0)";
+    for model in [
+        format!("{declared} (state x x0) (derive x (- (* k x))) (observe y x :noise (lognormal s))"),
+        format!("{declared} (observe y (* x0 (exp (- (* k t)))) :noise (lognormal s))"),
+    ] {
+        let found = run(&model, &data);
+        let [k, x0, s] = ["k", "x0", "s"].map(|name| found.parameter(name).unwrap());
+        let apart = |x: f64, y: f64| (x / y - 1.0).abs();
+        assert!(apart(k.value, 1.004026105508175) < 1e-5 && apart(k.stderr.unwrap(), 0.0014158280157034102) < 1e-3, "{model}: {k:?}");
+        assert!(apart(x0.value, 1063820.339480699) < 1e-4 && apart(s.value, 0.07682090241483194) < 1e-4, "{model}: {x0:?} {s:?}");
+        assert!(found.converged && !found.exact, "{}", found.message);
+    }
+}

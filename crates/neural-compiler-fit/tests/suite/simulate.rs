@@ -208,3 +208,22 @@ fn a_solution_has_no_values_at_its_end() {
     let (all, alone) = (sets(&[0.5, 0.9999, 0.25]).unwrap(), sets(&[0.25]).unwrap());
     assert_eq!(all.values[6..], alone.values[..]);
 }
+
+/// x' = k (cos t - x): mild for k = 1, stiff for 10^6. From 0 the solution is k (k cos t + sin t - k exp(-k t))/(1 + k²).
+#[test]
+fn sets_too_stiff_for_the_method_of_the_first_are_solved() {
+    let exact = |k: f64, t: f64| k * (k * t.cos() + t.sin() - k * (-k * t).exp()) / (1.0 + k * k);
+    for sets in [[1.0, 1e6], [1e6, 1.0]] {
+        let found = run("(time t) (param k 1) (state x 0) (derive x (* k (- (cos t) x)))", &[0.0, 1.0, 10.0], &[("k", &sets)]);
+        for (set, k) in sets.into_iter().enumerate() {
+            for (row, t) in [0.0, 1.0, 10.0].into_iter().enumerate() {
+                let x = found.values[3 * set + row];
+                assert!((x - exact(k, t)).abs() < 1e-6, "k = {k}, t = {t}: {x}, not {}", exact(k, t));
+            }
+        }
+    }
+    // More steps than a fit would take.
+    let found = run("(time t) (state x 0) (derive x (- (sin t) x))", &[0.0, 2e4], &[]).values[1];
+    let exact = 0.5 * (2e4f64.sin() - 2e4f64.cos());
+    assert!((found - exact).abs() < 1e-6, "{found}, not {exact}");
+}

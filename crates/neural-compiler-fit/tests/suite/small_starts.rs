@@ -70,8 +70,8 @@ fn a_decay_from_a_start_far_behind_the_data_is_right_or_no_minimum() {
     }
 }
 
-/// `(- 1 0.9 0.1)` is 0 but for rounding, -2.8e-17, and so is what the two other states do not come to: x + y = 1, x = 0.5 + 0.4 exp(-0.6 t).
-/// What is told of z are digits of rounding, which no tolerance makes alike.
+/// `(- 1 0.9 0.1)` is 0 but for rounding, -2.8e-17, and so is what the two other states do not come to: x + y = 1, x = 0.5 + 0.4 exp(-0.6
+/// t). What is told of z are digits of rounding, which no tolerance makes alike.
 #[test]
 fn what_is_only_rounding_is_predicted() {
     let model = "(param k 0.3) (state x 0.9) (state y 0.1) (state z (- 1 0.9 0.1)) (derive x (- (* k y) (* k x)))

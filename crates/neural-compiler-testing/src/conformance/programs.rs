@@ -62,6 +62,7 @@ pub fn hard() -> Vec<String> {
         "(trace (solve (mat [(- x 1) y] [y (- 1 x)]) (mat [x 0] [y 1])))".to_string(),
         "(det (mat [x x 0 1] [x x 1 0] [0 1 y x] [1 0 x y]))".to_string(),
         "(det (mat [x x 0 1] [x x 0 1] [0 1 y x] [1 0 x y]))".to_string(),
+        "(det (mat [0 x 0 0] [0 1 0 y] [0 0 1 0] [0 0 0 1]))".to_string(),
         "(trace (inv (mat [0 x 1 2 y] [x 0 y 1 3] [1 y x 0 2] [y 2 1 x 0] [3 1 0 y x])))".to_string(),
         "(loop ((i 0) (s x)) (if (>= i 4) s (recur (+ i 1) (ref (solve (mat [s 2] [y s]) [1 s]) 0))))".to_string(),
         "(loop ((i 0) (s x)) (if (>= i 4) s (recur (+ i 1) (sin (* s y)))))".to_string(),

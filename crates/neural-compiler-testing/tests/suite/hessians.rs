@@ -205,3 +205,18 @@ fn densities_have_their_slopes_at_borders() {
         assert!(found == expected || (found / expected - 1.0).abs() < 1e-14, "{source} at {x}: {found}, not {expected}");
     }
 }
+
+/// Where the density is 0 its derivative by a shape is 0, though the logarithm of the place has no end: finite differences say so too.
+#[test]
+fn densities_of_0_have_mixed_derivatives_of_0() {
+    for (source, point) in [
+        ("(gamma-p a x)", vec![2.0, 0.0]),
+        ("(gamma-p a x)", vec![2.0, f64::INFINITY]),
+        ("(gamma-q a x)", vec![30.0, 0.0]),
+        ("(beta-p a 2 x)", vec![3.0, 0.0]),
+        ("(beta-p 3 a x)", vec![3.0, 1.0]),
+    ] {
+        let found = second(source, &point);
+        assert_eq!((found[4], found[5]), (0.0, 0.0), "{source} at {point:?}: {found:?}");
+    }
+}

@@ -35,3 +35,17 @@ fn second_derivatives_of_a_singular_determinant_are_finite() {
     let cofactors = diff::gradient(&graph("(total (cofactor (mat [x 2 3] [1 2 3] [1 2 3])))"), &[0]).expect("a scalar program");
     assert!(run(&cofactors, &[1.0]).iter().flat_map(|t| t.data()).all(|x| x.is_finite()));
 }
+
+/// A column without a pivot ended the search before it met a NaN beside it: the determinant was 0.
+#[test]
+fn determinants_of_matrices_that_hold_nan_are_nan() {
+    for n in [1, 2, 3, 4, 5, 8, 9, 20, 50] {
+        let graph = graph(&format!("(input a :size [{n} {n}]) (det a)"));
+        for (singular, at) in [(true, 0), (true, n * n - 1), (false, 0), (false, n - 1), (false, n * n - 1)] {
+            let mut a: Vec<f64> = (0..n * n).map(|k| if singular || k % (n + 1) == 0 { 1.0 } else { 0.0 }).collect();
+            assert!(run(&graph, &a)[0].as_scalar().is_some_and(|d| d == f64::from(u8::from(!singular || n == 1))));
+            a[at] = f64::NAN;
+            assert!(run(&graph, &a)[0].as_scalar().is_some_and(f64::is_nan), "{n} rows, NaN at {at}");
+        }
+    }
+}

@@ -213,7 +213,12 @@ macro_rules! real {
             }
 
             fn det(a: &[$t], n: usize) -> $t {
-                if n < OWN { math::small::det_by_pivots(a, n) } else { Factors::new(a, n).det() }
+                match n {
+                    ..OWN => math::small::det_by_pivots(a, n),
+                    // Zeros are skipped, and a NaN beside them.
+                    _ if a.iter().any(|x| x.is_nan()) => <$t>::NAN,
+                    _ => Factors::new(a, n).det(),
+                }
             }
 
             fn solve(a: &[$t], n: usize, b: &[$t], columns: usize, out: &mut [$t]) {

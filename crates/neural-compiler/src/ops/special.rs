@@ -206,8 +206,8 @@ fn log_slope(b: &mut Builder, x: &[NodeId]) -> NodeId {
     b.sub(log, psi)
 }
 
-/// f (s - 1)/x, the slope of the power x^(s-1) in a density f. For a shape s above 1 and x below `near` it is the density of shape s - 1, up
-/// to a factor, which `lower` makes: f/x has no digits where f is too small a number, and none at x = 0.
+/// f (s - 1)/x, the slope of the power x^(s-1) in a density f. For a shape s above 1 and x below `near` it is the density of shape s - 1,
+/// up to a factor, which `lower` makes: f/x has no digits where f is too small a number, and none at x = 0.
 fn power_slope(b: &mut Builder, s: NodeId, x: NodeId, f: NodeId, near: f64, lower: impl FnOnce(&mut Builder, NodeId) -> NodeId) -> NodeId {
     let (zero, one, near) = (b.constant(0.0), b.constant(1.0), b.constant(near));
     let less = b.sub(s, one);
@@ -224,11 +224,18 @@ fn power_slope(b: &mut Builder, s: NodeId, x: NodeId, f: NodeId, near: f64, lowe
     b.op(Op::Select, &[lowers, density, plain])
 }
 
+/// f times the slope of its logarithm, or a polynomial of it: 0 where the density is, though that slope has no end there.
+fn along_shape(b: &mut Builder, f: NodeId, slope: NodeId) -> NodeId {
+    let zero = b.constant(0.0);
+    let (nothing, product) = (b.op(Op::Eq, &[f, zero]), b.mul(f, slope));
+    b.op(Op::Select, &[nothing, zero, product])
+}
+
 /// With f the density: f (log x - digamma a) and f ((a - 1)/x - 1).
 pub(crate) fn gamma_density_partials(b: &mut Builder, x: &[NodeId], f: NodeId) -> Nodes {
     let slope = log_slope(b, x);
     let power = power_slope(b, x[0], x[1], f, 1.0, |b, s| b.op(Op::GammaDensity, &[s, x[1]]));
-    vec![b.mul(f, slope), b.sub(power, f)]
+    vec![along_shape(b, f, slope), b.sub(power, f)]
 }
 
 /// Of the derivative of P by the shape of that order: the next order, and that order of the density, f B(s, -digamma' a, ...): its
@@ -257,7 +264,7 @@ pub(crate) fn shape_partials(b: &mut Builder, x: &[NodeId], order: usize) -> Nod
         2 => b.op(Op::GammaP3, x),
         _ => b.constant(f64::NAN),
     };
-    vec![next, b.mul(f, bell)]
+    vec![next, along_shape(b, f, bell)]
 }
 
 /// By the shapes rows of their own, by x the density.
@@ -292,7 +299,7 @@ pub(crate) fn beta_density_partials(b: &mut Builder, x: &[NodeId], f: NodeId) ->
     };
     let left = power_slope(b, x[0], x[2], f, half, |b, s| scaled(b, [s, x[1]]));
     let right = power_slope(b, x[1], rest, f, half, |b, s| scaled(b, [x[0], s]));
-    vec![b.mul(f, by_a), b.mul(f, by_b), b.sub(left, right)]
+    vec![along_shape(b, f, by_a), along_shape(b, f, by_b), b.sub(left, right)]
 }
 
 /// Of the derivatives of beta-p by the shapes, counted as 1 (a), 2 (b), 3 (a a), 4 (a b), 5 (b b): those of the next order, and that one
@@ -320,5 +327,5 @@ pub(crate) fn beta_shape_partials(b: &mut Builder, x: &[NodeId], which: usize) -
         2 => [Op::BetaPAB, Op::BetaPBB].map(|op| b.op(op, x)),
         _ => [b.constant(f64::NAN); 2],
     };
-    vec![next[0], next[1], b.mul(density, over)]
+    vec![next[0], next[1], along_shape(b, density, over)]
 }

@@ -206,6 +206,8 @@ pub(crate) const TOO_MANY: &str = "steps are needed";
 pub(crate) const FIRST_LANES: usize = 4;
 /// Most steps of one lane beside those that end where it is asked for values or meets an event: a long table is no hard problem.
 pub const MOST_STEPS: usize = 100_000;
+/// The same of solutions that are computed once, not again and again on the way to a minimum.
+pub(crate) const MOST_ALONE: usize = 10 * MOST_STEPS;
 
 impl Solver {
     /// A solver for a law.
@@ -359,7 +361,7 @@ impl Solver {
             return None;
         }
         // Every solution may take as many steps as it needs to be checked.
-        let mut finer = Solver { most: MOST_STEPS.max(10 * self.most), ..self.clone() };
+        let mut finer = Solver { most: (10 * self.most).clamp(MOST_STEPS, MOST_ALONE), ..self.clone() };
         if !self.adaptive() {
             finer.cut *= steps;
             return Some((finer, Finer::Steps(steps)));

@@ -352,6 +352,14 @@ impl<'a> Parser<'a> {
         if matches!(self.ahead(1).kind, Kind::Raise | Kind::Sign('!')) {
             return Ok(None);
         }
+        // 1E-3: letters and signs as programs write a power of ten, not as anybody sets a product.
+        let (letter, sign, digits) = (self.ahead(1), self.ahead(2), self.ahead(3));
+        let signed = matches!(sign.kind, Kind::Sign('+' | '-')) && matches!(digits.kind, Kind::Number(_));
+        let adjacent = token.span.end == letter.span.start && letter.span.end == sign.span.start && sign.span.end == digits.span.start;
+        if letter.kind == Kind::Letter('E') && signed && adjacent {
+            let power = format!("{written} \\cdot 10^{{{}}}", &self.source[sign.span.start as usize..digits.span.end as usize]);
+            return Err(self.ambiguous(token.span.join(digits.span), &[&power, "spaces between factors and signs for a product"]));
+        }
         self.next();
         Ok(Some(x))
     }

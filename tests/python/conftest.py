@@ -6,11 +6,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Generator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+COMPILED = tempfile.TemporaryDirectory(prefix="inductor-", ignore_cleanup_errors=True)
+# What PyTorch compiles outlives a run by default, and what a broken run kept was wrong in the next ones. Workers inherit it.
+os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", COMPILED.name)
 LONG = ["wheel", "torch_onnx", "notebooks", "torch_features", "torch_matrix", "torchrun", "odeint_stiff", "fork", "types", "fx_special"]
 """By how long they take, the longest first."""
 
@@ -20,15 +25,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: place.get(Path(item.path).stem, len(LONG)))
 
 
+@cache
+def _dispatch_keys() -> tuple[object, object]:
+    """The keys by which PyTorch dispatches operations in this thread, as the first test finds them."""
+    keys = sys.modules["torch"]._C
+    return keys._dispatch_tls_local_include_set(), keys._dispatch_tls_local_exclude_set()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
     """What a trace that PyTorch refused leaves behind sets its dispatch keys to others when it is collected as garbage, maybe tests later:
-    they are put back, so that one test alone pays for it."""
+    every test begins with the first ones."""
     torch = sys.modules.get("torch")
     if torch is None:
         return (yield)
-    keys = torch._C
-    with keys._ForceDispatchKeyGuard(keys._dispatch_tls_local_include_set(), keys._dispatch_tls_local_exclude_set()):
+    with torch._C._ForceDispatchKeyGuard(*_dispatch_keys()):
         return (yield)
 
 

@@ -73,12 +73,12 @@ fn a_plateau_that_rises_again_has_an_end() {
     };
     for bounds in [":min 0", ":min 0 :max 1e6"] {
         let (low, high) = ends(&format!("(param k 3 {bounds}) (exp (- (* k x)))"), "k");
-        assert!(near(low, 2.24, 1e-2) && near(high, 4695.067_62, 1e-5), "{bounds}: {low} {high}");
+        assert!(near(low, 2.24, 1e-2) && near(high, 4_695.067_62, 1e-5), "{bounds}: {low} {high}");
     }
     // Towards a bound: at 0 itself nothing can be computed, and next to it the profile rises.
     let (low, _) = ends("(param q 0.3 :min 0) (exp (- (/ x q)))", "q");
     // An end is as near as a ten-millionth of the way to it.
-    assert!(near(low, 1.0 / 4695.067_62, 3e-4), "{low}");
+    assert!(near(low, 1.0 / 4_695.067_62, 3e-4), "{low}");
 }
 
 /// Ends by SciPy 1.17: `least_squares` with the constant held, `brentq` on what its cost rises by. `c` is at its bound, and `k` beside it

@@ -17,6 +17,7 @@ import pytest
 import torch
 import torch_matrix
 from neural_compiler.nn import Param
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils._pytree import tree_map_only
 
@@ -330,6 +331,18 @@ def test_classes_that_do_not_take_programs_are_refused_with_what_to_do(backend: 
         assert type(found) is type(odd)
     with pytest.raises(TypeError, match="the input `x` is a Strict, .*: give it as a plain tensor"):
         nc.compile_scheme("(* x x)", backend="torch")(Strict(torch.ones(2, dtype=F64)), check=True)
+
+
+def test_bounded_parameters_without_numbers_are_taken() -> None:
+    for params in ({}, {"k": Param(2.0, min=0.0, max=3.0)}):
+        source = "(* k x)" if params else "(param k 1 :min 0) (* k x)"
+        with torch.device("meta"):
+            module = nc.compile_scheme(source, inputs=["x"], params=params)
+            assert module.k.is_meta and module(torch.ones(2, dtype=F64)).shape == (2,)
+        with FakeTensorMode():
+            assert nc.compile_scheme(source, inputs=["x"], params=params).k.shape == ()
+    with pytest.raises(ValueError, match="outside its bounds"):
+        nc.compile_scheme("(* k x)", inputs=["x"], params={"k": Param(-1.0, min=0.0)})
 
 
 def test_whole_numbers_on_meta_have_no_numbers_to_refuse() -> None:

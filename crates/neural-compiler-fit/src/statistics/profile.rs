@@ -230,11 +230,13 @@ fn one_end(
     let mut stayed = 0;
     for _ in 0..STEPS {
         let (a, b) = (path.last().expect("it begins at the minimum").reach, outside.reach);
-        if b - a < NEAR * b {
+        // Next to a bound of 0 as near as the digits of the value, not of the way there.
+        let fine = (NEAR * b.min(last - a)).max(4.0 * f64::EPSILON * b);
+        if b - a < fine {
             break;
         }
         let share = if high.is_finite() { (-low / (high - low)).clamp(0.1 * NEAR, 1.0 - 0.1 * NEAR) } else { 0.5 };
-        let width = 0.4 * NEAR * b;
+        let width = 0.4 * fine;
         let reach = (a + share * (b - a)).clamp((a + width).min(0.5 * (a + b)), (b - width).max(0.5 * (a + b)));
         match side.at(reach, value(reach), &path) {
             Some(p) if p.worse < 1.0 => {

@@ -77,8 +77,7 @@ fn a_plateau_that_rises_again_has_an_end() {
     }
     // Towards a bound: at 0 itself nothing can be computed, and next to it the profile rises.
     let (low, _) = ends("(param q 0.3 :min 0) (exp (- (/ x q)))", "q");
-    // An end is as near as a ten-millionth of the way to it.
-    assert!(near(low, 1.0 / 4_695.067_62, 3e-4), "{low}");
+    assert!(near(low, 1.0 / 4_695.067_62, 1e-5), "{low}");
 }
 
 /// Ends by SciPy 1.17: `least_squares` with the constant held, `brentq` on what its cost rises by. `c` is at its bound, and `k` beside it
